@@ -1,0 +1,110 @@
+"""The backend contract: what an engine implements so that its scenes can be debugged.
+
+One :class:`SceneBackend` per scene. The host calls ``describe`` and ``asset`` on its server
+thread, which may only read what does not change; every other method on the scene's owner thread,
+between physics steps. Only ``describe``, ``clock`` and ``frame_now`` are needed to be looked at
+and paused; the others make a scene restorable, plottable and editable.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.messages import EditField
+from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.topics import Topic
+
+__all__ = ["Clock", "SceneBackend", "SignalSource", "TopicFrames"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Clock:
+    """Where a scene stands. The first three are part of its state and go back on a restore."""
+
+    time: float
+    """Simulation time [s]."""
+    step_count: int
+    """Application steps within the state."""
+    physics_step_count: int
+    """Physics steps within the state."""
+    total_steps: int
+    """Application steps ever taken; never falls."""
+    axis: int
+    """Physics steps ever taken; never falls."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopicFrames:
+    """Fresh copies of the arrays of each topic asked for, and what the numbers can't say."""
+
+    arrays: Mapping[Topic, Arrays]
+    notes: tuple[str, ...] = ()
+
+
+class SignalSource(abc.ABC):
+    """Writes the channels of one subscription, row by row, without allocating.
+
+    ``width`` is the number of float64 per row; ``columns`` says where each channel stands.
+    """
+
+    width: int
+    columns: Mapping[str, slice]
+
+    @abc.abstractmethod
+    def before(self, row: NDArray[np.float64]) -> None:
+        """Write the inputs of the coming physics step into ``row``, shape (width,)."""
+
+    @abc.abstractmethod
+    def after(self, row: NDArray[np.float64]) -> None:
+        """Write what the physics step has computed into the same ``row``."""
+
+
+class SceneBackend(abc.ABC):
+    """One scene of some engine, as the host sees it."""
+
+    @abc.abstractmethod
+    def describe(self, scene_id: int, name: str) -> SceneDescription:
+        """Return the description; called on the server thread, must not touch dynamic state."""
+
+    @abc.abstractmethod
+    def clock(self) -> Clock:
+        """Return where the scene stands; must cost next to nothing."""
+
+    @abc.abstractmethod
+    def frame_now(self, topics: frozenset[Topic]) -> TopicFrames:
+        """Return the topics for the state as it stands, recomputed without changing the run."""
+
+    def asset(self, digest: str) -> bytes | None:
+        """Return an asset of the description by content, or None; on the server thread."""
+        return None
+
+    def begin_frame(self, topics: frozenset[Topic]) -> None:  # noqa: B027 - optional to implement
+        """Remember the inputs of the coming physics step for :meth:`end_frame`."""
+
+    def end_frame(self, topics: frozenset[Topic]) -> TopicFrames:
+        """Return the executed frame of the physics step since :meth:`begin_frame`."""
+        return self.frame_now(topics)
+
+    def signal_source(self, channels: Sequence[str]) -> SignalSource:
+        """Return a writer for engine channels; raises CommandError for unknown names."""
+        raise CommandError("this scene has no channels to plot")
+
+    def capture_initial(self) -> bytes:
+        """Return the complete state; empty when the scene can't be restored."""
+        return b""
+
+    def restore_initial(self, state: bytes) -> None:
+        """Put the scene back to ``state``, all of it or nothing (CommandError)."""
+        raise CommandError("this scene can't be restored: its engine offers no capture")
+
+    def edit_state(self, field: EditField, index: int, values: Sequence[float]) -> None:
+        """Write into a state array, all of it or nothing (CommandError)."""
+        raise CommandError("this scene can't be edited: its engine offers no way to")
+
+    def on_mode(self, event: str) -> None:  # noqa: B027 - optional to implement
+        """Run the script's ``on_play`` / ``on_pause`` / ``on_restore`` callbacks (event names)."""

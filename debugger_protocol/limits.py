@@ -1,0 +1,29 @@
+"""Every limit of the protocol in one place."""
+
+import dataclasses
+
+__all__ = ["Limits"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one session accepts; a settings object, passed down and never changed.
+
+    Sizes are in bytes, times in seconds.
+    """
+
+    client_message_bytes: int = 1 << 20
+    server_message_bytes: int = 16 << 20
+    asset_chunk_bytes: int = 1 << 20
+    clients: int = 8
+    unauthenticated_connections: int = 4
+    handshake_timeout: float = 5.0
+    heartbeat_interval: float = 2.0
+    # A controlling client that is silent for this long loses its lease.
+    lease_timeout: float = 10.0
+    control_queue: int = 256
+    commands_per_second: int = 200
+    command_timeout: float = 5.0
+    name_bytes: int = 256
+    nesting: int = 16
+    mailbox: int = 256

@@ -1,0 +1,320 @@
+"""An engine-neutral description of a scene: all a window needs to draw and name it.
+
+Sent once per scene and again, with a higher ``revision``, when the model changes. Names follow
+MuJoCo's; every frame is relative to the element's body unless it says otherwise. Quaternions are
+wxyz, units SI, angles radians.
+"""
+
+import enum
+
+import msgspec
+
+__all__ = [
+    "ActuatorInfo",
+    "BodyInfo",
+    "CameraInfo",
+    "CameraMode",
+    "ChannelInfo",
+    "ChannelKind",
+    "GeomInfo",
+    "GeomType",
+    "HeightFieldInfo",
+    "JointInfo",
+    "JointType",
+    "LightInfo",
+    "MaterialInfo",
+    "MeshInfo",
+    "SceneDescription",
+    "SensorInfo",
+    "SiteInfo",
+    "TextureInfo",
+    "TextureKind",
+    "Vec2",
+    "Vec3",
+    "Vec4",
+]
+
+Vec2 = tuple[float, float]
+Vec3 = tuple[float, float, float]
+Vec4 = tuple[float, float, float, float]
+
+
+class _Info(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all descriptions."""
+
+
+class GeomType(enum.StrEnum):
+    """Shape of a geom; ``size`` means what it means in MuJoCo."""
+
+    PLANE = "plane"
+    HFIELD = "hfield"
+    SPHERE = "sphere"
+    CAPSULE = "capsule"
+    ELLIPSOID = "ellipsoid"
+    CYLINDER = "cylinder"
+    BOX = "box"
+    MESH = "mesh"
+    SDF = "sdf"
+
+
+class JointType(enum.StrEnum):
+    """Kind of a joint, with the sizes of its part of qpos and qvel."""
+
+    FREE = "free"
+    BALL = "ball"
+    SLIDE = "slide"
+    HINGE = "hinge"
+
+
+class CameraMode(enum.StrEnum):
+    """How a camera or light follows its body."""
+
+    FIXED = "fixed"
+    TRACK = "track"
+    TRACKCOM = "trackcom"
+    TARGETBODY = "targetbody"
+    TARGETBODYCOM = "targetbodycom"
+
+
+class TextureKind(enum.StrEnum):
+    """How a texture is sampled."""
+
+    TWO_D = "2d"
+    CUBE = "cube"
+    SKYBOX = "skybox"
+
+
+class ChannelKind(enum.StrEnum):
+    """Who fills a channel."""
+
+    ENGINE = "engine"
+    USER = "user"
+
+
+class BodyInfo(_Info, frozen=True, kw_only=True):
+    """One body; ``parent`` is an index into the bodies, 0 is the world and its own parent."""
+
+    name: str
+    parent: int
+    mass: float = 0.0
+    inertia: Vec3 = (0.0, 0.0, 0.0)
+    ipos: Vec3 = (0.0, 0.0, 0.0)
+    iquat: Vec4 = (1.0, 0.0, 0.0, 0.0)
+    mocap: bool = False
+
+
+class GeomInfo(_Info, frozen=True, kw_only=True):
+    """One geom. ``mesh``, ``hfield`` and ``material`` are indices, -1 for none."""
+
+    name: str
+    body: int
+    type: GeomType
+    size: Vec3
+    pos: Vec3 = (0.0, 0.0, 0.0)
+    quat: Vec4 = (1.0, 0.0, 0.0, 0.0)
+    rgba: Vec4 = (0.5, 0.5, 0.5, 1.0)
+    mesh: int = -1
+    hfield: int = -1
+    material: int = -1
+    group: int = 0
+    collides: bool = True
+
+
+class MeshInfo(_Info, frozen=True, kw_only=True):
+    """One triangle mesh; its arrays are the asset ``digest``.
+
+    Asset arrays: ``vertices`` (nvert, 3) float32 [m]; ``faces`` (nface, 3) int32; optional
+    ``normals`` (nnormal, 3) float32 with ``face_normals`` (nface, 3) int32; optional
+    ``texcoords`` (ntexcoord, 2) float32 with ``face_texcoords`` (nface, 3) int32.
+    """
+
+    name: str
+    digest: str
+    nvert: int
+    nface: int
+
+
+class HeightFieldInfo(_Info, frozen=True, kw_only=True):
+    """One height field; asset arrays: ``data`` (nrow, ncol) float32 in 0…1.
+
+    ``size``: half x, half y, elevation z, base thickness [m].
+    """
+
+    name: str
+    digest: str
+    nrow: int
+    ncol: int
+    size: Vec4
+
+
+class TextureInfo(_Info, frozen=True, kw_only=True):
+    """One texture; asset arrays: ``data`` (height, width, nchannel) uint8.
+
+    Cube and sky boxes hold six squares one below the other: right, left, up, down, front, back.
+    """
+
+    name: str
+    digest: str
+    kind: TextureKind
+    width: int
+    height: int
+    nchannel: int
+
+
+class MaterialInfo(_Info, frozen=True, kw_only=True):
+    """Surface properties; ``texture`` is an index or -1."""
+
+    name: str
+    rgba: Vec4 = (1.0, 1.0, 1.0, 1.0)
+    emission: float = 0.0
+    specular: float = 0.5
+    shininess: float = 0.5
+    reflectance: float = 0.0
+    texture: int = -1
+    texrepeat: Vec2 = (1.0, 1.0)
+    texuniform: bool = False
+
+
+class JointInfo(_Info, frozen=True, kw_only=True):
+    """One joint; ``qpos`` and ``dof`` are the first addresses in qpos and qvel.
+
+    ``range`` is in m or rad. ``actfrcrange`` is None when actuator force is not limited.
+    """
+
+    name: str
+    body: int
+    type: JointType
+    qpos: int
+    dof: int
+    pos: Vec3 = (0.0, 0.0, 0.0)
+    axis: Vec3 = (0.0, 0.0, 1.0)
+    range: Vec2 | None = None
+    actfrcrange: Vec2 | None = None
+    group: int = 0
+
+
+class SiteInfo(_Info, frozen=True, kw_only=True):
+    """One site."""
+
+    name: str
+    body: int
+    type: GeomType
+    size: Vec3
+    pos: Vec3 = (0.0, 0.0, 0.0)
+    quat: Vec4 = (1.0, 0.0, 0.0, 0.0)
+    rgba: Vec4 = (0.5, 0.5, 0.5, 1.0)
+    group: int = 0
+
+
+class CameraInfo(_Info, frozen=True, kw_only=True):
+    """One camera; looks along its -z with +y up. ``fovy`` in degrees, or [m] orthographic."""
+
+    name: str
+    body: int
+    pos: Vec3
+    quat: Vec4
+    fovy: float = 45.0
+    mode: CameraMode = CameraMode.FIXED
+    target: int = -1
+    orthographic: bool = False
+
+
+class LightInfo(_Info, frozen=True, kw_only=True):
+    """One light; ``dir`` is where it shines, in the body's frame."""
+
+    name: str
+    body: int
+    pos: Vec3
+    dir: Vec3
+    directional: bool = False
+    castshadow: bool = True
+    active: bool = True
+    ambient: Vec3 = (0.0, 0.0, 0.0)
+    diffuse: Vec3 = (0.7, 0.7, 0.7)
+    specular: Vec3 = (0.3, 0.3, 0.3)
+    cutoff: float = 45.0
+    exponent: float = 10.0
+    mode: CameraMode = CameraMode.FIXED
+    target: int = -1
+
+
+class ActuatorInfo(_Info, frozen=True, kw_only=True):
+    """One actuator; ``joint`` is the index of the joint it drives, -1 when it drives another kind.
+
+    ``kind`` is the engine's word (``motor``, ``position``, …), ``target`` names what it drives.
+    """
+
+    name: str
+    kind: str = ""
+    joint: int = -1
+    target: str = ""
+    ctrlrange: Vec2 | None = None
+    forcerange: Vec2 | None = None
+    ctrl_unit: str = ""
+    force_unit: str = "N"
+    group: int = 0
+
+
+class SensorInfo(_Info, frozen=True, kw_only=True):
+    """One sensor; ``adr`` and ``dim`` say where it stands in ``sensordata``."""
+
+    name: str
+    kind: str
+    adr: int
+    dim: int
+    object: str = ""
+    body: int = -1
+    unit: str = ""
+
+
+class ChannelInfo(_Info, frozen=True, kw_only=True):
+    """One named time series of ``width`` numbers; ``names`` labels them (may be empty)."""
+
+    name: str
+    width: int = 1
+    names: tuple[str, ...] = ()
+    unit: str = ""
+    units: tuple[str, ...] = ()
+    kind: ChannelKind = ChannelKind.ENGINE
+
+
+class SceneDescription(_Info, frozen=True, kw_only=True):
+    """Everything about a scene that does not change from step to step."""
+
+    scene_id: int
+    name: str
+    revision: int = 0
+    engine: str = ""
+    source: str = ""
+    timestep: float = 0.0
+    gravity: Vec3 = (0.0, 0.0, -9.81)
+    n_envs: int = 1
+    center: Vec3 = (0.0, 0.0, 0.0)
+    extent: float = 1.0
+    # Near and far clipping planes as multiples of extent; None: the viewer's own.
+    znear: float | None = None
+    zfar: float | None = None
+    headlight_ambient: Vec3 = (0.1, 0.1, 0.1)
+    headlight_diffuse: Vec3 = (0.4, 0.4, 0.4)
+    headlight_specular: Vec3 = (0.5, 0.5, 0.5)
+    # Free camera as (azimuth, elevation) in degrees, MuJoCo's convention.
+    camera_azimuth: float = 90.0
+    camera_elevation: float = -45.0
+    timer_stages: tuple[str, ...] = ()
+    constraint_types: tuple[str, ...] = ()
+    bodies: tuple[BodyInfo, ...] = ()
+    geoms: tuple[GeomInfo, ...] = ()
+    meshes: tuple[MeshInfo, ...] = ()
+    hfields: tuple[HeightFieldInfo, ...] = ()
+    textures: tuple[TextureInfo, ...] = ()
+    materials: tuple[MaterialInfo, ...] = ()
+    joints: tuple[JointInfo, ...] = ()
+    sites: tuple[SiteInfo, ...] = ()
+    cameras: tuple[CameraInfo, ...] = ()
+    lights: tuple[LightInfo, ...] = ()
+    actuators: tuple[ActuatorInfo, ...] = ()
+    sensors: tuple[SensorInfo, ...] = ()
+    # Engine channels; user channels are announced as they appear (ChannelsAdded).
+    channels: tuple[ChannelInfo, ...] = ()
+    # What the viewer must tell the user about this scene ("inspection limited: …").
+    notes: tuple[str, ...] = ()

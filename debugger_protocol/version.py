@@ -1,0 +1,9 @@
+"""The protocol's version and what this side can do."""
+
+__all__ = ["CAPABILITIES", "PROTOCOL_MAJOR", "PROTOCOL_MINOR"]
+
+PROTOCOL_MAJOR = 1
+PROTOCOL_MINOR = 0
+
+# Names of optional features, announced in both hellos; an unknown name is ignored.
+CAPABILITIES: tuple[str, ...] = ("edit_state", "run_until", "step_with_dependents")

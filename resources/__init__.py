@@ -1,0 +1,1 @@
+"""Icons, themes, models and examples that ship with Stroboscope."""
