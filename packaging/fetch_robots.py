@@ -67,7 +67,7 @@ def fetch(key: str) -> None:
         for archive in Path(temporary).glob("*.whl"):
             with zipfile.ZipFile(archive) as names:
                 members = [n for n in names.namelist() if n.startswith(wheel.folder)]
-                names.extractall(unpacked, members)  # noqa: S202 - extractall drops ".." itself
+                names.extractall(unpacked, members)
         (unpacked / "requirement").write_text(wheel.requirement, encoding="utf-8")
         shutil.rmtree(CACHE / key, ignore_errors=True)
         unpacked.rename(CACHE / key)

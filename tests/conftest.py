@@ -1,0 +1,204 @@
+"""What every test gets: folders of its own, and a check that it left nothing behind.
+
+A test fails when it leaves a thread, a socket, an open file, a child process or a file in the
+runtime directory. Threads and processes may take a moment to end, so each check waits a little
+before it complains; it costs next to nothing when there is nothing to wait for.
+"""
+
+import gc
+import importlib.util
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+LEAK_DEADLINE_S = 5.0
+# These two live until the interpreter ends by design.
+_LASTING_CHILDREN = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+
+
+@pytest.fixture
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture
+def wait_until() -> Callable[..., None]:
+    """``wait_until(condition, deadline_s=10)``: wait until the condition holds, or fail."""
+
+    def wait(condition: Callable[[], object], deadline_s: float = 10.0) -> None:
+        if not _becomes_true(condition, deadline_s):
+            pytest.fail(f"still false after {deadline_s} s: {condition}")
+
+    return wait
+
+
+@pytest.fixture
+def runtime_directory(own_folders: Path) -> Path:
+    """The runtime directory of this test: where connection files appear."""
+    return own_folders / "runtime"
+
+
+@pytest.fixture
+def robot_model() -> Callable[[str], Path]:
+    """``robot_model("g1")``: the MJCF file of a real robot, fetched in set-up.
+
+    Names are those of ``packaging/fetch_robots.py``. The test skips when the model is not there.
+    """
+    path = REPOSITORY / "packaging" / "fetch_robots.py"
+    spec = importlib.util.spec_from_file_location("fetch_robots", path)
+    assert spec is not None
+    assert spec.loader is not None
+    fetch_robots = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = fetch_robots
+    spec.loader.exec_module(fetch_robots)
+
+    def find(name: str) -> Path:
+        model: Path = fetch_robots.model_path(name)
+        if not model.exists():
+            pytest.skip(f"robot {name!r} is not there: run `python packaging/fetch_robots.py`")
+        return model
+
+    return find
+
+
+@pytest.fixture(autouse=True)
+def own_folders(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Give the test runtime, config, cache and current folders of its own; yield their parent.
+
+    The engine appends MUJOCO_LOG.TXT to the current folder, so it must not be the checkout.
+    """
+    folder = tmp_path_factory.mktemp("own", numbered=True)
+    for name in ("runtime", "config", "cache", "work"):
+        (folder / name).mkdir(mode=0o700)
+    monkeypatch.setenv("STROBOSCOPE_RUNTIME_DIR", str(folder / "runtime"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    # A window that a test's script opens is always the one of this checkout.
+    monkeypatch.delenv("STROBOSCOPE_DEBUGGER", raising=False)
+    monkeypatch.chdir(folder / "work")
+    yield folder
+    os.chdir(REPOSITORY)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(own_folders: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail the test when it leaves threads, descriptors, children or runtime files behind."""
+    threads = set(threading.enumerate())
+    descriptors = _descriptors()
+    children = set(_children())
+    yield
+    leaks = []
+
+    def check(what: str, remaining: Callable[[], list[str]]) -> None:
+        if remaining():
+            gc.collect()
+            _becomes_true(lambda: not remaining(), LEAK_DEADLINE_S)
+        if left := remaining():
+            leaks.append(f"{what}: {', '.join(left)}")
+
+    check("threads", lambda: _new_threads(threads))
+    check("child processes", lambda: _new_children(children))
+    check("open descriptors", lambda: _new_descriptors(descriptors))
+    if request.node.get_closest_marker("leaves_runtime_files") is None:
+        check("runtime files", lambda: _runtime_files(own_folders / "runtime"))
+    for pid in set(_children()) - children:
+        if not _lasting(pid):
+            os.kill(pid, signal.SIGKILL)
+    if leaks:
+        pytest.fail("the test left behind " + "; ".join(leaks))
+
+
+def _becomes_true(condition: Callable[[], object], deadline_s: float) -> bool:
+    end = time.monotonic() + deadline_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        # Bounded by the deadline above; lets other threads run between two looks.
+        threading.Event().wait(0.005)
+    return True
+
+
+def _new_threads(before: set[threading.Thread]) -> list[str]:
+    return [
+        thread.name
+        for thread in threading.enumerate()
+        if thread not in before
+        and (not thread.daemon or thread.name.lower().startswith("stroboscope"))
+    ]
+
+
+def _children() -> list[int]:
+    """Return the process ids of the children of all threads; empty where there is no /proc."""
+    pids: list[int] = []
+    for path in Path("/proc/self/task").glob("*/children"):
+        try:
+            pids += [int(pid) for pid in path.read_text().split()]
+        except OSError:
+            continue  # the thread ended meanwhile
+    return pids
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip() or "(zombie)"
+    except OSError:
+        return "(gone)"
+
+
+def _lasting(pid: int) -> bool:
+    return any(name in _command(pid) for name in _LASTING_CHILDREN)
+
+
+def _new_children(before: set[int]) -> list[str]:
+    return [
+        f"{pid} {_command(pid)[:120]}"
+        for pid in _children()
+        if pid not in before and not _lasting(pid)
+    ]
+
+
+def _descriptors() -> dict[int, str]:
+    """Return what each descriptor of this process is; empty where there is no /proc."""
+    seen = {}
+    for path in Path("/proc/self/fd").glob("*"):
+        try:
+            seen[int(path.name)] = os.readlink(path)
+        except OSError:
+            continue  # the one that listed the folder
+    return seen
+
+
+def _new_descriptors(before: dict[int, str]) -> list[str]:
+    return [
+        f"{number} {target}"
+        for number, target in _descriptors().items()
+        if before.get(number) != target and _is_ours(number, target)
+    ]
+
+
+def _is_ours(number: int, target: str) -> bool:
+    """Tell our descriptors from those that Qt, X and GL open once and keep."""
+    if target == "anon_inode:[eventpoll]" or target.startswith("pipe:"):
+        return True
+    if target.startswith("socket:"):
+        try:
+            with socket.socket(fileno=os.dup(number)) as duplicate:
+                return duplicate.family in (socket.AF_INET, socket.AF_INET6)
+        except OSError:
+            return False
+    return "/own" in target
+
+
+def _runtime_files(folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()]
