@@ -22,7 +22,14 @@ class ProtocolError(Exception):
 
 
 class InvalidMessage(ProtocolError):
-    """The peer sent bytes that are not a message of this protocol."""
+    """The peer sent bytes that are not a message of this protocol.
+
+    ``id`` is the command's when that much could be read: a server then answers Failed and goes on.
+    """
+
+    def __init__(self, reason: str, *, id: int | None = None) -> None:
+        super().__init__(reason)
+        self.id = id
 
 
 class LimitExceeded(ProtocolError):

@@ -15,6 +15,8 @@ class Limits:
     client_message_bytes: int = 1 << 20
     server_message_bytes: int = 16 << 20
     asset_chunk_bytes: int = 1 << 20
+    # Asset ranges one client may have under way; bounds what a client that doesn't read can hold.
+    asset_requests: int = 8
     clients: int = 8
     unauthenticated_connections: int = 4
     handshake_timeout: float = 5.0
