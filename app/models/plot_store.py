@@ -1,0 +1,323 @@
+"""What is plotted: every physics step of the subscribed channels of every scene, bounded."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.app.models.session_time import SessionTime
+from stroboscope.app.models.signal_columns import SignalColumns
+from stroboscope.debugger_protocol.scene_description import ChannelInfo, ChannelKind
+
+__all__ = [
+    "SIGNAL_MIME_TYPE",
+    "PlotScene",
+    "PlotSeriesId",
+    "PlotStore",
+    "SceneKey",
+    "component_label",
+    "component_unit",
+    "decode_signals",
+    "encode_signals",
+]
+
+# What a dragged signal carries: the JSON of encode_signals().
+SIGNAL_MIME_TYPE = "application/x-stroboscope-signal"
+_BUDGET_BYTES = 64 << 20
+_MAX_DROPPED_SIGNALS = 256
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class SceneKey:
+    """One scene of one session; ``session`` is the session's id."""
+
+    session: str
+    scene_id: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class PlotSeriesId:
+    """One line: a component of a channel of a scene."""
+
+    scene: SceneKey
+    channel: str
+    component: int = 0
+
+
+def encode_signals(series: Iterable[PlotSeriesId]) -> bytes:
+    """Return the payload of ``SIGNAL_MIME_TYPE`` for dragging these signals."""
+    return json.dumps(
+        [
+            {
+                "session": each.scene.session,
+                "scene_id": each.scene.scene_id,
+                "channel": each.channel,
+                "component": each.component,
+            }
+            for each in series
+        ]
+    ).encode()
+
+
+def decode_signals(payload: bytes) -> list[PlotSeriesId]:
+    """Return the signals of a dragged payload; raises ValueError for anything else."""
+    entries = json.loads(payload)
+    if isinstance(entries, dict):
+        entries = [entries]
+    if not isinstance(entries, list) or len(entries) > _MAX_DROPPED_SIGNALS:
+        raise ValueError(f"not a list of at most {_MAX_DROPPED_SIGNALS} signals")
+    series = []
+    for entry in entries:
+        match entry:
+            case {
+                "session": str(session),
+                "scene_id": int(scene_id),
+                "channel": str(channel),
+                "component": int(component),
+            } if component >= 0:
+                series.append(PlotSeriesId(SceneKey(session, scene_id), channel, component))
+            case _:
+                raise ValueError(f"not a signal: {entry!r:.100}")
+    return series
+
+
+def component_label(channel: ChannelInfo, component: int) -> str:
+    """Return how a component is called: ``reward``, ``qpos[knee]``, ``obs[3]``."""
+    if channel.width == 1 and not channel.names:
+        return channel.name
+    name = channel.names[component] if component < len(channel.names) else ""
+    if channel.width == 1 and name in ("", channel.name):
+        return channel.name
+    return f"{channel.name}[{name or component}]"
+
+
+def component_unit(channel: ChannelInfo, component: int) -> str:
+    """Return the unit of a component, "" when it has none."""
+    if component < len(channel.units):
+        return channel.units[component]
+    return channel.unit
+
+
+@dataclasses.dataclass(slots=True)
+class PlotScene:
+    """What the plots know of a scene."""
+
+    key: SceneKey
+    name: str
+    script: str
+    time: SessionTime
+    channels: dict[str, ChannelInfo]
+    stale: bool = False
+
+
+class PlotStore:
+    """Rows of all plotted channels, within ``budget_bytes``; GUI thread only.
+
+    Channels that are wanted share the budget equally and lose their oldest rows when they fill
+    their share (``SignalColumns.evicted`` counts them). A channel that is not wanted any more
+    keeps its rows as long as there is room.
+    """
+
+    def __init__(self, *, budget_bytes: int = _BUDGET_BYTES) -> None:
+        self.budget_bytes = budget_bytes
+        self.version = 0
+        self._scenes: dict[SceneKey, PlotScene] = {}
+        self._columns: dict[tuple[SceneKey, str], SignalColumns] = {}
+        # Not wanted any more, in the order in which they are to go.
+        self._retired: dict[tuple[SceneKey, str], None] = {}
+
+    # --- scenes
+
+    @property
+    def scenes(self) -> Mapping[SceneKey, PlotScene]:
+        """Every known scene."""
+        return self._scenes
+
+    def add_scene(
+        self, key: SceneKey, *, name: str, script: str = "", timestep: float = 0.0
+    ) -> PlotScene:
+        """Make a scene known, or update its name and timestep [s]."""
+        scene = self._scenes.get(key)
+        if scene is None:
+            scene = PlotScene(key, name, script, SessionTime(timestep=timestep), {})
+            self._scenes[key] = scene
+        scene.name, scene.script = name, script
+        if timestep > 0.0:
+            scene.time.timestep = timestep
+        self.version += 1
+        return scene
+
+    def set_channels(self, key: SceneKey, channels: Iterable[ChannelInfo]) -> None:
+        """Replace the list of channels that a scene offers; a changed width starts afresh."""
+        scene = self._scenes[key]
+        scene.channels = {channel.name: channel for channel in channels}
+        for (owner, name), columns in tuple(self._columns.items()):
+            info = scene.channels.get(name)
+            if owner == key and info is not None and info.width != columns.width:
+                self._forget_columns((owner, name))
+        self.version += 1
+
+    def set_stale(self, key: SceneKey) -> None:
+        """Say that nothing more comes from a scene; what is known stays."""
+        if key in self._scenes:
+            self._scenes[key].stale = True
+            self.version += 1
+
+    def forget_scene(self, key: SceneKey) -> None:
+        """Drop a scene and all its rows."""
+        self._scenes.pop(key, None)
+        for owner, name in tuple(self._columns):
+            if owner == key:
+                self._forget_columns((owner, name))
+        self.version += 1
+
+    # --- rows
+
+    def want(self, key: SceneKey, channel: str) -> None:
+        """Keep rows of a channel from now on."""
+        self._retired.pop((key, channel), None)
+        info = self._info(key, channel)
+        if (key, channel) not in self._columns and info is not None:
+            self._columns[key, channel] = SignalColumns(info.width, limit_bytes=self._share(1))
+            self._enforce_budget()
+
+    def retire(self, key: SceneKey, channel: str) -> None:
+        """Let rows of a channel go as soon as their room is needed."""
+        if (key, channel) in self._columns:
+            self._retired[key, channel] = None
+            self._enforce_budget()
+
+    def append(
+        self,
+        key: SceneKey,
+        axis: NDArray[np.int64],
+        time: NDArray[np.float64],
+        values: Mapping[str, NDArray[np.float64]],
+        *,
+        lost: int = 0,
+    ) -> None:
+        """Take the rows of one SIGNALS frame.
+
+        ``axis`` (n,) physics steps and ``time`` (n,) [s] belong to every array of ``values``,
+        (n, width) each; ``lost`` rows are missing before the first. Raises ValueError when the
+        shapes do not fit; then nothing is taken.
+        """
+        scene = self._scenes[key]
+        n = len(axis)
+        for name, array in values.items():
+            if len(time) != n or array.ndim != 2 or len(array) != n:
+                raise ValueError(
+                    f"channel {name!r} has {array.shape} values for {n} steps and {len(time)} times"
+                )
+        if n and bool(np.any(np.diff(axis) < 0)):
+            raise ValueError("the physics steps of a signal frame fall; they must rise")
+        axis = np.asarray(axis, np.int64)
+        time = np.asarray(time, np.float64)
+        session, segment = scene.time.locate(axis, time)
+        for name, array in values.items():
+            self._append_channel(key, name, (axis, time, session, segment), array, lost)
+        self._enforce_budget()
+        self.version += 1
+
+    def mark_restore(self, key: SceneKey, *, axis: int, time: float, reason: str) -> None:
+        """Say that a scene's state was replaced; see :meth:`SessionTime.mark_restore`."""
+        scene = self._scenes.get(key)
+        if scene is not None:
+            scene.time.mark_restore(axis=axis, time=time, reason=reason)
+            self.version += 1
+
+    def observe(self, key: SceneKey, *, axis: int, time: float) -> None:
+        """Note where a scene stands, from its status."""
+        scene = self._scenes.get(key)
+        if scene is not None:
+            before = scene.time.now
+            scene.time.observe(axis, time)
+            if scene.time.now != before:
+                self.version += 1
+
+    def columns(self, key: SceneKey, channel: str) -> SignalColumns | None:
+        """Return the rows of a channel, or None when it was never wanted."""
+        return self._columns.get((key, channel))
+
+    def clear(self) -> None:
+        """Drop the rows of every channel; what is plotted starts again from now."""
+        for key, name in tuple(self._columns):
+            wanted = (key, name) not in self._retired
+            self._forget_columns((key, name))
+            if wanted:
+                self.want(key, name)
+        self.version += 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by all rows."""
+        return sum(columns.nbytes for columns in self._columns.values())
+
+    # --- names
+
+    def label(self, series: PlotSeriesId) -> str:
+        """Return how a series is called within its scene."""
+        info = self._info(series.scene, series.channel)
+        if info is None:
+            return f"{series.channel}[{series.component}]" if series.component else series.channel
+        return component_label(info, series.component)
+
+    def unit(self, series: PlotSeriesId) -> str:
+        """Return the unit of a series, "" when it has none or is not known."""
+        info = self._info(series.scene, series.channel)
+        return "" if info is None else component_unit(info, series.component)
+
+    def _info(self, key: SceneKey, channel: str) -> ChannelInfo | None:
+        scene = self._scenes.get(key)
+        return None if scene is None else scene.channels.get(channel)
+
+    def _append_channel(
+        self,
+        key: SceneKey,
+        name: str,
+        rows: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]],
+        values: NDArray[np.float64],
+        lost: int,
+    ) -> None:
+        columns = self._columns.get((key, name))
+        if columns is None or columns.width != values.shape[1]:
+            self._forget_columns((key, name))
+            columns = SignalColumns(values.shape[1], limit_bytes=self._share(1))
+            self._columns[key, name] = columns
+        axis, time, session, segment = rows
+        info = self._info(key, name)
+        every_step = info is None or info.kind is ChannelKind.ENGINE
+        newest = int(columns.axis[-1]) if columns.count else None
+        if newest is not None and len(axis):
+            # A new subscription may send again what is here already.
+            first = int(np.searchsorted(axis, newest, "right" if every_step else "left"))
+            axis, time = axis[first:], time[first:]
+            session, segment = session[first:], segment[first:]
+            values = values[first:]
+        missing = np.zeros(len(axis), np.int64)
+        if every_step and len(axis):
+            before = axis[0] - 1 if newest is None else newest
+            missing = np.maximum(np.diff(axis, prepend=before) - 1, 0)
+        if len(axis):
+            missing[0] = max(int(missing[0]), lost)
+        columns.append(axis, time, session, values, segment=segment, missing=missing, lost=lost)
+
+    def _forget_columns(self, which: tuple[SceneKey, str]) -> None:
+        self._columns.pop(which, None)
+        self._retired.pop(which, None)
+
+    def _share(self, more: int = 0) -> int:
+        return self.budget_bytes // max(len(self._columns) - len(self._retired) + more, 1)
+
+    def _enforce_budget(self) -> None:
+        share = self._share()
+        for which, columns in self._columns.items():
+            if which not in self._retired:
+                columns.limit(share)
+        held = self.nbytes
+        while self._retired and held > self.budget_bytes:
+            which = next(iter(self._retired))
+            held -= self._columns[which].nbytes
+            self._forget_columns(which)

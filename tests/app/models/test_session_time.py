@@ -1,0 +1,133 @@
+"""Session time: accumulated, monotone, the same for every channel."""
+
+import numpy as np
+import pytest
+
+from stroboscope.app.models.session_time import SessionTime
+
+
+def rows(start, stop, first_time, dt=0.01):
+    axis = np.arange(start, stop, dtype=np.int64)
+    return axis, first_time + dt * np.arange(stop - start)
+
+
+def test_session_time_is_the_scenes_time_while_nothing_was_restored():
+    clock = SessionTime(timestep=0.01)
+    axis, time = rows(0, 100, 0.0)
+    session, segment = clock.locate(axis, time)
+    assert np.array_equal(session, time)
+    assert set(segment) == {0}
+
+
+def test_a_late_first_row_stands_where_its_steps_put_it():
+    clock = SessionTime(timestep=0.01)
+    session, _ = clock.locate(*rows(500, 510, 0.0))  # five seconds, then a reset
+    assert session[0] == pytest.approx(5.0)
+
+
+def test_a_late_first_row_without_a_restore_has_exactly_the_scenes_time():
+    clock = SessionTime(timestep=0.002)
+    axis, time = rows(1500, 1600, 3.0 + 1e-13, dt=0.002)
+    session, _ = clock.locate(axis, time)
+    assert np.array_equal(session, time)
+
+
+def test_time_that_falls_goes_on_one_step_later_in_a_new_segment():
+    clock = SessionTime(timestep=0.01)
+    axis = np.arange(8, dtype=np.int64)
+    time = np.array([0.0, 0.01, 0.02, 0.03, 0.0, 0.01, 0.02, 0.03])
+    session, segment = clock.locate(axis, time)
+    assert session == pytest.approx(0.01 * np.arange(8))
+    assert segment.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert [(mark.axis, mark.reason) for mark in clock.marks] == [(4, "time went back")]
+
+
+@pytest.mark.parametrize("restored_to", [0.0, 0.02, 7.0])
+@pytest.mark.parametrize("message_first", [True, False])
+def test_a_restore_leaves_no_hole_whatever_its_time_and_order_of_arrival(
+    restored_to, message_first
+):
+    if restored_to == 7.0 and not message_first:
+        pytest.skip("a jump ahead can only be known from its message")
+    clock = SessionTime(timestep=0.01)
+    first = rows(0, 50, 0.0)
+    second = rows(50, 80, restored_to)
+    if message_first:
+        clock.mark_restore(axis=50, time=restored_to, reason="restore")
+        session_a, _ = clock.locate(*first)
+        session_b, segment = clock.locate(*second)
+    else:
+        session_a, _ = clock.locate(*first)
+        session_b, segment = clock.locate(*second)
+        clock.mark_restore(axis=50, time=restored_to, reason="restore")
+    assert np.concatenate((session_a, session_b)) == pytest.approx(0.01 * np.arange(80))
+    assert len(set(segment)) == 1
+    assert [mark.axis for mark in clock.marks if mark.reason == "restore"] == [50]
+    assert clock.marks[0].session_time == pytest.approx(0.5)
+
+
+def test_the_message_first_and_then_the_late_rows_of_another_channel():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 40, 0.0))
+    clock.mark_restore(axis=50, time=0.0, reason="reset")
+    late, _ = clock.locate(*rows(40, 50, 0.4))
+    new, _ = clock.locate(*rows(50, 60, 0.0))
+    assert late == pytest.approx(0.01 * np.arange(40, 50))
+    assert new == pytest.approx(0.01 * np.arange(50, 60))
+
+
+def test_two_restores_without_a_step_between_count_from_the_last():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 10, 0.0))
+    clock.mark_restore(axis=10, time=5.0, reason="restore")
+    clock.mark_restore(axis=10, time=0.0, reason="restore")
+    session, _ = clock.locate(*rows(10, 12, 0.0))
+    assert session == pytest.approx([0.10, 0.11])
+
+
+def test_a_status_moves_now_but_never_hides_a_reset_that_is_still_to_come():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 100, 0.0))
+    clock.observe(150, 1.5)
+    assert clock.now is not None
+    assert clock.now.session_time == pytest.approx(1.5)
+    clock.observe(170, 0.1)  # reset at 160, whose message and rows are still on their way
+    session, segment = clock.locate(*rows(100, 160, 1.0))
+    after, segment_after = clock.locate(*rows(160, 180, 0.0))
+    assert np.concatenate((session, after)) == pytest.approx(0.01 * np.arange(100, 180))
+    assert segment[-1] != segment_after[0]
+
+
+def test_session_time_never_falls_for_random_resets_and_messages():
+    rng = np.random.default_rng(3)
+    clock = SessionTime(timestep=0.01)
+    axis, time, last = 0, 0.0, -np.inf
+    for _ in range(300):
+        n = int(rng.integers(1, 20))
+        if rng.random() < 0.5:
+            time = float(rng.random())
+            if rng.random() < 0.5:
+                clock.mark_restore(axis=axis, time=time, reason="restore")
+        session, _ = clock.locate(*rows(axis, axis + n, time))
+        assert session[0] >= last
+        assert np.all(np.diff(session) >= 0.0)
+        last, axis, time = float(session[-1]), axis + n, time + 0.01 * n
+
+
+def test_rows_without_a_time_stay_in_order():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 10, 0.0))
+    session, _ = clock.locate(np.arange(10, 13, dtype=np.int64), np.array([0.1, np.nan, 0.12]))
+    assert np.all(np.isfinite(session))
+    assert np.all(np.diff(session) >= 0.0)
+
+
+def test_a_moment_tells_episode_time_and_step():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 50, 0.0))
+    clock.mark_restore(axis=50, time=0.0, reason="reset")
+    clock.locate(*rows(50, 80, 0.0))
+    moment = clock.moment_at(0.6)
+    assert moment is not None
+    assert moment.episode_time == pytest.approx(0.1)
+    assert moment.axis == 60
