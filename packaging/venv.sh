@@ -33,6 +33,13 @@ if ! "$folder/bin/python" -c 'import pip' 2>/dev/null; then
     "$python" -m venv "$folder"
 fi
 echo "Installing Stroboscope [$extras] $* into $folder (some minutes the first time)"
-"$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
-    --editable ".[$extras]" "$@"
+log=$(mktemp)
+if ! "$folder/bin/python" -m pip install --disable-pip-version-check \
+    --editable ".[$extras]" "$@" >"$log" 2>&1
+then
+    cat "$log" >&2
+    rm -f "$log"
+    exit 1
+fi
+rm -f "$log"
 printf '%s\n' "$wanted" > "$folder/.stroboscope-stamp"
