@@ -1,0 +1,55 @@
+"""How numbers are written: fixed decimals, a real minus sign, a thin space before the unit."""
+
+import math
+
+__all__ = [
+    "MINUS",
+    "THIN_SPACE",
+    "count_text",
+    "number_text",
+    "range_text",
+    "speed_text",
+    "with_unit",
+]
+
+THIN_SPACE = "\u2009"
+MINUS = "\u2212"
+_LARGE = 1e6
+
+
+def number_text(value: float, decimals: int = 3) -> str:
+    """Return ``value`` with fixed decimals; huge ones in scientific notation."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    if abs(value) >= _LARGE:
+        return f"{value:.3e}".replace("-", MINUS)
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0.0:
+        text = f"{0.0:.{decimals}f}"
+    return text.replace("-", MINUS)
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return ``text`` with its unit behind a thin space."""
+    return f"{text}{THIN_SPACE}{unit}" if unit else text
+
+
+def range_text(low: float, high: float, decimals: int = 3) -> str:
+    """Return a range; symmetric ones as ±."""
+    if low == -high:
+        return f"±{number_text(high, decimals)}"
+    return f"{number_text(low, decimals)} … {number_text(high, decimals)}"
+
+
+def count_text(count: int) -> str:
+    """Return a count in groups of three, separated by thin spaces."""
+    return f"{count:,}".replace(",", THIN_SPACE)
+
+
+def speed_text(speed: float) -> str:
+    """Return a playback speed: 1/4×, 1×, 2.5×."""
+    if 0 < speed < 1 and (1 / speed).is_integer():
+        return f"1/{int(1 / speed)}×"
+    return f"{speed:g}×"

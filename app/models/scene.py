@@ -1,0 +1,176 @@
+"""One scene of one session, as the window knows it. GUI thread only."""
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from stroboscope.app.models.frames import FrameHistory, FrameSet, SceneFrame
+from stroboscope.app.models.signal import Signal
+from stroboscope.debugger_protocol.messages import (
+    PlaybackMode,
+    SceneAdded,
+    SceneRestored,
+    SceneStatus,
+    Subscribe,
+    Unsubscribe,
+)
+from stroboscope.debugger_protocol.scene_description import ChannelInfo, SceneDescription
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+if TYPE_CHECKING:
+    from stroboscope.app.models.session import SessionModel
+
+__all__ = ["SceneModel"]
+
+
+class SceneModel:
+    """Description, status and newest frames of a scene, and who wants which topics of it."""
+
+    def __init__(self, session: "SessionModel", added: SceneAdded) -> None:
+        self.status_changed: Signal[[]] = Signal()
+        self.described: Signal[[]] = Signal()
+        self.frame_arrived: Signal[[SceneFrame]] = Signal()
+        self.channels_changed: Signal[[]] = Signal()
+        self.restored: Signal[[str]] = Signal()
+        self.removed: Signal[[]] = Signal()
+        self.session = session
+        self.scene_id = added.scene_id
+        self.name = added.name
+        self.n_envs = added.n_envs
+        self.owner = added.owner
+        self.status: SceneStatus | None = None
+        self.status_received = 0.0
+        self.description: SceneDescription | None = None
+        self.user_channels: dict[str, ChannelInfo] = {}
+        self.gone = False
+        self.dropped = 0
+        self._histories = {instant: FrameHistory(instant) for instant in Instant}
+        self._wanted: dict[str, frozenset[Topic]] = {}
+        self._subscribed: frozenset[Topic] = frozenset()
+
+    # --- what it is doing
+
+    @property
+    def mode(self) -> PlaybackMode:
+        """The scene's own mode: PAUSED while it is held."""
+        return self.status.mode if self.status is not None else self.session.mode
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether what is known of the scene can't change any more."""
+        return self.gone or not self.session.is_connected
+
+    @property
+    def channels(self) -> tuple[ChannelInfo, ...]:
+        """Engine channels, then the script's own."""
+        engine = self.description.channels if self.description is not None else ()
+        return (*engine, *self.user_channels.values())
+
+    def instant(self, preferred: Instant = Instant.NOW) -> Instant | None:
+        """Return the instant to show, or None before the first frame.
+
+        While paused it is ``preferred`` when that is known; NOW counts only when it is not older
+        than the last executed frame. While running it is whatever is newest.
+        """
+        newest = {
+            instant: frame
+            for instant, history in self._histories.items()
+            if (frame := history.latest(Topic.POSE) or history.latest(Topic.STATE)) is not None
+        }
+        if not newest:
+            return None
+        if len(newest) == 1:
+            return next(iter(newest))
+        now_is_current = newest[Instant.NOW].axis >= newest[Instant.EXECUTED].axis
+        if self.mode is PlaybackMode.PAUSED and preferred is Instant.EXECUTED:
+            return Instant.EXECUTED
+        return Instant.NOW if now_is_current else Instant.EXECUTED
+
+    def has_instant(self, instant: Instant) -> bool:
+        """Return whether a frame of that instant is known."""
+        return self._histories[instant].latest(Topic.POSE) is not None
+
+    def latest(self, topic: Topic, preferred: Instant = Instant.NOW) -> SceneFrame | None:
+        """Return the newest frame of a topic at the instant that is shown."""
+        instant = self.instant(preferred)
+        return None if instant is None else self._histories[instant].latest(topic)
+
+    def frame_set(
+        self, topics: Iterable[Topic], preferred: Instant = Instant.NOW
+    ) -> FrameSet | None:
+        """Return the newest instant at which all ``topics`` are known, or None."""
+        instant = self.instant(preferred)
+        return None if instant is None else self._histories[instant].newest_set(topics)
+
+    # --- what arrives
+
+    def set_status(self, status: SceneStatus) -> None:
+        """Take a new status."""
+        self.status = status
+        self.status_received = time.monotonic()
+        self.status_changed.emit()
+
+    def set_description(self, description: SceneDescription) -> None:
+        """Take a description; a lower revision than the known one is ignored."""
+        if self.description is not None:
+            if description.revision < self.description.revision:
+                return
+            if description.revision > self.description.revision:
+                for history in self._histories.values():
+                    history.clear()
+        self.description = description
+        self.described.emit()
+
+    def add_channels(self, channels: Iterable[ChannelInfo]) -> None:
+        """Take user channels that appeared."""
+        self.user_channels.update((channel.name, channel) for channel in channels)
+        self.channels_changed.emit()
+
+    def add_frame(self, frame: SceneFrame) -> None:
+        """Take a frame; those of another revision than the description's are ignored."""
+        if self.description is not None and frame.revision != self.description.revision:
+            return
+        if frame.topic is not Topic.SIGNALS:
+            self._histories[frame.instant].add(frame)
+        self.frame_arrived.emit(frame)
+
+    def set_restored(self, restored: SceneRestored) -> None:
+        """The state was replaced: executed frames of before don't belong to it any more."""
+        for history in self._histories.values():
+            history.clear()
+        self.restored.emit(restored.reason)
+
+    def set_gone(self) -> None:
+        """The scene was destroyed, or its session is over; the last state stays."""
+        self.gone = True
+        self._subscribed = frozenset()
+        self.removed.emit()
+
+    # --- what is wanted
+
+    def want(self, who: str, topics: Iterable[Topic]) -> None:
+        """Replace what ``who`` (a view) wants of this scene; empty: nothing any more."""
+        wanted = frozenset(topics)
+        if wanted:
+            self._wanted[who] = wanted
+        else:
+            self._wanted.pop(who, None)
+        self.synchronize()
+
+    def synchronize(self) -> None:
+        """Ask the session for what is wanted and not yet subscribed, and stop the rest."""
+        if self.is_stale:
+            return
+        wanted: frozenset[Topic] = frozenset().union(*self._wanted.values())
+        scene_id = self.scene_id
+        more, less = wanted - self._subscribed, self._subscribed - wanted
+        if more:
+            topics = tuple(sorted(more))
+            self.session.send(lambda i: Subscribe(id=i, scene_id=scene_id, topics=topics))
+        if less:
+            topics_less = tuple(sorted(less))
+            self.session.send(lambda i: Unsubscribe(id=i, scene_id=scene_id, topics=topics_less))
+            for topic in less:
+                for history in self._histories.values():
+                    history.forget(topic)
+        self._subscribed = wanted

@@ -1,0 +1,58 @@
+"""What the inspector shows for a scene itself, when nothing in it is selected."""
+
+from stroboscope.app.models.element_values import ElementValues, Section, ValueRow
+from stroboscope.app.models.numbers import count_text
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.shown_state import activity_text, rate_text
+
+__all__ = ["scene_values"]
+
+
+def scene_values(scene: SceneModel) -> ElementValues:
+    """Return the rows about ``scene``: counters, owner, and how large it is."""
+    d = scene.description
+    sections = []
+    status = scene.status
+    if status is not None:
+        sections.append(
+            Section(
+                "Steps",
+                (
+                    ValueRow(label="steps", text=count_text(status.step_count)),
+                    ValueRow(label="physics steps", text=count_text(status.physics_step_count)),
+                    ValueRow(label="steps ever taken", text=count_text(status.total_steps)),
+                    ValueRow(label="real-time factor", text=rate_text(scene) or "—"),
+                ),
+            )
+        )
+        sections.append(
+            Section(
+                "Owner thread",
+                (
+                    ValueRow(label="thread", text=scene.owner or "unknown"),
+                    ValueRow(label="doing", text=activity_text(status)),
+                ),
+            )
+        )
+    if d is not None:
+        gravity = tuple(f"{g:g}" for g in d.gravity)
+        sections.append(
+            Section(
+                "Model",
+                (
+                    ValueRow(label="engine", text=d.engine or "unknown"),
+                    ValueRow(label="source", text=d.source or "unknown"),
+                    ValueRow(label="timestep", value=d.timestep * 1000, unit="ms"),
+                    ValueRow(label="gravity", text=", ".join(gravity), note="m/s²"),
+                    ValueRow(label="bodies", text=str(len(d.bodies))),
+                    ValueRow(label="joints", text=str(len(d.joints))),
+                    ValueRow(label="geoms", text=str(len(d.geoms))),
+                    ValueRow(label="actuators", text=str(len(d.actuators))),
+                    ValueRow(label="sensors", text=str(len(d.sensors))),
+                    *(ValueRow(label="note", text=note) for note in d.notes),
+                ),
+            )
+        )
+    return ElementValues(
+        name=scene.name, kind="scene", sections=tuple(sections), known=status is not None
+    )

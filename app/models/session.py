@@ -1,0 +1,219 @@
+"""One session: an application process the window is attached to. GUI thread only."""
+
+import dataclasses
+import enum
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.signal import Signal
+from stroboscope.debugger_protocol.messages import (
+    Command,
+    ControlChanged,
+    Done,
+    Failed,
+    Pause,
+    PhysicsStep,
+    PlaybackMode,
+    SceneAdded,
+    SceneChannels,
+    SceneDescribed,
+    SceneRemoved,
+    SceneRestored,
+    SceneStatus,
+    ServerMessage,
+    SessionInfo,
+    SessionStatus,
+    Step,
+    Welcome,
+)
+
+__all__ = ["PendingCommand", "SessionModel", "SessionState"]
+
+
+class SessionState(enum.StrEnum):
+    """How far the connection is."""
+
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    LOST = "lost"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PendingCommand:
+    """A command that the application has not answered yet; ``sent`` is monotonic [s]."""
+
+    message: Command
+    sent: float
+
+
+class SessionModel:
+    """Playback state, scenes and open commands of one application.
+
+    ``transmit`` hands a message to the network; it never waits.
+    """
+
+    def __init__(self, path: Path, transmit: Callable[["SessionModel", Command], None]) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.scene_added: Signal[[SceneModel]] = Signal()
+        self.scene_removed: Signal[[SceneModel]] = Signal()
+        self.refused: Signal[[PendingCommand, Failed]] = Signal()
+        self.path = path
+        self.key = -1
+        self.state = SessionState.CONNECTING
+        self.info: SessionInfo | None = None
+        self.client_id: int | None = None
+        self.controller: int | None = None
+        self.status: SessionStatus | None = None
+        self.lost_reason = ""
+        self.scenes: dict[int, SceneModel] = {}
+        self.pending: dict[int, PendingCommand] = {}
+        self._transmit = transmit
+        self._next_id = 1
+
+    # --- who it is and how it stands
+
+    @property
+    def name(self) -> str:
+        """The script's file name, else the connection file's."""
+        if self.info is not None and self.info.script:
+            return Path(self.info.script).name
+        return self.path.stem
+
+    @property
+    def identity(self) -> str:
+        """What stays the same when the script is started again."""
+        return self.info.script if self.info is not None else ""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether commands can be sent."""
+        return self.state is SessionState.CONNECTED
+
+    @property
+    def has_control(self) -> bool:
+        """Whether this window is the one that controls the application."""
+        return self.client_id is not None and self.controller == self.client_id
+
+    @property
+    def mode(self) -> PlaybackMode:
+        """The session's mode."""
+        return self.status.mode if self.status is not None else PlaybackMode.PAUSED
+
+    @property
+    def speed(self) -> float:
+        """The target: simulated seconds per wall second while playing."""
+        return self.status.speed if self.status is not None else 1.0
+
+    def waiting_since(self, *kinds: type[Command]) -> float | None:
+        """Return since when (monotonic) the oldest open command of these kinds waits, or None."""
+        sent = [p.sent for p in self.pending.values() if isinstance(p.message, kinds)]
+        return min(sent, default=None)
+
+    @property
+    def pausing_since(self) -> float | None:
+        """Since when (monotonic) a pause is waited for, or None."""
+        return self.waiting_since(Pause)
+
+    @property
+    def stepping_since(self) -> float | None:
+        """Since when (monotonic) a step is waited for, or None."""
+        return self.waiting_since(Step, PhysicsStep)
+
+    # --- out
+
+    def send(self, make: Callable[[int], Command]) -> int | None:
+        """Send the command that ``make`` builds from a fresh id; None when not connected."""
+        if not self.is_connected:
+            return None
+        message = make(self._next_id)
+        self._next_id += 1
+        self.pending[message.id] = PendingCommand(message, time.monotonic())
+        self._transmit(self, message)
+        self.changed.emit()
+        return message.id
+
+    # --- in
+
+    def welcomed(self, welcome: Welcome) -> None:
+        """The handshake succeeded; what is known of an earlier run is dropped."""
+        for scene in tuple(self.scenes.values()):
+            self._remove(scene)
+        self.state = SessionState.CONNECTED
+        self.info = welcome.session
+        self.client_id = welcome.client_id
+        self.status = None
+        self.lost_reason = ""
+        self.pending.clear()
+        self._next_id = 1
+        self.changed.emit()
+
+    def lost(self, reason: str) -> None:
+        """The connection is gone; scenes stay visible as they were last seen."""
+        self.state = SessionState.LOST
+        self.lost_reason = reason
+        self.pending.clear()
+        self.changed.emit()
+        for scene in self.scenes.values():
+            scene.status_changed.emit()
+
+    def receive(self, message: ServerMessage) -> None:
+        """Take one message; those about unknown scenes are late ones and are ignored."""
+        match message:
+            case SceneAdded():
+                self._add(message)
+            case SceneRemoved():
+                if (scene := self.scenes.get(message.scene_id)) is not None:
+                    self._remove(scene)
+            case SessionStatus():
+                self.status = message
+                self.controller = message.controller
+                self.changed.emit()
+            case ControlChanged():
+                self.controller = message.controller
+                self.changed.emit()
+            case Done():
+                self.pending.pop(message.id, None)
+                self.changed.emit()
+            case Failed():
+                pending = self.pending.pop(message.id, None)
+                self.changed.emit()
+                if pending is not None:
+                    self.refused.emit(pending, message)
+            case SceneStatus() | SceneChannels() | SceneRestored():
+                scene = self.scenes.get(message.scene_id)
+                if scene is not None:
+                    self._tell(scene, message)
+            case SceneDescribed():
+                scene = self.scenes.get(message.description.scene_id)
+                if scene is not None:
+                    scene.set_description(message.description)
+            case _:
+                pass
+
+    def _tell(
+        self, scene: SceneModel, message: SceneStatus | SceneChannels | SceneRestored
+    ) -> None:
+        match message:
+            case SceneStatus():
+                scene.set_status(message)
+            case SceneChannels():
+                scene.add_channels(message.channels)
+            case SceneRestored():
+                scene.set_restored(message)
+
+    def _add(self, added: SceneAdded) -> None:
+        if (known := self.scenes.get(added.scene_id)) is not None:
+            known.name = added.name
+            known.owner = added.owner
+            known.status_changed.emit()
+            return
+        scene = SceneModel(self, added)
+        self.scenes[added.scene_id] = scene
+        self.scene_added.emit(scene)
+
+    def _remove(self, scene: SceneModel) -> None:
+        del self.scenes[scene.scene_id]
+        scene.set_gone()
+        self.scene_removed.emit(scene)

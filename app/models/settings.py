@@ -1,0 +1,114 @@
+"""What the window remembers between runs: one versioned JSON file in the user's config folder."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+__all__ = ["SETTINGS_VERSION", "ScriptMemory", "Settings", "SettingsStore"]
+
+SETTINGS_VERSION = 1
+_MAX_FILE_BYTES = 4 << 20
+_MAX_RECENT = 12
+_MAX_SCRIPTS = 50
+
+
+class ScriptMemory(msgspec.Struct, kw_only=True):
+    """What belongs to one script: found again when it is started again.
+
+    ``camera`` and ``plots`` are whatever the 3D view and the plots gave us to keep.
+    """
+
+    scene: str = ""
+    element_kind: str = ""
+    element_name: str = ""
+    camera: dict[str, object] = msgspec.field(default_factory=dict)
+    plots: dict[str, object] = msgspec.field(default_factory=dict)
+
+
+class Settings(msgspec.Struct, kw_only=True):
+    """Everything remembered. Qt's own geometry and dock blobs are kept as base64 text."""
+
+    version: int = SETTINGS_VERSION
+    theme: str = "dark"
+    geometry: str = ""
+    docks: str = ""
+    scope: str = "all"
+    log_level: str = "info"
+    recent: list[str] = msgspec.field(default_factory=list)
+    scripts: dict[str, ScriptMemory] = msgspec.field(default_factory=dict)
+    view: dict[str, object] = msgspec.field(default_factory=dict)
+    shortcuts: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def add_recent(self, script: str) -> None:
+        """Put ``script`` first in the list of recent ones."""
+        if script:
+            self.recent = [script, *(r for r in self.recent if r != script)][:_MAX_RECENT]
+
+    def script(self, script: str) -> ScriptMemory:
+        """Return the memory of ``script``, made when there is none; the oldest is forgotten."""
+        memory = self.scripts.pop(script, None) or ScriptMemory()
+        self.scripts[script] = memory
+        while len(self.scripts) > _MAX_SCRIPTS:
+            del self.scripts[next(iter(self.scripts))]
+        return memory
+
+
+class SettingsStore:
+    """Loads and saves :class:`Settings`; a damaged file is kept aside, never fatal.
+
+    ``problem`` is a sentence for the log when something was wrong with the file, else "".
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        folder = Path(platformdirs.user_config_dir("stroboscope", appauthor=False))
+        self.path = path if path is not None else folder / "settings.json"
+        self.problem = ""
+
+    def load(self) -> Settings:
+        """Return the stored settings, or fresh ones."""
+        try:
+            if self.path.stat().st_size > _MAX_FILE_BYTES:
+                return self._set_aside("it is larger than 4 MiB")
+            settings = msgspec.json.decode(self.path.read_bytes(), type=Settings)
+        except FileNotFoundError:
+            return Settings()
+        except OSError as error:
+            self.problem = f"The settings {self.path} can't be read ({error}): using the defaults."
+            return Settings()
+        except msgspec.MsgspecError as error:
+            return self._set_aside(str(error))
+        if settings.version != SETTINGS_VERSION:
+            return self._set_aside(
+                f"it has version {settings.version}, this program writes {SETTINGS_VERSION}"
+            )
+        return settings
+
+    def save(self, settings: Settings) -> None:
+        """Write atomically; what can't be written is said in ``problem``, not raised."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".settings-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(msgspec.json.format(msgspec.json.encode(settings), indent=2))
+                Path(name).replace(self.path)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    Path(name).unlink()
+                raise
+        except OSError as error:
+            self.problem = f"The settings can't be saved to {self.path}: {error}."
+
+    def _set_aside(self, why: str) -> Settings:
+        aside = self.path.with_suffix(".damaged.json")
+        with contextlib.suppress(OSError):
+            self.path.replace(aside)
+        self.problem = (
+            f"The settings {self.path} could not be used ({why}). They were kept as {aside.name}; "
+            "the window starts with the defaults."
+        )
+        return Settings()

@@ -1,0 +1,137 @@
+"""Which state the window shows, in a word and a sentence: what the badge says."""
+
+import dataclasses
+import enum
+import time
+
+from stroboscope.app.models.numbers import number_text, speed_text
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.session import SessionModel, SessionState
+from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode, SceneStatus
+from stroboscope.debugger_protocol.topics import Instant
+
+__all__ = ["ShownState", "StateKind", "activity_text", "rate_text", "shown_state"]
+
+# A pause that takes longer than this is said to be on its way; shorter ones would only flicker.
+_NOTICEABLE_S = 0.08
+# A scene that did not step for this long while playing is only being looked at.
+_BUSY_S = 1.0
+
+
+class StateKind(enum.StrEnum):
+    """What the badge can say."""
+
+    NONE = "none"
+    CONNECTING = "connecting"
+    LIVE = "live"
+    PLAYING = "playing"
+    FAST_FORWARD = "fast_forward"
+    PAUSING = "pausing"
+    PAUSED = "paused"
+    HELD = "held"
+    STALE = "stale"
+    DISCONNECTED = "disconnected"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShownState:
+    """A word for the badge and a sentence for its tooltip and the line beside it."""
+
+    kind: StateKind
+    word: str
+    detail: str = ""
+
+
+def activity_text(status: SceneStatus, *, elapsed: float = 0.0) -> str:
+    """Return what the owner thread is doing: "busy in your code 3.2 s, train.py:118".
+
+    ``elapsed`` is how old the status is [s].
+    """
+    seconds = f"{number_text(status.activity_s + elapsed, 1)} s"
+    place = f", {status.location}" if status.location else ""
+    match status.activity:
+        case OwnerActivity.USER_CODE:
+            return f"busy in your code {seconds}{place}"
+        case OwnerActivity.STEPPING:
+            return f"in a physics step {seconds}{place}"
+        case OwnerActivity.PARKED:
+            return f"stands at its step{place}"
+        case OwnerActivity.PACING:
+            return "waits for the clock"
+        case OwnerActivity.STARTING:
+            return f"has not stepped yet{place}"
+        case OwnerActivity.FINISHED:
+            return "its thread has ended"
+
+
+def rate_text(scene: SceneModel) -> str:
+    """Return measured and target real-time factor: "0.98× of 1×"."""
+    status = scene.status
+    if status is None or status.rtf is None or status.mode is PlaybackMode.PAUSED:
+        return ""
+    measured = f"{number_text(status.rtf, 2 if status.rtf < 10 else 1)}×"
+    if status.mode is PlaybackMode.FAST_FORWARD:
+        return f"{measured} of max"
+    return f"{measured} of {speed_text(scene.session.speed)}"
+
+
+def shown_state(
+    scene: SceneModel | None,
+    session: SessionModel | None,
+    *,
+    preferred: Instant = Instant.NOW,
+    now: float | None = None,
+) -> ShownState:
+    """Return what to say about ``scene``, or about ``session`` when it has no scene yet."""
+    clock = time.monotonic() if now is None else now
+    if scene is None:
+        return _without_scene(session)
+    if scene.session.state is not SessionState.CONNECTED:
+        why = scene.session.lost_reason or "the connection is gone"
+        return ShownState(StateKind.DISCONNECTED, "DISCONNECTED", f"Last state before: {why}")
+    if scene.gone:
+        return ShownState(
+            StateKind.STALE, "STALE", "The scene was destroyed; its last state stays."
+        )
+    if scene.status is None:
+        return ShownState(StateKind.CONNECTING, "CONNECTING", "Waiting for the first status.")
+    return _of_status(scene, scene.status, preferred, clock)
+
+
+def _without_scene(session: SessionModel | None) -> ShownState:
+    if session is None:
+        return ShownState(StateKind.NONE, "NOT CONNECTED", "No application is attached.")
+    if session.state is SessionState.CONNECTING:
+        return ShownState(StateKind.CONNECTING, "CONNECTING", f"Waiting for {session.name}.")
+    if session.state is SessionState.LOST:
+        return ShownState(StateKind.DISCONNECTED, "DISCONNECTED", session.lost_reason)
+    return ShownState(StateKind.LIVE, "LIVE", "The application has no scene yet.")
+
+
+def _of_status(
+    scene: SceneModel, status: SceneStatus, preferred: Instant, clock: float
+) -> ShownState:
+    elapsed = max(0.0, clock - scene.status_received)
+    doing = activity_text(status, elapsed=elapsed)
+    since = scene.session.pausing_since or scene.session.stepping_since
+    if since is not None and clock - since > _NOTICEABLE_S:
+        waited = f"{number_text(clock - since, 1)} s"
+        word = "PAUSING…" if scene.session.pausing_since is not None else "STEPPING…"
+        return ShownState(StateKind.PAUSING, f"{word} {waited}", doing)
+    if status.waiting_for:
+        return ShownState(StateKind.HELD, "WAITING", f"waiting for {status.waiting_for}")
+    if status.mode is PlaybackMode.PAUSED:
+        if status.held and (status.hold_reason or scene.session.mode is not PlaybackMode.PAUSED):
+            place = f" ({status.location})" if status.location else ""
+            return ShownState(StateKind.HELD, "HELD", f"{status.hold_reason or 'held'}{place}")
+        instant = scene.instant(preferred)
+        which = {
+            Instant.NOW: "The state the scene stands at; forces are predicted.",
+            Instant.EXECUTED: "The last executed step, exactly as it was computed.",
+        }
+        return ShownState(StateKind.PAUSED, "PAUSED", which[instant] if instant else doing)
+    if status.rtf is None and status.activity_s + elapsed > _BUSY_S:
+        return ShownState(StateKind.LIVE, "LIVE", f"Not stepping: {doing}")
+    if status.mode is PlaybackMode.FAST_FORWARD:
+        return ShownState(StateKind.FAST_FORWARD, "FAST FORWARD", doing)
+    return ShownState(StateKind.PLAYING, "PLAYING", doing)

@@ -1,0 +1,63 @@
+"""Icons of one family, coloured from the palette."""
+
+import enum
+
+import qtawesome
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QIcon, QPixmap
+
+from stroboscope.resources.themes import Palette
+
+__all__ = ["Icon", "icon", "pixmap"]
+
+
+class Icon(enum.StrEnum):
+    """Everything the window draws as an icon; values are names of the Material family."""
+
+    PLAY = "mdi6.play"
+    PAUSE = "mdi6.pause"
+    STEP = "mdi6.skip-next"
+    FAST_FORWARD = "mdi6.fast-forward"
+    RESTORE = "mdi6.backup-restore"
+    LIVE = "mdi6.access-point"
+    HELD = "mdi6.hand-back-left"
+    STALE = "mdi6.lan-disconnect"
+    WAIT = "mdi6.timer-sand"
+    INFO = "mdi6.information-outline"
+    WARNING = "mdi6.alert"
+    ERROR = "mdi6.alert-octagon"
+    SESSION = "mdi6.application-brackets-outline"
+    SCENE = "mdi6.cube-scan"
+    BODY = "mdi6.cube-outline"
+    JOINT = "mdi6.rotate-3d-variant"
+    GEOM = "mdi6.shape-outline"
+    SITE = "mdi6.map-marker-outline"
+    ACTUATOR = "mdi6.engine-outline"
+    SENSOR = "mdi6.gauge"
+    CAMERA = "mdi6.video-outline"
+    LIGHT = "mdi6.lightbulb-outline"
+    SEARCH = "mdi6.magnify"
+    COPY = "mdi6.content-copy"
+    CLEAR = "mdi6.delete-sweep-outline"
+    CLOSE = "mdi6.close"
+    FLOAT = "mdi6.dock-window"
+    CONNECT = "mdi6.lan-connect"
+    DEMO = "mdi6.robot-industrial"
+    RECENT = "mdi6.history"
+    CODE = "mdi6.code-tags"
+    MORE = "mdi6.dots-horizontal"
+    SPEED = "mdi6.speedometer"
+    EYE = "mdi6.eye-outline"
+    CHART = "mdi6.chart-line"
+    LOGO = "mdi6.flash-outline"
+
+
+def icon(which: Icon, palette: Palette, *, color: str | None = None) -> QIcon:
+    """Return an icon in ``color`` (the palette's text), greyed when disabled."""
+    return qtawesome.icon(which.value, color=color or palette.text, color_disabled=palette.disabled)
+
+
+def pixmap(which: Icon, size: int, color: str, *, ratio: float = 1.0) -> QPixmap:
+    """Return an icon as a picture of ``size`` logical pixels for a label."""
+    made: QPixmap = qtawesome.icon(which.value, color=color).pixmap(QSize(size, size), ratio)
+    return made

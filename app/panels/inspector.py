@@ -1,0 +1,333 @@
+"""The inspector: numbers of what is selected, all of one instant that is stated on top."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QMimeData, Qt, QTimer
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from stroboscope.app.models.element_values import (
+    EditTarget,
+    ElementValues,
+    ValueRow,
+    element_values,
+    topics_for,
+)
+from stroboscope.app.models.frames import FrameSet
+from stroboscope.app.models.numbers import count_text, number_text, with_unit
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.scene_values import scene_values
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.panels.icons import Icon, pixmap
+from stroboscope.app.panels.inspector_rows import RowWidgets
+from stroboscope.app.panels.labels import ElidedLabel, label, rule
+from stroboscope.app.panels.style import METRICS, number_font, set_property
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.resources.themes import Palette
+
+__all__ = ["InspectorPanel"]
+
+# While playing the numbers change this often; faster can't be read.
+_REFRESH_MS = 50
+
+_KIND_ICONS = {
+    "body": Icon.BODY,
+    "geom": Icon.GEOM,
+    "joint": Icon.JOINT,
+    "site": Icon.SITE,
+    "actuator": Icon.ACTUATOR,
+    "sensor": Icon.SENSOR,
+    "camera": Icon.CAMERA,
+    "light": Icon.LIGHT,
+    "scene": Icon.SCENE,
+}
+
+
+class InspectorPanel(QWidget):
+    """Follows the selection of the shown scene. ``plot`` and ``make_mime`` come from the plots."""
+
+    def __init__(
+        self,
+        sessions: SessionsModel,
+        view: ViewState,
+        palette: Palette,
+        *,
+        plot: Callable[[SceneModel, ValueRow], None] | None = None,
+        make_mime: Callable[[SceneModel, ValueRow], QMimeData | None] | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("panel")
+        self._sessions = sessions
+        self._view = view
+        self._palette = palette
+        self._plot = plot
+        self._make_mime = make_mime
+        self._scene: SceneModel | None = None
+        self._shape: tuple[object, ...] = ()
+        self.rows: list[RowWidgets] = []
+        self._build()
+        # Single shot: it runs only while frames arrive.
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_REFRESH_MS)
+        self._timer.timeout.connect(self.refresh)
+        sessions.shown_changed.connect(self._on_shown)
+        sessions.selection.changed.connect(self._on_selection)
+        view.instant_changed.connect(self._on_instant)
+        self._on_shown(sessions.shown)
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        self._timer.stop()
+        self._sessions.shown_changed.disconnect(self._on_shown)
+        self._sessions.selection.changed.disconnect(self._on_selection)
+        self._view.instant_changed.disconnect(self._on_instant)
+        self._follow(None)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self._shape = ()
+        self.refresh()
+
+    def row(self, name: str) -> RowWidgets | None:
+        """Return the first row of that label."""
+        return next((row for row in self.rows if row.row.label.strip() == name), None)
+
+    # --- building
+
+    def _build(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        header = QWidget()
+        head = QVBoxLayout(header)
+        head.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, METRICS.gap)
+        head.setSpacing(2)
+        line = QHBoxLayout()
+        line.setSpacing(METRICS.gap)
+        self._icon = QLabel()
+        self.title = ElidedLabel()
+        self.title.setProperty("role", "heading")
+        self._kind = label("", "muted")
+        line.addWidget(self._icon)
+        line.addWidget(self.title, 1)
+        line.addWidget(self._kind)
+        head.addLayout(line)
+        self.instant = ElidedLabel()
+        self.instant.setFont(number_font())
+        self.instant.setProperty("role", "small")
+        head.addWidget(self.instant)
+        self.notes = label("", "small", wrap=True)
+        self.notes.hide()
+        head.addWidget(self.notes)
+        layout.addWidget(header)
+        layout.addWidget(rule())
+
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._empty = label("", "muted", wrap=True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._empty.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, 0)
+        host = QWidget()
+        self._stack = QStackedLayout(host)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._scroll)
+        layout.addWidget(host, 1)
+
+    def _rebuild(self, values: ElementValues) -> None:
+        content = QWidget()
+        content.setObjectName("panel")
+        column = QVBoxLayout(content)
+        column.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, METRICS.padding)
+        column.setSpacing(METRICS.gap)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(2)
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(0, 5)
+        grid.setColumnStretch(3, 6)
+        self.rows = []
+        line = 0
+        for number, section in enumerate(values.sections):
+            title = label(section.title, "section")
+            title.setContentsMargins(0, METRICS.gap if number else 0, 0, 2)
+            grid.addWidget(title, line, 0, 1, 4)
+            line += 1
+            for row in section.rows:
+                self.rows.append(self._row_widgets(grid, line, row))
+                line += 1
+        column.addLayout(grid)
+        column.addStretch(1)
+        self._scroll.setWidget(content)
+
+    def _row_widgets(self, grid: QGridLayout, line: int, row: ValueRow) -> RowWidgets:
+        return RowWidgets(
+            grid,
+            line,
+            row,
+            commit=self._commit,
+            plot=self._on_plot,
+            make_mime=self._mime,
+            can_edit=self._why_not_editable,
+        )
+
+    # --- following
+
+    def _follow(self, scene: SceneModel | None) -> None:
+        if self._scene is not None:
+            self._scene.frame_arrived.disconnect(self._on_frame)
+            self._scene.status_changed.disconnect(self._schedule)
+            self._scene.described.disconnect(self._schedule)
+            self._scene.want("inspector", ())
+        self._scene = scene
+        if scene is not None:
+            scene.frame_arrived.connect(self._on_frame)
+            scene.status_changed.connect(self._schedule)
+            scene.described.connect(self._schedule)
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        if self._scene is not None:
+            self._scene.want("inspector", topics_for(self._sessions.selection.element))
+
+    def _on_shown(self, scene: SceneModel | None) -> None:
+        self._follow(scene)
+        self.refresh()
+
+    def _on_selection(self, _element: Element | None) -> None:
+        self._subscribe()
+        self.refresh()
+
+    def _on_instant(self, _instant: Instant) -> None:
+        self.refresh()
+
+    def _on_frame(self, _frame: object) -> None:
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+
+    # --- showing
+
+    def refresh(self) -> None:
+        """Show the newest instant at which everything shown is known."""
+        scene = self._scene
+        if scene is None:
+            self._show_empty("Nothing is shown.", "Connect to an application to see its scenes.")
+            return
+        if scene.description is None:
+            self._show_empty(scene.name, "Waiting for the scene's description.")
+            return
+        element = self._sessions.selection.element
+        if element is None:
+            frames = scene.frame_set((Topic.POSE,), self._view.instant)
+            values: ElementValues | None = scene_values(scene)
+        else:
+            frames = scene.frame_set(topics_for(element), self._view.instant)
+            values = element_values(scene.description, element, frames)
+        if values is None:
+            self._show_empty("Nothing is selected.", "The model has changed; select again.")
+            return
+        if element is not None and frames is None and self._shape_of(values) == self._shape:
+            return  # the topics of one instant have not all arrived: keep what is shown
+        self._show(values, frames)
+
+    def _show(self, values: ElementValues, frames: FrameSet | None) -> None:
+        self._stack.setCurrentWidget(self._scroll)
+        self.title.set_full_text(values.name)
+        self._kind.setText(values.kind)
+        shape = self._shape_of(values)
+        if shape != self._shape:
+            self._shape = shape
+            which = _KIND_ICONS.get(values.kind, Icon.INFO)
+            ratio = self.devicePixelRatioF()
+            self._icon.setPixmap(pixmap(which, METRICS.icon, self._palette.accent, ratio=ratio))
+            self._rebuild(values)
+        else:
+            rows = (row for section in values.sections for row in section.rows)
+            for widgets, row in zip(self.rows, rows, strict=True):
+                widgets.show_row(row)
+        self._show_instant(frames)
+
+    def _shape_of(self, values: ElementValues) -> tuple[object, ...]:
+        return (
+            id(self._scene),
+            values.name,
+            values.kind,
+            *(
+                (section.title, row.label, row.value is None and not row.channel)
+                for section in values.sections
+                for row in section.rows
+            ),
+        )
+
+    def _show_instant(self, frames: FrameSet | None) -> None:
+        scene = self._scene
+        if frames is None or scene is None:
+            self.instant.set_full_text("waiting for values…")
+            self.notes.hide()
+            return
+        running = scene.mode is not PlaybackMode.PAUSED and not scene.is_stale
+        word = "LAST STATE" if scene.is_stale else frames.instant.value.upper()
+        if frames.instant is Instant.NOW and not running:
+            word += " · forces predicted"
+        moment = with_unit(number_text(frames.time), "s")
+        self.instant.set_full_text(f"{word} · t {moment} · step {count_text(frames.step)}")
+        set_property(self.instant, "level", "stop" if scene.is_stale else "")
+        self.notes.setText("\n".join(frames.notes))
+        self.notes.setVisible(bool(frames.notes))
+
+    def _show_empty(self, title: str, text: str) -> None:
+        self.title.set_full_text(title)
+        self._kind.setText("")
+        self._icon.clear()
+        self.instant.set_full_text("")
+        self.notes.hide()
+        self._empty.setText(text)
+        self._stack.setCurrentWidget(self._empty)
+
+    # --- editing and plotting
+
+    def _why_not_editable(self) -> str:
+        scene = self._scene
+        if scene is None or scene.is_stale:
+            return "The scene is not live."
+        if scene.mode is not PlaybackMode.PAUSED:
+            return "Pause to edit."
+        if not scene.session.has_control:
+            return "Another client controls this application: take control first."
+        return ""
+
+    def _commit(self, target: EditTarget, value: float) -> str:
+        problem = self._why_not_editable()
+        if not problem:
+            self._sessions.edit(target.field, target.index, (value,))
+        return problem
+
+    def _on_plot(self, row: ValueRow) -> None:
+        if self._plot is not None and self._scene is not None:
+            self._plot(self._scene, row)
+
+    def _mime(self, row: ValueRow) -> QMimeData | None:
+        if self._make_mime is None or self._scene is None:
+            return None
+        return self._make_mime(self._scene, row)
+
+    @property
+    def selected_kind(self) -> ElementKind | None:
+        """The kind of what is selected."""
+        element = self._sessions.selection.element
+        return element.kind if element is not None else None

@@ -1,0 +1,86 @@
+"""Small widgets that every panel needs: labels that elide, rules, buttons with an icon."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QWidget
+
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.style import METRICS
+from stroboscope.resources.themes import Palette
+
+__all__ = ["ElidedLabel", "icon_button", "label", "rule", "vertical_rule"]
+
+
+class ElidedLabel(QLabel):
+    """A label that elides in the middle and keeps the whole text in its tooltip."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._full = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.set_full_text(text)
+
+    @property
+    def full_text(self) -> str:
+        """The text before eliding."""
+        return self._full
+
+    def set_full_text(self, text: str) -> None:
+        """Show ``text``, elided when it does not fit."""
+        if text != self._full:
+            self._full = text
+            self._elide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Elide again for the new width."""
+        super().resizeEvent(event)
+        self._elide()
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for a few letters."""
+        return QSize(24, super().minimumSizeHint().height())
+
+    def _elide(self) -> None:
+        width = max(self.contentsRect().width(), 24)
+        shown = self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, width)
+        self.setText(shown)
+        self.setToolTip(self._full if shown != self._full else "")
+
+
+def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
+    """Return a label in one of the stylesheet's roles; its text is never taken for markup."""
+    made = QLabel()
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setText(text)
+    made.setWordWrap(wrap)
+    if role:
+        made.setProperty("role", role)
+    return made
+
+
+def rule() -> QFrame:
+    """Return a horizontal line, one pixel."""
+    line = QFrame()
+    line.setObjectName("rule")
+    line.setFixedHeight(1)
+    return line
+
+
+def vertical_rule() -> QFrame:
+    """Return a vertical line, one pixel."""
+    line = QFrame()
+    line.setObjectName("vrule")
+    line.setFixedWidth(1)
+    return line
+
+
+def icon_button(which: Icon, palette: Palette, tooltip: str) -> QToolButton:
+    """Return a flat button with an icon."""
+    button = QToolButton()
+    button.setIcon(icon(which, palette))
+    button.setIconSize(QSize(METRICS.icon, METRICS.icon))
+    button.setToolTip(tooltip)
+    button.setAccessibleName(tooltip)
+    button.setAutoRaise(True)
+    return button

@@ -1,0 +1,214 @@
+"""The look of the window: Fusion, a QPalette and one stylesheet, all built from design tokens."""
+
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+
+from stroboscope.resources.themes import DARK, LIGHT, Metrics, Palette
+
+__all__ = ["METRICS", "apply_theme", "number_font", "palette_named", "set_property", "ui_font"]
+
+METRICS = Metrics()
+
+
+def palette_named(name: str) -> Palette:
+    """Return the palette of that name; dark for an unknown one."""
+    return LIGHT if name == LIGHT.name else DARK
+
+
+def ui_font() -> QFont:
+    """Return the system's interface font in our size."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+    font.setPixelSize(METRICS.font_px)
+    return font
+
+
+def number_font() -> QFont:
+    """Return the interface font with figures of equal width, so that numbers don't jitter."""
+    font = ui_font()
+    tabular = getattr(QFont, "Tag", None)
+    if tabular is not None:
+        font.setFeature(tabular("tnum"), 1)
+    return font
+
+
+def set_property(widget: QWidget, name: str, value: object) -> None:
+    """Set a property that the stylesheet selects on, and restyle the widget if it changed."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def apply_theme(app: QApplication, palette: Palette) -> None:
+    """Dress the whole application."""
+    if app.style().objectName().lower() != "fusion":
+        app.setStyle("Fusion")
+    app.setFont(ui_font())
+    app.setPalette(_qpalette(palette))
+    app.setStyleSheet(_stylesheet(palette))
+
+
+def _qpalette(p: Palette) -> QPalette:
+    role = QPalette.ColorRole
+    colors = {
+        role.Window: p.surface1,
+        role.WindowText: p.text,
+        role.Base: p.surface0,
+        role.AlternateBase: p.surface1,
+        role.ToolTipBase: p.surface2,
+        role.ToolTipText: p.text,
+        role.PlaceholderText: p.muted,
+        role.Text: p.text,
+        role.Button: p.surface2,
+        role.ButtonText: p.text,
+        role.BrightText: p.stop,
+        role.Link: p.accent,
+        role.Highlight: p.accent,
+        role.HighlightedText: p.on_accent,
+        role.Light: p.surface2,
+        role.Midlight: p.surface2,
+        role.Mid: p.line,
+        role.Dark: p.line,
+        role.Shadow: p.surface0,
+        role.Accent: p.accent,
+    }
+    palette = QPalette()
+    for color_role, color in colors.items():
+        palette.setColor(color_role, QColor(color))
+    disabled = QPalette.ColorGroup.Disabled
+    for color_role in (role.WindowText, role.Text, role.ButtonText, role.PlaceholderText):
+        palette.setColor(disabled, color_role, QColor(p.disabled))
+    return palette
+
+
+def _mix(front: str, back: str, part: float) -> str:
+    """Return ``front`` laid over ``back`` with the opacity ``part``, as ``#rrggbb``."""
+    a, b = QColor(front), QColor(back)
+    channels = (
+        round(x * part + y * (1 - part))
+        for x, y in ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
+    )
+    return "#" + "".join(f"{c:02x}" for c in channels)
+
+
+def _stylesheet(p: Palette) -> str:
+    m = METRICS
+    hover = _mix(p.text, p.surface2, 0.08)
+    selected = _mix(p.accent, p.surface1, 0.22)
+    return f"""
+* {{ font-size: {m.font_px}px; }}
+QMainWindow, QDialog {{ background: {p.surface1}; }}
+QMainWindow::separator {{ background: {p.line}; width: 1px; height: 1px; margin: 0 1px; }}
+QMainWindow::separator:hover {{ background: {p.accent}; }}
+QToolTip {{ background: {p.surface2}; color: {p.text}; border: 1px solid {p.line};
+    padding: 4px; }}
+
+QMenuBar {{ background: {p.surface1}; border-bottom: 1px solid {p.line}; padding: 0 4px; }}
+QMenuBar::item {{ padding: 5px 9px; background: transparent; border-radius: 4px; }}
+QMenuBar::item:selected {{ background: {p.surface2}; }}
+QMenu {{ background: {p.surface1}; border: 1px solid {p.line}; padding: 4px; }}
+QMenu::item {{ padding: 5px 28px 5px 24px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {p.accent}; color: {p.on_accent}; }}
+QMenu::item:disabled {{ color: {p.disabled}; background: transparent; }}
+QMenu::separator {{ height: 1px; background: {p.line}; margin: 4px 8px; }}
+QMenu::indicator {{ left: 6px; width: 14px; height: 14px; }}
+
+QDockWidget {{ color: {p.muted}; font-weight: 600; titlebar-close-icon: none; }}
+QDockWidget::title {{ background: {p.surface1}; padding: 6px 12px;
+    border-bottom: 1px solid {p.line}; }}
+QWidget#dockTitle {{ background: {p.surface1}; border-bottom: 1px solid {p.line}; }}
+QWidget#dockTitle QLabel {{ font-weight: 600; color: {p.text}; }}
+QTabBar::tab {{ background: {p.surface1}; color: {p.muted}; padding: 6px 14px; border: none;
+    border-bottom: 2px solid transparent; }}
+QTabBar::tab:selected {{ color: {p.text}; border-bottom: 2px solid {p.accent}; }}
+QTabBar::tab:hover:!selected {{ color: {p.text}; }}
+QTabWidget::pane {{ border: none; }}
+
+QPushButton {{ background: {p.surface2}; border: 1px solid {p.line}; border-radius: 6px;
+    padding: 0 12px; min-height: {m.control_height - 2}px; }}
+QPushButton:hover {{ background: {hover}; }}
+QPushButton:focus {{ border-color: {p.accent}; }}
+QPushButton:pressed {{ background: {p.line}; }}
+QPushButton:disabled {{ color: {p.disabled}; }}
+QPushButton[primary="true"] {{ background: {p.accent}; color: {p.on_accent};
+    border-color: {p.accent};
+    font-weight: 600; }}
+QPushButton[flat="true"] {{ background: transparent; border: none; color: {p.accent};
+    padding: 0 4px; }}
+QPushButton[flat="true"]:hover {{ text-decoration: underline; }}
+
+QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px;
+    padding: 3px; min-width: 22px; min-height: 20px; }}
+QToolButton:hover:enabled {{ background: {p.surface2}; }}
+QToolButton:pressed:enabled {{ background: {p.line}; }}
+QToolButton:focus {{ border-color: {p.accent}; }}
+QToolButton:checked {{ background: {selected}; border-color: {p.accent}; }}
+QToolButton::menu-indicator {{ image: none; }}
+
+QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{ background: {p.surface0};
+    border: 1px solid {p.line};
+    border-radius: 6px; padding: 0 8px; min-height: {m.control_height - 4}px;
+    selection-background-color: {p.accent}; selection-color: {p.on_accent}; }}
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{
+    border-color: {p.accent}; }}
+QComboBox::drop-down {{ border: none; width: 22px; }}
+QComboBox QAbstractItemView {{ background: {p.surface1}; border: 1px solid {p.line}; outline: 0;
+    selection-background-color: {p.accent}; selection-color: {p.on_accent}; }}
+
+QTreeView, QListView, QTableView, QPlainTextEdit, QScrollArea {{ background: {p.surface1};
+    border: none;
+    outline: 0; }}
+QTreeView::item, QListView::item {{ min-height: {m.compact_height}px; border: none;
+    padding: 0 2px; }}
+QTreeView::item:hover, QListView::item:hover {{ background: {p.surface2}; }}
+QTreeView::item:selected, QListView::item:selected {{ background: {selected}; color: {p.text}; }}
+QTreeView::branch:selected {{ background: {selected}; }}
+QTreeView::branch:hover:!selected {{ background: {p.surface2}; }}
+QHeaderView::section {{ background: {p.surface1}; color: {p.muted}; border: none;
+    border-bottom: 1px solid {p.line}; padding: 4px 8px; }}
+
+QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+QScrollBar::handle {{ background: {p.line}; border-radius: 4px; min-height: 24px;
+    min-width: 24px; margin: 1px; }}
+QScrollBar::handle:hover {{ background: {p.disabled}; }}
+QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{
+    background: transparent; border: none; width: 0; height: 0; }}
+
+QStatusBar {{ background: {p.surface1}; border-top: 1px solid {p.line}; color: {p.muted}; }}
+QStatusBar::item {{ border: none; }}
+QStatusBar QLabel {{ color: {p.muted}; padding: 0 6px; }}
+
+QLabel[role="muted"] {{ color: {p.muted}; }}
+QLabel[role="small"] {{ color: {p.muted}; font-size: {m.small_font_px}px; }}
+QLabel[role="heading"] {{ font-weight: 600; }}
+QLabel[role="section"] {{ color: {p.muted}; font-weight: 600; font-size: {m.small_font_px}px; }}
+QLabel[role="title"] {{ font-size: 22px; font-weight: 600; }}
+QLabel[level="warn"] {{ color: {p.warn}; }}
+QLabel[level="stop"] {{ color: {p.stop}; }}
+QLabel[level="ok"] {{ color: {p.ok}; }}
+
+QWidget#panel, QWidget#transport {{ background: {p.surface1}; }}
+QWidget#transport {{ border-bottom: 1px solid {p.line}; }}
+QWidget#welcome {{ background: {p.surface0}; }}
+QFrame#card {{ background: {p.surface1}; border: 1px solid {p.line}; border-radius: 8px; }}
+QFrame#rule {{ background: {p.line}; border: none; max-height: 1px; min-height: 1px; }}
+QFrame#vrule {{ background: {p.line}; border: none; max-width: 1px; min-width: 1px; }}
+QFrame#banner {{ background: {p.surface2}; border: none; border-left: 3px solid {p.accent}; }}
+QFrame#banner[level="warn"] {{ border-left-color: {p.warn}; }}
+QFrame#banner[level="stop"] {{ border-left-color: {p.stop}; }}
+QFrame#badge {{ border-radius: 6px; background: {p.surface2}; border: 1px solid {p.line}; }}
+QFrame#badge QLabel {{ font-weight: 600; }}
+QFrame#badge[level="ok"] {{ border-color: {p.ok}; background: {_mix(p.ok, p.surface1, 0.14)}; }}
+QFrame#badge[level="warn"] {{ border-color: {p.warn};
+    background: {_mix(p.warn, p.surface1, 0.14)}; }}
+QFrame#badge[level="stop"] {{ border-color: {p.stop};
+    background: {_mix(p.stop, p.surface1, 0.14)}; }}
+QFrame#badge[level="accent"] {{ border-color: {p.accent};
+    background: {_mix(p.accent, p.surface1, 0.14)}; }}
+QLabel#code {{ background: {p.surface0}; border: 1px solid {p.line}; border-radius: 6px;
+    padding: 10px;
+    font-family: monospace; }}
+QLabel#key {{ background: {p.surface2}; border: 1px solid {p.line}; border-radius: 4px;
+    padding: 1px 6px; }}
+"""

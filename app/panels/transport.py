@@ -1,0 +1,305 @@
+"""The transport bar: what runs, how fast, and what is shown."""
+
+import dataclasses
+import time
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QWidget
+
+from stroboscope.app.models.numbers import count_text, number_text, speed_text, with_unit
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.sessions import SPEEDS, Scope, SessionsModel
+from stroboscope.app.models.shown_state import StateKind, rate_text, shown_state
+from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.panels.badge import InstantToggle, StateBadge
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.labels import ElidedLabel, label, vertical_rule
+from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.resources.themes import Palette
+
+__all__ = ["TransportActions", "TransportBar"]
+
+# While the shown scene is throttled for this long the bar offers fast forward.
+_HINT_AFTER_S = 3.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TransportActions:
+    """The window's actions that have a button here; their tooltips name the shortcut."""
+
+    restore: QAction
+    play: QAction
+    step: QAction
+    fast_forward: QAction
+
+
+class TransportBar(QWidget):
+    """Buttons on the left, numbers and the badge on the right."""
+
+    def __init__(
+        self,
+        sessions: SessionsModel,
+        view: ViewState,
+        actions: TransportActions,
+        palette: Palette,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("transport")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._sessions = sessions
+        self._view = view
+        self._actions = actions
+        self._palette = palette
+        self._throttled_since: float | None = None
+        self._scene: SceneModel | None = None
+        self._build()
+        self.set_theme(palette)
+        # Waiting is shown in tenths of a second, while there is something to wait for.
+        self._timer = QTimer(self)
+        self._timer.setInterval(100)
+        self._timer.timeout.connect(self.refresh)
+        self._timer.start()
+        sessions.session_changed.connect(self._on_session_changed)
+        sessions.shown_changed.connect(self._on_shown_changed)
+        sessions.scope_changed.connect(self._on_scope_changed)
+        view.instant_changed.connect(self._on_instant_changed)
+        self.refresh()
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        self._timer.stop()
+        self._sessions.session_changed.disconnect(self._on_session_changed)
+        self._sessions.shown_changed.disconnect(self._on_shown_changed)
+        self._sessions.scope_changed.disconnect(self._on_scope_changed)
+        self._view.instant_changed.disconnect(self._on_instant_changed)
+        self._follow(None)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self._actions.restore.setIcon(icon(Icon.RESTORE, palette))
+        self._actions.step.setIcon(icon(Icon.STEP, palette))
+        self._actions.fast_forward.setIcon(icon(Icon.FAST_FORWARD, palette))
+        self._play_icons = {
+            True: icon(Icon.PAUSE, palette, color=palette.accent),
+            False: icon(Icon.PLAY, palette, color=palette.accent),
+        }
+        self._shows_pause: bool | None = None
+        self.badge.set_theme(palette)
+        self.refresh()
+
+    # --- building
+
+    def _build(self) -> None:
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(METRICS.padding, 6, METRICS.padding, 6)
+        layout.setSpacing(METRICS.grid)
+        self.badge = StateBadge(self._palette)
+        self.scope = self._build_scope()
+        layout.addWidget(self.scope)
+        layout.addSpacing(METRICS.gap)
+        a = self._actions
+        self.buttons = {
+            name: self._button(action)
+            for name, action in (
+                ("restore", a.restore),
+                ("play", a.play),
+                ("step", a.step),
+                ("fast_forward", a.fast_forward),
+            )
+        }
+        for button in self.buttons.values():
+            layout.addWidget(button)
+        layout.addSpacing(METRICS.gap)
+        self.speed = self._build_speed()
+        layout.addWidget(self.speed)
+        self.detail = ElidedLabel()
+        self.detail.setProperty("role", "muted")
+        self.hint = QToolButton()
+        self.hint.setText("throttled — fast forward?")
+        self.hint.setToolTip("Pacing slows this script down: it could run faster. Click to let it.")
+        self.hint.clicked.connect(lambda: self._sessions.fast_forward())
+        self.hint.hide()
+        self.control = QToolButton()
+        self.control.setText("observing — take control")
+        self.control.setToolTip(
+            "Another client controls this application. Taking over is announced to it."
+        )
+        self.control.clicked.connect(lambda: self._sessions.take_control())
+        self.control.hide()
+        layout.addSpacing(METRICS.gap)
+        layout.addWidget(self.control)
+        layout.addWidget(self.hint)
+        layout.addWidget(self.detail, 1)
+        self._build_numbers(layout)
+
+    def _build_numbers(self, layout: QHBoxLayout) -> None:
+        self.time = self._number("t 00000.000 s", "Simulation time of the state that is shown.")
+        self.steps = self._number("step 0 000 000", "Application steps of the state that is shown.")
+        self.rate = self._number("000.0× of 1/64×", "Simulated per wall time: measured, of target.")
+        for widget in (self.time, self.steps, self.rate):
+            layout.addWidget(widget)
+            layout.addWidget(vertical_rule())
+        self.toggle = InstantToggle()
+        self.toggle.chosen.connect(self._view.set_instant)
+        layout.addSpacing(METRICS.gap)
+        layout.addWidget(self.toggle)
+        layout.addWidget(self.badge)
+
+    def _build_scope(self) -> QComboBox:
+        box = QComboBox()
+        box.addItem("All scenes", Scope.ALL)
+        box.addItem("This scene", Scope.SCENE)
+        box.setToolTip(
+            "What Play, Pause and Fast forward act on.\n"
+            "Single step and Restore always act on the scene that is shown."
+        )
+        box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        box.activated.connect(lambda index: self._sessions.set_scope(box.itemData(index)))
+        return box
+
+    def _build_speed(self) -> QComboBox:
+        box = QComboBox()
+        for speed in SPEEDS:
+            box.addItem(speed_text(speed), speed)
+        box.setCurrentIndex(SPEEDS.index(1.0))
+        box.setToolTip("Simulated seconds per second while playing, at most.   - slower, = faster")
+        box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        box.setMinimumWidth(76)
+        box.activated.connect(lambda index: self._sessions.set_speed(box.itemData(index)))
+        return box
+
+    def _button(self, action: QAction) -> QToolButton:
+        button = QToolButton()
+        button.setDefaultAction(action)
+        button.setIconSize(QSize(METRICS.large_icon, METRICS.large_icon))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        button.setFixedSize(METRICS.control_height + 6, METRICS.control_height)
+        return button
+
+    def _number(self, widest: str, tooltip: str) -> QLabel:
+        made = label("")
+        made.setFont(number_font())
+        made.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        made.setMinimumWidth(made.fontMetrics().horizontalAdvance(widest) + METRICS.grid)
+        made.setContentsMargins(METRICS.grid, 0, METRICS.grid, 0)
+        made.setToolTip(tooltip)
+        return made
+
+    # --- following the models
+
+    def _on_session_changed(self, _session: object) -> None:
+        self.refresh()
+
+    def _on_shown_changed(self, scene: SceneModel | None) -> None:
+        self._throttled_since = None
+        self._follow(scene)
+        self.refresh()
+
+    def _on_scope_changed(self, scope: Scope) -> None:
+        self.scope.setCurrentIndex(self.scope.findData(scope))
+        self.refresh()
+
+    def _on_instant_changed(self, _instant: Instant) -> None:
+        self.refresh()
+
+    def _follow(self, scene: SceneModel | None) -> None:
+        if self._scene is not None:
+            self._scene.status_changed.disconnect(self.refresh)
+        self._scene = scene
+        if scene is not None:
+            scene.status_changed.connect(self.refresh)
+
+    def refresh(self) -> None:
+        """Show what the models say now."""
+        scene = self._sessions.shown
+        session = self._sessions.active_session
+        any_session = session or next(iter(self._sessions.sessions), None)
+        state = shown_state(scene, any_session, preferred=self._view.instant)
+        self.badge.set_state(state)
+        says_why = (StateKind.PAUSING, StateKind.HELD, StateKind.DISCONNECTED, StateKind.STALE)
+        self.detail.set_full_text(state.detail if state.kind in says_why else "")
+        self._refresh_buttons(scene)
+        self._refresh_numbers(scene)
+        self._refresh_hints(scene, state.kind)
+        if session is not None and not self.speed.view().isVisible():
+            index = self.speed.findText(speed_text(session.speed))
+            if index < 0:
+                self.speed.addItem(speed_text(session.speed), session.speed)
+                index = self.speed.count() - 1
+            self.speed.setCurrentIndex(index)
+
+    def _refresh_buttons(self, scene: SceneModel | None) -> None:
+        mode = self._sessions.mode
+        running = mode in (PlaybackMode.PLAYING, PlaybackMode.FAST_FORWARD)
+        a = self._actions
+        if running is not self._shows_pause:
+            self._shows_pause = running
+            a.play.setIcon(self._play_icons[running])
+            a.play.setText("Pause" if running else "Play")
+        for action in (a.play, a.fast_forward):
+            _enable(action, mode is not None, "No application is attached.")
+        a.fast_forward.setChecked(mode is PlaybackMode.FAST_FORWARD)
+        usable = scene is not None and not scene.is_stale
+        for action in (a.step, a.restore):
+            _enable(action, usable, "No live scene is shown.")
+
+    def _refresh_numbers(self, scene: SceneModel | None) -> None:
+        status = scene.status if scene is not None else None
+        frames = scene.frame_set((Topic.POSE,), self._view.instant) if scene is not None else None
+        if frames is not None:
+            moment: tuple[float, int] | None = (frames.time, frames.step)
+        elif status is not None:
+            moment = (status.time, status.step_count)
+        else:
+            moment = None
+        self.time.setText(f"t {with_unit(number_text(moment[0]), 's')}" if moment else "")
+        self.steps.setText(f"step {count_text(moment[1])}" if moment else "")
+        self.rate.setText(rate_text(scene) if scene is not None and not scene.is_stale else "")
+
+    def _refresh_hints(self, scene: SceneModel | None, kind: StateKind) -> None:
+        paused = kind is StateKind.PAUSED or kind is StateKind.HELD
+        self.toggle.setVisible(paused and scene is not None)
+        if scene is not None and paused:
+            self.toggle.show_instant(
+                scene.instant(self._view.instant),
+                executed_known=scene.has_instant(Instant.EXECUTED),
+            )
+        session = scene.session if scene is not None else self._sessions.active_session
+        observing = (
+            session is not None
+            and session.is_connected
+            and session.status is not None
+            and not session.has_control
+        )
+        self.control.setVisible(observing)
+        throttled = (
+            scene is not None
+            and scene.status is not None
+            and scene.status.throttled
+            and kind is StateKind.PLAYING
+        )
+        if not throttled:
+            self._throttled_since = None
+        elif self._throttled_since is None:
+            self._throttled_since = time.monotonic()
+        since = self._throttled_since
+        show = since is not None and time.monotonic() - since > _HINT_AFTER_S and not observing
+        if show and session is not None:
+            self.hint.setText(f"throttled to {speed_text(session.speed)} — fast forward?")
+        self.hint.setVisible(show)
+
+
+def _enable(action: QAction, enabled: bool, why_not: str) -> None:
+    """Enable an action; a disabled one says in its tooltip why."""
+    action.setEnabled(enabled)
+    shortcut = action.shortcut().toString()
+    text = f"{action.text()}   {shortcut}" if shortcut else action.text()
+    tooltip = text if enabled else f"{text}\n{why_not}"
+    if action.toolTip() != tooltip:
+        action.setToolTip(tooltip)

@@ -1,0 +1,326 @@
+"""Sessions, their scenes, and what is in the shown ones: the tree on the left."""
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QLineEdit,
+    QMenu,
+    QStackedLayout,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.selection import Element
+from stroboscope.app.models.session import SessionModel, SessionState
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.shown_state import activity_text
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.labels import label
+from stroboscope.app.panels.style import METRICS
+from stroboscope.app.panels.tree_items import NODE_ROLE, SceneItems, TreeNode, row_of
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.resources.themes import Palette
+
+__all__ = ["TreePanel"]
+
+_RATE_COLUMN_WIDTH = 84
+
+
+class TreePanel(QWidget):
+    """A search field over a tree. Selecting a scene shows it and changes nothing in playback."""
+
+    def __init__(
+        self, sessions: SessionsModel, palette: Palette, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("panel")
+        self._sessions = sessions
+        self._palette = palette
+        self._session_items: dict[int, QStandardItem] = {}
+        self._scene_items: dict[int, SceneItems] = {}
+        self._following = False
+        self._model = QStandardItemModel(0, 2, self)
+        self._proxy = QSortFilterProxyModel(self)
+        self._proxy.setSourceModel(self._model)
+        self._proxy.setRecursiveFilteringEnabled(True)
+        self._proxy.setAutoAcceptChildRows(True)
+        self._proxy.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self._build()
+        self._listen()
+        for session in sessions.sessions:
+            self._add_session(session)
+        self._refresh_empty()
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        s = self._sessions
+        s.session_added.disconnect(self._add_session)
+        s.session_removed.disconnect(self._remove_session)
+        s.session_changed.disconnect(self._refresh_session)
+        s.scene_added.disconnect(self._add_scene)
+        s.scene_removed.disconnect(self._remove_scene)
+        s.shown_changed.disconnect(self._on_shown)
+        for items in self._scene_items.values():
+            items.close()
+        s.selection.changed.disconnect(self._on_selection)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours: the icons are made again."""
+        self._palette = palette
+        for item in self._session_items.values():
+            item.setIcon(icon(Icon.SESSION, palette, color=palette.muted))
+        for items in self._scene_items.values():
+            items.set_theme(palette)
+        self._search_action.setIcon(icon(Icon.SEARCH, palette, color=palette.muted))
+
+    # --- building
+
+    def _build(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, METRICS.gap, 0, 0)
+        layout.setSpacing(METRICS.grid)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search names")
+        self.search.setClearButtonEnabled(True)
+        self.search.setToolTip("Show only what has this in its name.   Ctrl+F")
+        self._search_action = self.search.addAction(
+            icon(Icon.SEARCH, self._palette, color=self._palette.muted),
+            QLineEdit.ActionPosition.LeadingPosition,
+        )
+        self.search.textChanged.connect(self._on_search)
+        field = QWidget()
+        field_layout = QVBoxLayout(field)
+        field_layout.setContentsMargins(METRICS.gap, 0, METRICS.gap, METRICS.grid)
+        field_layout.addWidget(self.search)
+        layout.addWidget(field)
+
+        self.view = QTreeView()
+        self.view.setModel(self._proxy)
+        self.view.setHeaderHidden(True)
+        self.view.setUniformRowHeights(True)
+        self.view.setIndentation(14)
+        self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.view.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._on_menu)
+        header = self.view.header()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(24)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(1, _RATE_COLUMN_WIDTH)
+        self.view.selectionModel().currentChanged.connect(self._on_current)
+
+        self._empty = label(
+            "No application is attached.\n\nRun a script with\n    stroboscope run train.py\n"
+            "or use Session ▸ Connect…",
+            "muted",
+            wrap=True,
+        )
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._empty.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, 0)
+        stack_host = QWidget()
+        self._stack = QStackedLayout(stack_host)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self.view)
+        layout.addWidget(stack_host, 1)
+
+    def _listen(self) -> None:
+        s = self._sessions
+        s.session_added.connect(self._add_session)
+        s.session_removed.connect(self._remove_session)
+        s.session_changed.connect(self._refresh_session)
+        s.scene_added.connect(self._add_scene)
+        s.scene_removed.connect(self._remove_scene)
+        s.shown_changed.connect(self._on_shown)
+        s.selection.changed.connect(self._on_selection)
+
+    # --- sessions and scenes
+
+    def _add_session(self, session: SessionModel) -> None:
+        row = row_of(
+            session.name,
+            TreeNode(session),
+            icon(Icon.SESSION, self._palette, color=self._palette.muted),
+        )
+        font = row[0].font()
+        font.setBold(True)
+        row[0].setFont(font)
+        self._session_items[id(session)] = row[0]
+        self._model.appendRow(row)
+        self._refresh_session(session)
+        for scene in session.scenes.values():
+            self._add_scene(scene)
+        self._expand(row[0])
+        self._refresh_empty()
+
+    def _remove_session(self, session: SessionModel) -> None:
+        item = self._session_items.pop(id(session), None)
+        if item is not None:
+            for scene in session.scenes.values():
+                self._forget_scene(scene)
+            self._model.removeRow(item.row())
+        self._refresh_empty()
+
+    def _refresh_session(self, session: SessionModel) -> None:
+        item = self._session_items.get(id(session))
+        if item is None:
+            return
+        item.setText(session.name)
+        words = {
+            SessionState.CONNECTING: "connecting…",
+            SessionState.CONNECTED: "",
+            SessionState.LOST: "disconnected",
+        }
+        text = words[session.state]
+        if session.is_connected and not session.has_control and session.status is not None:
+            text = "observing"
+        info = session.info
+        item.setToolTip(f"{info.script or session.name}\npid {info.pid}" if info else session.name)
+        sibling = self._model.item(item.row(), 1)
+        sibling.setText(text)
+        sibling.setToolTip(session.lost_reason)
+
+    def _add_scene(self, scene: SceneModel) -> None:
+        parent = self._session_items.get(id(scene.session))
+        if parent is None or id(scene) in self._scene_items:
+            return
+        items = SceneItems(scene, self._palette)
+        self._scene_items[id(scene)] = items
+        parent.appendRow(items.row)
+        self._expand(parent)
+        items.on_status = lambda: self._refresh_scene(scene)
+        items.on_described = lambda: self._on_described(scene)
+        items.listen()
+        self._refresh_scene(scene)
+        if scene is self._sessions.shown:
+            self._on_shown(scene)
+
+    def _remove_scene(self, scene: SceneModel) -> None:
+        items = self._scene_items.get(id(scene))
+        self._forget_scene(scene)
+        parent = self._session_items.get(id(scene.session))
+        if items is not None and parent is not None:
+            self._following = True
+            parent.removeRow(items.row[0].row())
+            self._following = False
+
+    def _forget_scene(self, scene: SceneModel) -> None:
+        items = self._scene_items.pop(id(scene), None)
+        if items is not None:
+            items.close()
+
+    def _refresh_scene(self, scene: SceneModel) -> None:
+        items = self._scene_items.get(id(scene))
+        if items is None:
+            return
+        status = scene.status
+        text, tip = "", f"{scene.name}\nowned by {scene.owner}" if scene.owner else scene.name
+        if status is not None:
+            tip += f"\n{activity_text(status)}"
+            if status.held and scene.session.mode is not PlaybackMode.PAUSED:
+                text = "held"
+            elif status.rtf is not None and status.mode is not PlaybackMode.PAUSED:
+                text = f"{number_text(status.rtf, 2 if status.rtf < 100 else 0)}×"
+        if scene.is_stale:
+            text = "stale"
+        items.show_status(scene.name, text, tip)
+
+    def _on_described(self, scene: SceneModel) -> None:
+        if scene is self._sessions.shown:
+            self._fill(scene)
+
+    def _fill(self, scene: SceneModel) -> None:
+        items = self._scene_items.get(id(scene))
+        if items is None or scene.description is None:
+            return
+        self._following = True
+        items.fill(scene.description, self._palette)
+        self._following = False
+        self._expand(items.row[0])
+        for item in items.opened_at_first:
+            self._expand(item)
+        self._on_selection(self._sessions.selection.element)
+
+    # --- selection
+
+    def _on_shown(self, scene: SceneModel | None) -> None:
+        for key, items in self._scene_items.items():
+            items.set_shown(scene is not None and key == id(scene))
+        if scene is not None:
+            self._fill(scene)
+            if self._sessions.selection.element is None:
+                items_shown = self._scene_items.get(id(scene))
+                if items_shown is not None:
+                    self._make_current(items_shown.row[0])
+
+    def _on_selection(self, element: Element | None) -> None:
+        scene = self._sessions.shown
+        items = self._scene_items.get(id(scene)) if scene is not None else None
+        if items is None:
+            return
+        item = items.row[0] if element is None else items.find(element)
+        if item is not None:
+            self._make_current(item)
+
+    def _make_current(self, item: QStandardItem) -> None:
+        index = self._proxy.mapFromSource(item.index())
+        if index.isValid() and index != self.view.currentIndex():
+            self._following = True
+            self.view.selectionModel().setCurrentIndex(
+                index,
+                QItemSelectionModel.SelectionFlag.ClearAndSelect
+                | QItemSelectionModel.SelectionFlag.Rows,
+            )
+            self.view.scrollTo(index)
+            self._following = False
+
+    def _on_current(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        if self._following or not current.isValid():
+            return
+        node = current.siblingAtColumn(0).data(NODE_ROLE)
+        if not isinstance(node, TreeNode):
+            return
+        if node.scene is None:
+            first = next(iter(node.session.scenes.values()), None)
+            shown = self._sessions.shown
+            if first is not None and (shown is None or shown.session is not node.session):
+                self._sessions.show(first)
+            return
+        self._sessions.show(node.scene)
+        if node.element is not None or current.siblingAtColumn(0).parent().isValid():
+            self._sessions.selection.select(node.element)
+
+    # --- the rest
+
+    def _on_search(self, text: str) -> None:
+        self._following = True
+        self._proxy.setFilterFixedString(text)
+        self._following = False
+        if text:
+            self.view.expandAll()
+        else:
+            self._on_selection(self._sessions.selection.element)
+
+    def _on_menu(self, position: QPoint) -> None:
+        index = self.view.indexAt(position)
+        node = index.siblingAtColumn(0).data(NODE_ROLE) if index.isValid() else None
+        if not isinstance(node, TreeNode) or node.scene is not None:
+            return
+        session = node.session
+        menu = QMenu(self)
+        if session.state is SessionState.LOST:
+            menu.addAction("Reconnect", lambda: self._sessions.reconnect(session))
+        word = "Remove from window" if session.state is SessionState.LOST else "Disconnect"
+        menu.addAction(word, lambda: self._sessions.remove(session))
+        menu.exec(self.view.viewport().mapToGlobal(position))
+
+    def _expand(self, item: QStandardItem) -> None:
+        self.view.setExpanded(self._proxy.mapFromSource(item.index()), True)
+
+    def _refresh_empty(self) -> None:
+        self._stack.setCurrentWidget(self.view if self._session_items else self._empty)

@@ -1,0 +1,194 @@
+"""The rows of one scene in the tree: bodies nested by parent, then actuators, sensors, cameras."""
+
+import dataclasses
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QColor, QIcon, QStandardItem
+
+from stroboscope.app.models.element_values import element_name
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.session import SessionModel
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.resources.themes import Palette
+
+__all__ = ["NODE_ROLE", "SceneItems", "TreeNode", "row_of"]
+
+NODE_ROLE = Qt.ItemDataRole.UserRole + 1
+_ICON_ROLE = Qt.ItemDataRole.UserRole + 2
+
+_ICONS = {
+    ElementKind.BODY: Icon.BODY,
+    ElementKind.JOINT: Icon.JOINT,
+    ElementKind.GEOM: Icon.GEOM,
+    ElementKind.SITE: Icon.SITE,
+    ElementKind.ACTUATOR: Icon.ACTUATOR,
+    ElementKind.SENSOR: Icon.SENSOR,
+    ElementKind.CAMERA: Icon.CAMERA,
+    ElementKind.LIGHT: Icon.LIGHT,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeNode:
+    """What a row stands for: a session, a scene of it, or an element of that."""
+
+    session: SessionModel
+    scene: SceneModel | None = None
+    element: Element | None = None
+
+
+# Bodies up to this depth are open at first; a humanoid's fingers are not.
+_OPEN_DEPTH = 3
+_OPEN_BODIES = 40
+
+
+def row_of(text: str, node: TreeNode, picture: QIcon | None = None) -> list[QStandardItem]:
+    """Return the two items of a row: the name, and a number on the right."""
+    item = QStandardItem(text)
+    item.setEditable(False)
+    item.setData(node, NODE_ROLE)
+    if picture is not None:
+        item.setIcon(picture)
+    side = QStandardItem("")
+    side.setEditable(False)
+    side.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    return [item, side]
+
+
+class SceneItems:
+    """Everything about one scene in the tree. ``close`` before the row is removed."""
+
+    def __init__(self, scene: SceneModel, palette: Palette) -> None:
+        self.on_status: Callable[[], None] = lambda: None
+        self.on_described: Callable[[], None] = lambda: None
+        self.opened_at_first: list[QStandardItem] = []
+        self._scene = scene
+        self._palette = palette
+        self._by_element: dict[Element, QStandardItem] = {}
+        self._filled: SceneDescription | None = None
+        self._icons: dict[Icon, QIcon] = {}
+        self.row = row_of(scene.name, TreeNode(scene.session, scene), self._icon(Icon.SCENE))
+        self.row[0].setData(Icon.SCENE, _ICON_ROLE)
+
+    def listen(self) -> None:
+        """Follow the scene."""
+        self._scene.status_changed.connect(self._status)
+        self._scene.described.connect(self._described)
+
+    def close(self) -> None:
+        """Stop following the scene."""
+        self._scene.status_changed.disconnect(self._status)
+        self._scene.described.disconnect(self._described)
+
+    def find(self, element: Element) -> QStandardItem | None:
+        """Return the row of an element."""
+        return self._by_element.get(element)
+
+    def set_shown(self, shown: bool) -> None:
+        """Mark the scene that the window shows."""
+        font = self.row[0].font()
+        font.setBold(shown)
+        self.row[0].setFont(font)
+        color = self._palette.accent if shown else self._palette.text
+        self.row[0].setIcon(icon(Icon.SCENE, self._palette, color=color))
+
+    def show_status(self, name: str, text: str, tooltip: str) -> None:
+        """Show the scene's name and what it does."""
+        item, side = self.row
+        if item.text() != name:
+            item.setText(name)
+        if side.text() != text:
+            side.setText(text)
+            side.setForeground(QBrush(QColor(self._palette.muted)))
+        if item.toolTip() != tooltip:
+            item.setToolTip(tooltip)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Make the icons again."""
+        self._palette = palette
+        self._icons.clear()
+        todo = [self.row[0]]
+        while todo:
+            item = todo.pop()
+            which = item.data(_ICON_ROLE)
+            if which is not None:
+                item.setIcon(self._icon(Icon(which)))
+            todo.extend(item.child(n) for n in range(item.rowCount()))
+
+    def fill(self, description: SceneDescription, palette: Palette) -> None:
+        """Build the rows of the description, unless they are there already."""
+        if self._filled is description:
+            return
+        self._filled = description
+        self._palette = palette
+        self._by_element.clear()
+        self.opened_at_first = []
+        scene_item = self.row[0]
+        scene_item.removeRows(0, scene_item.rowCount())
+        self._fill_bodies(description, scene_item)
+        for title, kind, count in (
+            ("Actuators", ElementKind.ACTUATOR, len(description.actuators)),
+            ("Sensors", ElementKind.SENSOR, len(description.sensors)),
+            ("Cameras", ElementKind.CAMERA, len(description.cameras)),
+            ("Lights", ElementKind.LIGHT, len(description.lights)),
+        ):
+            if count:
+                group = row_of(
+                    title, TreeNode(self._scene.session, self._scene), self._icon(_ICONS[kind])
+                )
+                group[0].setData(_ICONS[kind], _ICON_ROLE)
+                group[1].setText(str(count))
+                group[1].setForeground(QBrush(QColor(palette.muted)))
+                scene_item.appendRow(group)
+                for index in range(count):
+                    self._append(description, group[0], Element(kind, index))
+
+    def _fill_bodies(self, d: SceneDescription, scene_item: QStandardItem) -> None:
+        depth: dict[int, int] = {}
+        parts: dict[int, list[Element]] = {}
+        owners = (
+            (ElementKind.JOINT, [joint.body for joint in d.joints]),
+            (ElementKind.GEOM, [geom.body for geom in d.geoms]),
+            (ElementKind.SITE, [site.body for site in d.sites]),
+        )
+        for kind, bodies in owners:
+            for part, owner in enumerate(bodies):
+                parts.setdefault(owner, []).append(Element(kind, part))
+        for index, body in enumerate(d.bodies):
+            parent = scene_item
+            depth[index] = 0
+            if index and body.parent < index:
+                found = self._by_element.get(Element(ElementKind.BODY, body.parent))
+                parent = found if found is not None else scene_item
+                depth[index] = depth[body.parent] + 1
+            item = self._append(d, parent, Element(ElementKind.BODY, index))
+            for element in parts.get(index, ()):
+                self._append(d, item, element)
+            if depth[index] < _OPEN_DEPTH and len(d.bodies) <= _OPEN_BODIES:
+                self.opened_at_first.append(item)
+
+    def _append(
+        self, d: SceneDescription, parent: QStandardItem, element: Element
+    ) -> QStandardItem:
+        name = element_name(d, element)
+        which = _ICONS[element.kind]
+        row = row_of(name, TreeNode(self._scene.session, self._scene, element), self._icon(which))
+        row[0].setData(which, _ICON_ROLE)
+        row[0].setToolTip(f"{name}\n{element.kind.value} {element.index}")
+        parent.appendRow(row)
+        self._by_element[element] = row[0]
+        return row[0]
+
+    def _icon(self, which: Icon) -> QIcon:
+        if which not in self._icons:
+            self._icons[which] = icon(which, self._palette, color=self._palette.muted)
+        return self._icons[which]
+
+    def _status(self) -> None:
+        self.on_status()
+
+    def _described(self) -> None:
+        self.on_described()
