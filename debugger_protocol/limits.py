@@ -15,6 +15,8 @@ class Limits:
     client_message_bytes: int = 1 << 20
     server_message_bytes: int = 16 << 20
     asset_chunk_bytes: int = 1 << 20
+    # The largest asset a client takes, whatever the server says.
+    asset_bytes: int = 1 << 30
     # Asset ranges one client may have under way; bounds what a client that doesn't read can hold.
     asset_requests: int = 8
     clients: int = 8
@@ -24,6 +26,9 @@ class Limits:
     # A controlling client that is silent for this long loses its lease.
     lease_timeout: float = 10.0
     control_queue: int = 256
+    # Log entries and bytes of signals that may wait for one client before the oldest are dropped.
+    log_queue: int = 256
+    signal_queue_bytes: int = 4 << 20
     commands_per_second: int = 200
     command_timeout: float = 5.0
     name_bytes: int = 256

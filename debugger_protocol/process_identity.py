@@ -69,28 +69,31 @@ def _ps_start(pid: int) -> str | None:
     return result.stdout.strip() or None
 
 
-def _windows_start(pid: int) -> str | None:
-    if sys.platform != "win32":
-        return None
+if sys.platform == "win32":
     import ctypes
     from ctypes import wintypes
 
-    kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
-    kernel32.OpenProcess.restype = wintypes.HANDLE
-    query_limited_information = 0x1000
-    handle = kernel32.OpenProcess(query_limited_information, False, pid)
-    if not handle:
+    def _windows_start(pid: int) -> str | None:
+        kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+        kernel32.OpenProcess.restype = wintypes.HANDLE
+        query_limited_information = 0x1000
+        handle = kernel32.OpenProcess(query_limited_information, False, pid)
+        if not handle:
+            return None
+        try:
+            times = [wintypes.FILETIME() for _ in range(4)]
+            if not kernel32.GetProcessTimes(wintypes.HANDLE(handle), *map(ctypes.byref, times)):
+                return None
+            if times[1].dwHighDateTime or times[1].dwLowDateTime:
+                return None  # it has ended; somebody still holds a handle
+            return str((times[0].dwHighDateTime << 32) | times[0].dwLowDateTime)
+        finally:
+            kernel32.CloseHandle(wintypes.HANDLE(handle))
+
+else:
+
+    def _windows_start(pid: int) -> str | None:
         return None
-    try:
-        times = [wintypes.FILETIME() for _ in range(4)]
-        if not kernel32.GetProcessTimes(wintypes.HANDLE(handle), *map(ctypes.byref, times)):
-            return None
-        exited = times[1].dwHighDateTime or times[1].dwLowDateTime
-        if exited:
-            return None
-        return str((times[0].dwHighDateTime << 32) | times[0].dwLowDateTime)
-    finally:
-        kernel32.CloseHandle(wintypes.HANDLE(handle))
 
 
 def _exists(pid: int) -> bool:
