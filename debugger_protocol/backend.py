@@ -2,7 +2,8 @@
 
 One :class:`SceneBackend` per scene. The host calls ``describe`` and ``asset`` on its server
 thread, which may only read what does not change; every other method on the scene's owner thread,
-between physics steps. Only ``describe``, ``clock`` and ``frame_now`` are needed to be looked at
+between physics steps, except that ``clock`` may also be read by the server thread while the owner
+is outside a step. Only ``describe``, ``clock`` and ``frame_now`` are needed to be looked at
 and paused; the others make a scene restorable, plottable and editable.
 """
 
@@ -10,6 +11,7 @@ import abc
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,9 +24,11 @@ from stroboscope.debugger_protocol.topics import Topic
 __all__ = ["Clock", "SceneBackend", "SignalSource", "TopicFrames"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Clock:
-    """Where a scene stands. The first three are part of its state and go back on a restore."""
+class Clock(msgspec.Struct, frozen=True, gc=False):
+    """Where a scene stands. The first three are part of its state and go back on a restore.
+
+    A msgspec struct because one is made for every physics step while signals are plotted.
+    """
 
     time: float
     """Simulation time [s]."""
@@ -73,7 +77,10 @@ class SceneBackend(abc.ABC):
 
     @abc.abstractmethod
     def clock(self) -> Clock:
-        """Return where the scene stands; must cost next to nothing."""
+        """Return where the scene stands; reads a few numbers and must cost next to nothing.
+
+        Also called on the server thread, but only while the owner can't start a physics step.
+        """
 
     @abc.abstractmethod
     def frame_now(self, topics: frozenset[Topic]) -> TopicFrames:

@@ -1,0 +1,527 @@
+"""The host: every debugged scene of this process, and the commands that act on them.
+
+Commands may come from any thread (the server's, usually). They change the shared playback under
+its lock and wake the owner threads concerned; what only an owner may do goes into its mailbox.
+Every command returns a :class:`Ticket` that is settled when the command was *done*, or raises
+CommandError at once when it can't be.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+import msgspec
+
+from stroboscope.debugger_protocol.backend import SceneBackend
+from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.owners import Job, Owner
+from stroboscope.debugger_protocol.host.playback import (
+    MAX_SPEED,
+    MIN_SPEED,
+    Grant,
+    GrantKind,
+    HoldKind,
+    PauseWait,
+    Playback,
+    Reply,
+    Ticket,
+)
+from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.messages import EditField, LogEntry, LogLevel, PlaybackMode
+
+__all__ = ["Host", "HostListener"]
+
+_MAX_EVENTS = 1000
+_NO_STEPS = "count must be 1…1,000,000, got {}"
+
+
+class HostListener:
+    """What the server thread wants to hear. Called on any thread: must not block or raise."""
+
+    def wake(self) -> None:
+        """Something was published: look at the scenes soon."""
+
+    def released(self, reason: str) -> None:
+        """Every thread was released for good: tell the clients and stop."""
+
+
+class Host:
+    """All scenes of one process that a debugger may see. Any thread, unless a method says more.
+
+    ``monotonic`` is the clock of pacing and deadlines, in seconds.
+    """
+
+    def __init__(
+        self, *, limits: Limits | None = None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.limits = limits or Limits()
+        self.monotonic = monotonic
+        self.playback = Playback()
+        self.listener: HostListener | None = None
+        self._links: dict[int, SceneLink] = {}
+        self._owners: dict[threading.Thread, Owner] = {}
+        self._next_id = 1
+        self._events: deque[msgspec.Struct] = deque()
+        self._events_lost = 0
+        self._reported: set[tuple[int, str]] = set()
+        self._closing: deque[tuple[SceneLink, str]] = deque()
+
+    # --- scenes
+
+    @property
+    def links(self) -> Mapping[int, SceneLink]:
+        """The open scenes by id, in the order in which they were opened (a live view)."""
+        return MappingProxyType(self._links)
+
+    def open_scene(self, name: str, backend: SceneBackend, *, follow: bool = True) -> SceneLink:
+        """Open a scene that the calling thread owns; ``name`` gets a number when it is taken.
+
+        With ``follow=False`` the scene neither parks nor is paced. Raises SceneClosedError after
+        :meth:`close`.
+        """
+        self._close_finalized()
+        thread = threading.current_thread()
+        with self.playback.lock:
+            if self.playback.closed:
+                raise SceneClosedError(f"{name!r} can't be opened: {self.playback.closed}")
+            owner = self._owner_of(thread)
+            link = SceneLink(
+                self, owner, backend, scene_id=self._next_id, name=self._free_name(name)
+            )
+            link.follow = follow
+            self._next_id += 1
+            self._links = {**self._links, link.scene_id: link}
+            owner.links.append(link)
+            link.needs_initial = self.playback.attached
+            link.refresh()
+        self.wake()
+        return link
+
+    def close_scene(self, link: SceneLink, reason: str) -> None:
+        """Close a scene; a thread that is parked in it gets SceneClosedError."""
+        with self.playback.lock:
+            if link.closed:
+                return
+            link.closed = reason
+            self._links = {k: v for k, v in self._links.items() if v is not link}
+            owner = link.owner
+            owner.links.remove(link)
+            if not owner.links:
+                self._owners.pop(owner.thread, None)
+            self._forget_pending(link, reason)
+            link.refresh()
+            owner.refresh()
+        self.wake()
+
+    def close_scene_soon(self, link: SceneLink) -> None:
+        """Close a scene from a finalizer, which may run while any lock is held: take none."""
+        self._closing.append((link, "its data was garbage-collected"))
+        self.wake()
+
+    def transfer(self, link: SceneLink, thread: threading.Thread) -> None:
+        """Give a scene to another thread; called by its present owner."""
+        with self.playback.lock:
+            link.check_open()
+            old, new = link.owner, self._owner_of(thread)
+            if new is old:
+                return
+            jobs = [job for job in old.mailbox if job.link is link]
+            for job in jobs:
+                old.mailbox.remove(job)
+            old.links.remove(link)
+            if not old.links:
+                self._owners.pop(old.thread, None)
+            link.owner = new
+            new.links.append(link)
+            new.mailbox.extend(jobs)
+            old.refresh()
+            new.refresh()
+        self.wake()
+
+    # --- sessions
+
+    def begin_session(self) -> None:
+        """Forget the initial states: the next one to attach begins a new session."""
+        with self.playback.lock:
+            for link in self._links.values():
+                link.initial = None
+
+    def attach(self, mode: PlaybackMode) -> None:
+        """Let the session hold, pace and publish from now on."""
+        with self.playback.lock:
+            if self.playback.closed:
+                raise SceneClosedError(self.playback.closed)
+            newly = not self.playback.attached
+            self.playback.attached = True
+            self.playback.mode = mode
+            for link in self._links.values():
+                link.needs_initial = link.initial is None
+                if newly:
+                    link.in_step = False
+                    link.told_paused = link.told_paused and link.owner.parked_in is not None
+                    link.pacer.forget()
+            self._refresh_all()
+
+    def detach(self, reason: str) -> None:
+        """Release every scene: holds are cleared, parked steps return, nothing is published."""
+        with self.playback.lock:
+            self.playback.attached = False
+            self.playback.speed = 1.0
+            for link in self._links.values():
+                self._forget_pending(link, reason)
+                link.holds.clear()
+                link.interest = type(link.interest)()
+            self._refresh_all()
+
+    def release_all(self, reason: str) -> None:
+        """Release every thread and end the session; safe in signal handlers and finalizers.
+
+        Returns at once. A signal handler may have interrupted whoever holds the lock, so another
+        thread does it: the server's, or without one a short-lived one.
+        """
+        if self.listener is not None:
+            self.listener.released(reason)
+            return
+        threading.Thread(target=self.detach, args=(reason,), daemon=True).start()
+
+    def close(self, reason: str = "the host was closed") -> None:
+        """End everything: whoever steps or serves a scene gets SceneClosedError. Idempotent."""
+        with self.playback.lock:
+            if self.playback.closed:
+                return
+            self.playback.attached = False
+            self.playback.closed = reason
+            for link in self._links.values():
+                self._forget_pending(link, reason)
+            self._refresh_all()
+        self.wake()
+
+    # --- commands: whole session or one scene
+
+    def play(self, scene_id: int | None = None, *, reply: Reply | None = None) -> Ticket:
+        """Play all scenes, or this one while the others stand still as far as they did before."""
+        return self._run(PlaybackMode.PLAYING, scene_id, reply)
+
+    def fast_forward(self, scene_id: int | None = None, *, reply: Reply | None = None) -> Ticket:
+        """Run all scenes, or this one while the others stand still, without a throttle."""
+        return self._run(PlaybackMode.FAST_FORWARD, scene_id, reply)
+
+    def _run(self, mode: PlaybackMode, scene_id: int | None, reply: Reply | None) -> Ticket:
+        ticket = Ticket(mode.value, scene_id, reply)
+        with self.playback.lock:
+            self._check_attached()
+            chosen = self._scope(scene_id)
+            if scene_id is not None and self.playback.mode is not mode:
+                # Nobody else may change its pace because one scene was chosen.
+                for link in self._links.values():
+                    if link not in chosen and link.follow:
+                        link.holds.setdefault(HoldKind.SCOPE, "only another scene was released")
+            self.playback.mode = mode
+            for link in chosen:
+                link.holds.clear()
+                link.cancel_grants(f"the scene was released to {mode.value}", kind=GrantKind.UNTIL)
+            ticket.settle()
+            self._refresh_all()
+        self.wake()
+        return ticket
+
+    def pause(self, scene_id: int | None = None, *, reply: Reply | None = None) -> Ticket:
+        """Stop all scenes, or hold this one. Done when none of them is inside a step.
+
+        A thread that is in its script's code has stopped in effect: its next gate parks.
+        """
+        ticket = Ticket("pause", scene_id, reply)
+        with self.playback.lock:
+            self._check_attached()
+            chosen = [link for link in self._scope(scene_id) if link.follow]
+            if scene_id is None:
+                self.playback.mode = PlaybackMode.PAUSED
+            for link in chosen:
+                if scene_id is not None:
+                    link.holds.setdefault(HoldKind.SCOPE, "paused alone")
+                link.cancel_grants("the scene was paused")
+            self._refresh_all()
+            self._settle_when_still(ticket, chosen)
+        self.wake()
+        return ticket
+
+    def _settle_when_still(self, ticket: Ticket, links: Iterable[SceneLink]) -> None:
+        running = set()
+        for link in links:
+            if link.in_step:
+                running.add(link)
+            else:
+                link.refresh_clock()
+        if not running:
+            ticket.settle()
+            return
+        wait = PauseWait(ticket, running)
+        for link in running:
+            link.pause_waits.append(wait)
+
+    def set_speed(self, speed: float, *, reply: Reply | None = None) -> Ticket:
+        """Set simulated seconds per wall second while playing, 1/64 … 64."""
+        ticket = Ticket("set speed", None, reply)
+        if not MIN_SPEED <= speed <= MAX_SPEED:
+            raise CommandError(f"speed must be 1/64…64, got {speed:g}")
+        with self.playback.lock:
+            self._check_attached()
+            self.playback.speed = float(speed)
+            ticket.settle()
+            for owner in self._owners.values():
+                owner.interrupt_pacing()
+        self.wake()
+        return ticket
+
+    # --- commands: one scene
+
+    def step(
+        self,
+        scene_id: int,
+        count: int = 1,
+        *,
+        with_dependents: bool = False,
+        reply: Reply | None = None,
+    ) -> Ticket:
+        """Pause all; let one scene complete exactly ``count`` application steps."""
+        if not 1 <= count <= 1_000_000:
+            raise CommandError(_NO_STEPS.format(count))
+        ticket = Ticket("step", scene_id, reply)
+        grant = Grant(GrantKind.STEPS, ticket, remaining=count, with_dependents=with_dependents)
+        return self._grant(scene_id, grant)
+
+    def physics_step(self, scene_id: int, count: int = 1, *, reply: Reply | None = None) -> Ticket:
+        """Pause all; let one scene complete exactly ``count`` physics steps."""
+        if not 1 <= count <= 1_000_000:
+            raise CommandError(_NO_STEPS.format(count))
+        ticket = Ticket("physics step", scene_id, reply)
+        return self._grant(scene_id, Grant(GrantKind.PHYSICS_STEPS, ticket, remaining=count))
+
+    def run_until(
+        self,
+        scene_id: int,
+        *,
+        time: float | None = None,
+        step_count: int | None = None,
+        reply: Reply | None = None,
+    ) -> Ticket:
+        """Pause all; run one scene unthrottled until simulation ``time`` [s] or a step count."""
+        if time is None and step_count is None:
+            raise CommandError("run until needs a time or a step count, got neither")
+        ticket = Ticket("run until", scene_id, reply)
+        return self._grant(
+            scene_id, Grant(GrantKind.UNTIL, ticket, time=time, step_count=step_count)
+        )
+
+    def _grant(self, scene_id: int, grant: Grant) -> Ticket:
+        with self.playback.lock:
+            self._check_attached()
+            link = self._movable(scene_id, grant.ticket.what)
+            if grant.kind is GrantKind.UNTIL:
+                self._check_ahead(link, grant)
+            self.playback.mode = PlaybackMode.PAUSED
+            link.holds.clear()
+            link.grants.append(grant)
+            self._refresh_all()
+        self.wake()
+        return grant.ticket
+
+    def restore_initial(self, scene_id: int, *, reply: Reply | None = None) -> Ticket:
+        """Put one scene back to the state before its first step; the mode stays what it is."""
+        ticket = Ticket("restore", scene_id, reply)
+        with self.playback.lock:
+            self._check_attached()
+            link = self._scope(scene_id)[0]
+            link.cancel_grants("the scene was restored")
+            link.owner.post(Job(link, ticket, partial(link.run_restore, ticket)))
+        return ticket
+
+    def edit_state(
+        self,
+        scene_id: int,
+        field: EditField,
+        index: int,
+        values: Sequence[float],
+        *,
+        reply: Reply | None = None,
+    ) -> Ticket:
+        """Write into a state array of a scene that stands still; all of it or nothing."""
+        ticket = Ticket("edit", scene_id, reply)
+        with self.playback.lock:
+            self._check_attached()
+            link = self._scope(scene_id)[0]
+            if link.follow and link.moves_by_mode():
+                raise CommandError(
+                    f"{link.name!r} is running: pause it before its state can be edited"
+                )
+            run = partial(link.run_edit, ticket, field, index, values)
+            link.owner.post(Job(link, ticket, run))
+        return ticket
+
+    def cancel(self, ticket: Ticket) -> bool:
+        """Withdraw a command; False when it is done or being done, and its answer comes.
+
+        What a step has already moved stays moved; what remains of it is taken back.
+        """
+        with self.playback.lock:
+            link = self._links.get(ticket.scene_id) if ticket.scene_id is not None else None
+            if ticket.settled:
+                return False
+            held = link is not None and any(grant.ticket is ticket for grant in link.grants)
+            if ticket.started and not held:
+                return False
+            ticket.settled = True
+            for each in self._links.values():
+                each.grants = [grant for grant in each.grants if grant.ticket is not ticket]
+                each.pause_waits = [wait for wait in each.pause_waits if wait.ticket is not ticket]
+                each.owner.withdraw(ticket)
+            self._refresh_all()
+            return True
+
+    def step_dependents(self, ticket: Ticket) -> None:
+        """Let every scene that stands still take one step, because a stepped one waits for it.
+
+        For a step ``with_dependents`` whose owner doesn't get on.
+        """
+        with self.playback.lock:
+            if ticket.settled:
+                return
+            for link in self._links.values():
+                if link.follow and not link.grants and link.owner.parked_in is link:
+                    helper = Ticket("dependent step", link.scene_id, None)
+                    link.grants.append(Grant(GrantKind.STEPS, helper, remaining=1))
+            self._refresh_all()
+
+    # --- what owner threads say; takes no lock
+
+    def wake(self) -> None:
+        """Tell the server thread that there is something new."""
+        listener = self.listener
+        if listener is not None:
+            listener.wake()
+
+    def emit(self, message: msgspec.Struct) -> None:
+        """Queue a message for every client."""
+        if self.listener is None:
+            return
+        if len(self._events) >= _MAX_EVENTS:
+            self._events_lost += 1
+            return
+        self._events.append(message)
+        self.listener.wake()
+
+    def log(
+        self, level: LogLevel, text: str, *, link: SceneLink | None = None, source: str = ""
+    ) -> None:
+        """Queue a log entry for every client."""
+        clock = link.clock if link is not None else None
+        self.emit(
+            LogEntry(
+                level=level,
+                text=text,
+                wall_time=time.time(),
+                scene_id=link.scene_id if link is not None else None,
+                axis=clock.axis if clock is not None else None,
+                time=clock.time if clock is not None else None,
+                source=source,
+            )
+        )
+
+    def log_once(self, link: SceneLink, text: str) -> None:
+        """Queue an error about a scene's backend, unless it was reported before."""
+        if (link.scene_id, text) not in self._reported:
+            self._reported.add((link.scene_id, text))
+            self.log(LogLevel.ERROR, f"{link.name}: {text}", link=link)
+
+    def model_changed(self, link: SceneLink) -> None:
+        """Note that a scene has to be described anew."""
+        self.wake()
+
+    def take_events(self) -> list[msgspec.Struct]:
+        """Return what was queued for the clients since the last call; server thread."""
+        self._close_finalized()
+        events = []
+        while self._events:
+            events.append(self._events.popleft())
+        lost, self._events_lost = self._events_lost, 0
+        if lost:
+            text = f"{lost} messages were not sent: the scripts say more than can be shown"
+            events.append(LogEntry(level=LogLevel.WARNING, text=text, wall_time=time.time()))
+        return events
+
+    # --- inside, lock held
+
+    def _owner_of(self, thread: threading.Thread) -> Owner:
+        owner = self._owners.get(thread)
+        if owner is None:
+            owner = Owner(self.playback, thread, mailbox=self.limits.mailbox)
+            self._owners[thread] = owner
+        return owner
+
+    def _free_name(self, name: str) -> str:
+        taken = {link.name for link in self._links.values()}
+        candidate, number = name, 2
+        while candidate in taken:
+            candidate, number = f"{name} ({number})", number + 1
+        return candidate
+
+    def _refresh_all(self) -> None:
+        for owner in self._owners.values():
+            owner.refresh()
+
+    def _check_attached(self) -> None:
+        if self.playback.closed:
+            raise CommandError(f"nothing can be done any more: {self.playback.closed}")
+        if not self.playback.attached:
+            raise CommandError("no client holds this session: attach first")
+
+    def _scope(self, scene_id: int | None) -> list[SceneLink]:
+        if scene_id is None:
+            return list(self._links.values())
+        link = self._links.get(scene_id)
+        if link is None:
+            known = ", ".join(f"{each.scene_id} ({each.name})" for each in self._links.values())
+            raise CommandError(f"there is no scene {scene_id}; open are: {known or 'none'}")
+        return [link]
+
+    def _movable(self, scene_id: int, what: str) -> SceneLink:
+        link = self._scope(scene_id)[0]
+        if not link.follow:
+            raise CommandError(
+                f"{link.name!r} runs free and never stops, so {what} has no meaning there: "
+                f"create it with playback='follow'"
+            )
+        if not link.owner.thread.is_alive():
+            raise CommandError(
+                f"{link.name!r} can't be stepped: its thread {link.owner.thread.name} has ended"
+            )
+        return link
+
+    def _check_ahead(self, link: SceneLink, grant: Grant) -> None:
+        if not link.in_step:
+            link.refresh_clock()
+        clock = link.clock
+        if clock is not None and grant.is_reached(time=clock.time, step_count=clock.step_count):
+            raise CommandError(
+                f"{link.name!r} is at {clock.time:g} s, step {clock.step_count} already: "
+                f"run until needs a later target"
+            )
+
+    def _forget_pending(self, link: SceneLink, reason: str) -> None:
+        """Answer everything that waits for a scene."""
+        link.cancel_grants(reason)
+        for wait in link.pause_waits:
+            wait.left(link)
+        link.pause_waits.clear()
+        for job in [job for job in link.owner.mailbox if job.link is link]:
+            link.owner.mailbox.remove(job)
+            job.ticket.settle(CommandError(f"{job.ticket.what} was given up: {reason}"))
+
+    def _close_finalized(self) -> None:
+        while self._closing:
+            link, reason = self._closing.popleft()
+            self.close_scene(link, reason)

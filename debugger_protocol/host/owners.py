@@ -1,0 +1,184 @@
+"""Owner threads: one condition, one bounded mailbox, and the loop that serves while parked.
+
+A thread owns all scenes that it created. Whenever one of them needs attention the thread comes
+here, does what was asked of any of its scenes, and waits while the scene it was about to step may
+not move.
+"""
+
+import dataclasses
+import enum
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.playback import Playback, Ticket
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+
+__all__ = ["Job", "Owner", "Visit"]
+
+# Windows can't interrupt a lock that waits, so Ctrl+C needs the wait to end now and then.
+_WAIT_SLICE: Final = 0.1 if os.name == "nt" else None
+
+
+@dataclasses.dataclass(slots=True)
+class Job:
+    """Something that only the owner thread may do. ``run`` settles the ticket."""
+
+    link: "SceneLink"
+    ticket: Ticket
+    run: Callable[[], None]
+
+
+class Visit(enum.Enum):
+    """What brings an owner thread here."""
+
+    SERVE = enum.auto()
+    """A scene that isn't stepped is served: never park."""
+    STOP = enum.auto()
+    """The script stopped itself between steps: park, no physics follows at once."""
+    GATE = enum.auto()
+    """A physics step is about to run."""
+
+
+class _Verdict(enum.Enum):
+    PROCEED = enum.auto()
+
+
+class Owner:
+    """One owner thread. Everything but the loop itself is guarded by the playback's lock."""
+
+    def __init__(self, playback: Playback, thread: threading.Thread, *, mailbox: int) -> None:
+        self.thread = thread
+        self.condition = threading.Condition(playback.lock)
+        self.mailbox: deque[Job] = deque()
+        self.links: list[SceneLink] = []
+        self.parked_in: SceneLink | None = None
+        self.pacing_in: SceneLink | None = None
+        self.since = 0.0
+        """When the thread last parked [s]; valid while ``parked_in`` is set."""
+        self._playback = playback
+        self._mailbox_size = mailbox
+        self.serving = False
+        """Whether the thread is in :meth:`attend`; owner thread only."""
+
+    # --- any thread, lock held
+
+    def post(self, job: Job) -> None:
+        """Put a job into the mailbox and wake the owner; raises CommandError when it is full."""
+        if len(self.mailbox) >= self._mailbox_size:
+            raise CommandError(
+                f"{self.thread.name} has {len(self.mailbox)} commands waiting, "
+                f"at most {self._mailbox_size} fit: wait until some are done"
+            )
+        self.mailbox.append(job)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Recompute what the scenes may do, and let the thread look at it."""
+        for link in self.links:
+            link.refresh()
+        self.condition.notify_all()
+
+    def interrupt_pacing(self) -> None:
+        """Let a thread that waits for real time look again: the speed has changed."""
+        self.condition.notify_all()
+
+    def withdraw(self, ticket: Ticket) -> None:
+        """Take the jobs of ``ticket`` out of the mailbox."""
+        for job in [job for job in self.mailbox if job.ticket is ticket]:
+            self.mailbox.remove(job)
+
+    # --- the owner thread
+
+    def attend(self, link: "SceneLink", *, visit: Visit) -> bool:
+        """Serve all scenes of this thread; unless only serving, wait until ``link`` may move.
+
+        Returns False when the state was replaced in the middle of an application step. Raises
+        SceneClosedError, and whatever the script's own callbacks raise.
+        """
+        if self.serving:
+            return True  # a callback of the script steps or serves: never park inside it
+        self.serving = True
+        try:
+            return self._attend(link, visit)
+        finally:
+            self.serving = False
+            self.parked_in = None
+
+    def _attend(self, link: "SceneLink", visit: Visit) -> bool:
+        replacements = link.replacements
+        mid_step = visit is Visit.GATE and link.is_mid_step()
+        while True:
+            with self._playback.lock:
+                link.left_step()
+                action = self._decide(link, visit)
+                while action is None:
+                    if self.parked_in is not link:
+                        self.parked_in = link
+                        self.since = link.note_parked()
+                    self.condition.wait(_WAIT_SLICE)
+                    action = self._decide(link, visit)
+                if isinstance(action, _Verdict):
+                    if visit is not Visit.SERVE:
+                        link.enter_step(physics=visit is Visit.GATE)
+                    return True
+            action()
+            if mid_step and link.replacements != replacements:
+                return False
+
+    def _decide(self, link: "SceneLink", visit: Visit) -> Callable[[], None] | _Verdict | None:
+        """Return what to do next, None for waiting. Lock held."""
+        if self._playback.closed or link.closed:
+            raise SceneClosedError(self._playback.closed or f"{link.name!r}: {link.closed}")
+        chore = self._next_chore()
+        if chore is not None:
+            return chore
+        may_move = visit is Visit.SERVE or link.may_move()
+        if not may_move:
+            for each in self.links:
+                if each.follow and not each.told_paused and not each.may_move():
+                    each.told_paused = True
+                    return partial(each.tell, "pause")
+        for each in self.links:
+            if (not may_move or each.shows_old_state) and each.has_stale_now():
+                return each.publish_now
+        if not may_move:
+            return None
+        if visit is not Visit.SERVE and link.told_paused and not link.grants:
+            link.told_paused = False
+            link.refresh()
+            return partial(link.tell, "play")
+        return _Verdict.PROCEED
+
+    def _next_chore(self) -> Callable[[], None] | None:
+        """Return what has to be done whether the thread stops or not. Lock held."""
+        for each in self.links:
+            if each.needs_initial:
+                return each.capture_initial
+            if each.interest is not each.applied_interest:
+                return each.apply_interest
+        if not self.mailbox:
+            return None
+        job = self.mailbox.popleft()
+        job.ticket.started = True
+        if not self.mailbox:
+            for each in self.links:
+                each.refresh()
+        return job.run
+
+    def pace(self, link: "SceneLink", seconds: float) -> None:
+        """Wait for ``seconds``, or less when something needs attention."""
+        with self._playback.lock:
+            if link.attention:
+                return
+            self.pacing_in = link
+            try:
+                self.condition.wait(seconds)
+            finally:
+                self.pacing_in = None

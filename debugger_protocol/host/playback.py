@@ -1,0 +1,169 @@
+"""The words of playback: the session's state, holds, grants, tickets and pacing.
+
+One lock per host guards everything that both owner threads and the server thread change. An owner
+takes it only when its scene has something to attend to, never on the fast path.
+"""
+
+import dataclasses
+import enum
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.messages import PlaybackMode
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+
+__all__ = [
+    "MAX_SPEED",
+    "MIN_SPEED",
+    "Grant",
+    "GrantKind",
+    "HoldKind",
+    "Pacer",
+    "PauseWait",
+    "Playback",
+    "Reply",
+    "Ticket",
+]
+
+MIN_SPEED = 1.0 / 64.0
+MAX_SPEED = 64.0
+
+Reply = Callable[[CommandError | None], None]
+"""Called once, with None when the command was done. Must not block or call into the host."""
+
+
+class HoldKind(enum.Enum):
+    """Why one scene stands still although the session plays."""
+
+    SCOPE = enum.auto()
+    SCRIPT = enum.auto()
+
+
+@dataclasses.dataclass(slots=True)
+class Playback:
+    """What all scenes of a session share; guarded by ``lock``.
+
+    ``closed`` is empty, or the reason why no scene may be used any more.
+    """
+
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    mode: PlaybackMode = PlaybackMode.PAUSED
+    speed: float = 1.0
+    attached: bool = False
+    closed: str = ""
+
+
+class Ticket:
+    """One command on its way; settled exactly once, under the lock of the playback."""
+
+    __slots__ = ("_reply", "scene_id", "settled", "started", "what")
+
+    def __init__(self, what: str, scene_id: int | None, reply: Reply | None) -> None:
+        self.what = what
+        self.scene_id = scene_id
+        self.started = False
+        self.settled = False
+        self._reply = reply
+
+    def settle(self, error: CommandError | None = None) -> None:
+        """Answer the command unless it has been answered already."""
+        if not self.settled:
+            self.settled = True
+            if self._reply is not None:
+                self._reply(error)
+
+
+class GrantKind(enum.Enum):
+    """What ends a grant."""
+
+    STEPS = enum.auto()
+    PHYSICS_STEPS = enum.auto()
+    UNTIL = enum.auto()
+
+
+@dataclasses.dataclass(slots=True)
+class Grant:
+    """The right of one scene to move although the session is paused.
+
+    ``remaining`` counts application or physics steps. ``started`` says that a physics step has
+    begun under this grant: the end of a step that was nearly complete before does not count.
+    """
+
+    kind: GrantKind
+    ticket: Ticket
+    remaining: int = 0
+    time: float | None = None
+    step_count: int | None = None
+    with_dependents: bool = False
+    started: bool = False
+
+    def is_reached(self, *, time: float, step_count: int) -> bool:
+        """Return whether the target of an UNTIL grant is reached; ``time`` in s."""
+        # A time that was summed up from timesteps misses its target by rounding.
+        if self.time is not None and time >= self.time - 1e-9 * max(1.0, abs(self.time)):
+            return True
+        return self.step_count is not None and step_count >= self.step_count
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class PauseWait:
+    """A Pause that waits for ``links`` to come out of their current step."""
+
+    ticket: Ticket
+    links: "set[SceneLink]"
+
+    def left(self, link: "SceneLink") -> None:
+        """Note that ``link`` stands still; answers the Pause after the last one."""
+        self.links.discard(link)
+        if not self.links:
+            self.ticket.settle()
+
+
+class Pacer:
+    """Tells how far simulation time is ahead of wall time; knows no clock and never waits.
+
+    Anchored: each answer is computed from one anchor, so that errors don't add up. Only used by
+    the owner thread.
+    """
+
+    MAX_LAG = 0.05
+    """A script that is further behind than this [s] has stalled; it is not hurried on."""
+    MAX_JUMP = 1.0
+    """Simulation time never moves further [s] in one physics step: it was set by somebody."""
+
+    __slots__ = ("_last_sim", "_sim", "_speed", "_wall", "slept")
+
+    def __init__(self) -> None:
+        self._sim: float | None = None
+        self._wall = 0.0
+        self._last_sim = 0.0
+        self._speed = 0.0
+        self.slept = 0.0
+        """Seconds that pacing has made the script wait, ever."""
+
+    def forget(self) -> None:
+        """Anchor anew at the next step: the scene was stopped, restored or released."""
+        self._sim = None
+
+    def ahead(self, sim_time: float, *, now: float, speed: float) -> float:
+        """Return for how long [s of wall time] the step at ``sim_time`` [s] has to wait."""
+        sim = self._sim
+        jump = sim_time - self._last_sim
+        self._last_sim = sim_time
+        if sim is None or speed != self._speed or not 0.0 <= jump <= self.MAX_JUMP:
+            self._anchor(sim_time, now=now, speed=speed)
+            return 0.0
+        ahead = (sim_time - sim) / speed - (now - self._wall)
+        if ahead < -self.MAX_LAG:
+            self._anchor(sim_time, now=now, speed=speed)
+            return 0.0
+        return ahead
+
+    def _anchor(self, sim_time: float, *, now: float, speed: float) -> None:
+        self._sim = sim_time
+        self._wall = now
+        self._speed = speed

@@ -1,0 +1,211 @@
+"""Frames on their way out: which are due, and the latest-value slots they are left in.
+
+Everything here runs on the owner thread, except that the server thread replaces ``interest`` and
+reads ``slots``. A failing backend never hurts the simulation: the topic is switched off and the
+reason is reported once.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.backend import Clock, SceneBackend, TopicFrames
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+__all__ = ["FramePublisher", "PublishedFrame"]
+
+Report = Callable[[str], None]
+"""Tells the user about a failure; owner thread."""
+
+_NEVER = math.inf
+
+
+class PublishedFrame:
+    """One topic at one instant, as the owner left it; never changed afterwards.
+
+    ``sequence`` counts the frames of its slot, so that a reader knows how many it missed.
+    """
+
+    __slots__ = ("arrays", "clock", "instant", "notes", "revision", "sequence", "topic")
+
+    def __init__(
+        self,
+        *,
+        topic: Topic,
+        instant: Instant,
+        revision: int,
+        clock: Clock,
+        arrays: Arrays,
+        notes: tuple[str, ...],
+        sequence: int,
+    ) -> None:
+        self.topic = topic
+        self.instant = instant
+        self.revision = revision
+        self.clock = clock
+        self.arrays = arrays
+        self.notes = notes
+        self.sequence = sequence
+
+
+class FramePublisher:
+    """Decides when frames of one scene are due, gets them from the backend, leaves them in slots.
+
+    ``report`` tells the user about a backend that failed.
+    """
+
+    def __init__(self, backend: SceneBackend, *, report: Report) -> None:
+        self._backend = backend
+        self._report = report
+        self.interest: Mapping[Topic, float] = {}
+        """Subscribed topics and their shortest interval [s]; replaced by the server thread."""
+        self.slots: dict[tuple[Topic, Instant], PublishedFrame] = {}
+        self.revision = 0
+        self._due: dict[Topic, float] = {}
+        self._due_of: Mapping[Topic, float] = self.interest
+        self._disabled: frozenset[Topic] = frozenset()
+        self._begun: frozenset[Topic] = frozenset()
+        self._begun_clock: Clock | None = None
+        self._now_published: set[Topic] = set()
+
+    # --- executed frames
+
+    def begin(self, now: float, *, every_step: bool) -> bool:
+        """Before a physics step at wall time ``now``: return whether a frame was begun."""
+        topics = self._due_topics(now, every_step=every_step)
+        if not topics:
+            return False
+        try:
+            clock = self._backend.clock()
+            self._backend.begin_frame(topics)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._disable(topics, error, doing="preparing")
+            return False
+        self._begun, self._begun_clock = topics, clock
+        return True
+
+    def end(self) -> None:
+        """After the physics step: publish what it computed, as of the state before it."""
+        topics, clock = self._begun, self._begun_clock
+        self._begun, self._begun_clock = frozenset(), None
+        if clock is None:
+            return
+        frames = self._collect(self._backend.end_frame, topics)
+        self._publish(frames, clock=clock, instant=Instant.EXECUTED)
+
+    def next_due(self) -> float:
+        """Return the wall time [s] at which the next frame is due."""
+        if self._due_of is not self.interest:
+            return 0.0
+        return min(self._due.values(), default=_NEVER)
+
+    def _due_topics(self, now: float, *, every_step: bool) -> frozenset[Topic]:
+        interest = self.interest
+        if self._due_of is not interest:
+            self._due = {
+                topic: self._due.get(topic, 0.0)
+                for topic in interest
+                if topic not in self._disabled
+            }
+            self._due_of = interest
+        due = self._due
+        topics = frozenset(t for t, at in due.items() if every_step or at <= now)
+        for topic in topics:
+            due[topic] = now + interest[topic]
+        return topics
+
+    # --- the state as it stands
+
+    def state_changed(self) -> None:
+        """Forget which NOW frames were published: the scene stands somewhere else."""
+        self._now_published.clear()
+
+    def has_stale_now(self) -> bool:
+        """Return whether a subscribed topic has no NOW frame of the present state."""
+        return any(t not in self._now_published and t not in self._disabled for t in self.interest)
+
+    def publish_now(self) -> None:
+        """Publish the subscribed topics of the present state that are not published yet."""
+        topics = frozenset(self.interest) - self._now_published - self._disabled
+        self._publish_now(topics, only_changed=False)
+
+    def publish_now_if_changed(self, now: float) -> None:
+        """Publish due topics of the present state whose values differ from the last ones.
+
+        For scenes that aren't stepped: nobody says when the script has moved something.
+        """
+        topics = self._due_topics(now, every_step=False)
+        if topics:
+            self._publish_now(topics, only_changed=True)
+
+    def _publish_now(self, topics: frozenset[Topic], *, only_changed: bool) -> None:
+        try:
+            clock = self._backend.clock()
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._disable(topics, error, doing="reading the clock for")
+            return
+        frames = self._collect(self._backend.frame_now, topics)
+        self._now_published |= topics
+        self._publish(frames, clock=clock, instant=Instant.NOW, only_changed=only_changed)
+
+    # --- both
+
+    def _collect(
+        self, get: Callable[[frozenset[Topic]], TopicFrames], topics: frozenset[Topic]
+    ) -> TopicFrames:
+        """Return the frames; after a failure ask for each topic alone to find the culprit."""
+        try:
+            return get(topics)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            if len(topics) == 1:
+                self._disable(topics, error, doing="reading")
+                return TopicFrames({})
+        arrays: dict[Topic, Arrays] = {}
+        notes: tuple[str, ...] = ()
+        for topic in topics:
+            single = self._collect(get, frozenset((topic,)))
+            arrays.update(single.arrays)
+            notes += tuple(note for note in single.notes if note not in notes)
+        return TopicFrames(arrays, notes)
+
+    def _publish(
+        self, frames: TopicFrames, *, clock: Clock, instant: Instant, only_changed: bool = False
+    ) -> None:
+        for topic, arrays in frames.arrays.items():
+            previous = self.slots.get((topic, instant))
+            if (
+                only_changed
+                and previous is not None
+                and previous.revision == self.revision
+                and previous.clock == clock
+                and _same_arrays(previous.arrays, arrays)
+            ):
+                continue
+            self.slots[topic, instant] = PublishedFrame(
+                topic=topic,
+                instant=instant,
+                revision=self.revision,
+                clock=clock,
+                arrays=arrays,
+                notes=frames.notes,
+                sequence=1 if previous is None else previous.sequence + 1,
+            )
+
+    def _disable(self, topics: frozenset[Topic], error: Exception, *, doing: str) -> None:
+        self._disabled |= topics
+        for topic in topics:
+            self._due.pop(topic, None)
+        names = ", ".join(sorted(topics))
+        self._report(
+            f"{doing} {names} failed, so it is switched off for this scene: "
+            f"{type(error).__name__}: {error}"
+        )
+
+
+def _same_arrays(a: Arrays, b: Arrays) -> bool:
+    if a.keys() != b.keys():
+        return False
+    return all(
+        x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
+        for x, y in ((a[name], b[name]) for name in a)
+    )

@@ -1,0 +1,651 @@
+"""What an engine calls around its physics steps: one link per scene.
+
+While nothing is attached, ``active`` is False and the engine calls nothing. Otherwise it calls
+``begin_step``, then ``gate`` and ``after_physics`` around every physics step, and ``end_step`` as
+soon as its counters are right. The fast path takes no lock and allocates nothing.
+
+Stopping is race-free because of an order: the owner first says that it is in a step, then looks at
+``attention``; whoever stops it first sets ``attention`` (under the lock), then looks whether the
+owner is in a step.
+"""
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.backend import Clock, SceneBackend
+from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.owners import Visit
+from stroboscope.debugger_protocol.host.playback import (
+    Grant,
+    GrantKind,
+    HoldKind,
+    Pacer,
+    PauseWait,
+    Playback,
+    Ticket,
+)
+from stroboscope.debugger_protocol.host.publishing import FramePublisher
+from stroboscope.debugger_protocol.host.signals import SignalRing, UserChannel
+from stroboscope.debugger_protocol.messages import (
+    EditField,
+    LogLevel,
+    PlaybackMode,
+    SceneChannels,
+    SceneRestored,
+)
+from stroboscope.debugger_protocol.scene_description import ChannelInfo, ChannelKind
+from stroboscope.debugger_protocol.topics import Topic
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.host import Host
+    from stroboscope.debugger_protocol.host.owners import Owner
+
+__all__ = ["Interest", "LoggedValue", "SceneLink"]
+
+LoggedValue = float | Sequence[float] | NDArray[np.generic]
+
+# How often a running scene tells the server thread where it stands [s].
+_CLOCK_INTERVAL = 0.1
+_SIGNAL_INTERVAL = 1.0 / 30.0
+# Shorter waits cost more than they are right: sub-millisecond steps run in batches.
+_MIN_SLEEP = 0.001
+_NEVER = math.inf
+
+
+class Interest:
+    """What all clients together want to know about one scene; immutable.
+
+    ``intervals`` [s] of the topics, engine ``channels``, and whether user channels are plotted.
+    """
+
+    __slots__ = ("channels", "intervals", "user_channels")
+
+    def __init__(
+        self,
+        *,
+        intervals: Mapping[Topic, float] | None = None,
+        channels: tuple[str, ...] = (),
+        user_channels: bool = False,
+    ) -> None:
+        self.intervals: Mapping[Topic, float] = intervals or {}
+        self.channels = channels
+        self.user_channels = user_channels
+
+
+class SceneLink:
+    """The host's side of one scene. Made by :meth:`Host.open_scene`, on the owner thread.
+
+    Methods without a remark are for the owner thread only; "lock held" ones are the host's own.
+    """
+
+    def __init__(
+        self, host: "Host", owner: "Owner", backend: SceneBackend, *, scene_id: int, name: str
+    ) -> None:
+        self.active = False
+        """Whether the engine has to call; False costs it one attribute test."""
+        self.attention = False
+        self.scene_id = scene_id
+        self.name = name
+        self.follow = True
+        self.backend = backend
+        self.owner = owner
+        self.closed = ""
+        self.holds: dict[HoldKind, str] = {}
+        self.grants: list[Grant] = []
+        self.pause_waits: list[PauseWait] = []
+        self.told_paused = False
+        self.needs_initial = False
+        self.initial: bytes | None = None
+        self.clock: Clock | None = None
+        """Where the scene stood when it last said so; replaced by reference."""
+        self.interest = self.applied_interest = Interest()
+        """What clients want: set by the server thread, applied by the owner."""
+        self.shows_old_state = False
+        """Whether NOW frames are due although the thread does not stop."""
+        self.replacements = 0
+        """How often the state was replaced: restored, reset or edited."""
+        self.in_step = False
+        self.touched = False
+        """Whether the scene has ever been stepped or served."""
+        self.physics_ticks = 0
+        """Physics steps seen; a sign of life for whoever waits."""
+        self.stamp = 0.0
+        """When the owner last passed a gate or ended a step [s]."""
+        self.pacer = Pacer()
+        self.publisher = FramePublisher(backend, report=self._report)
+        self.ring: SignalRing | None = None
+        self.user_channels: dict[str, UserChannel] = {}
+        self._host = host
+        self._playback: Playback = host.playback
+        self._monotonic = host.monotonic
+        self._paced = False
+        self._granted = False
+        self._step_open = False
+        self._step_ticks = 0
+        self._frame_begun = False
+        self._due = _NEVER
+        self._clock_due = 0.0
+        self._signal_due = _NEVER
+        self._now_of = (-1, -1)
+
+    @property
+    def revision(self) -> int:
+        """How often the model was replaced."""
+        return self.publisher.revision
+
+    # --- stepping
+
+    def begin_step(self) -> None:
+        """Begin an application step."""
+        self._step_open = True
+        self._step_ticks = self.physics_ticks
+
+    def gate(self) -> bool:
+        """Serve, park and pace before a physics step.
+
+        Returns False when the state was replaced in the middle of an application step: abandon
+        the rest of it and don't call :meth:`end_step`. Raises SceneClosedError when the scene or
+        the host is closed, and what the script's own callbacks raise.
+        """
+        self.in_step = True
+        self.stamp = now = self._monotonic()
+        if self.attention or self._paced:
+            if not self._hold_back():
+                return False
+            self.stamp = now = self._monotonic()
+        if now >= self._due or self._granted:
+            self._before_due(now)
+        if self.ring is not None:
+            self._signal_before()
+        return True
+
+    def after_physics(self) -> None:
+        """Publish what the physics step computed; directly after it."""
+        self.physics_ticks += 1
+        if self.ring is not None:
+            self._signal_after()
+        if self._frame_begun:
+            self._frame_begun = False
+            self.publisher.end()
+            self._host.wake()
+
+    def end_step(self) -> None:
+        """Complete an application step, after the engine has counted it, before any callback."""
+        self._step_open = False
+        self.in_step = False
+        self.stamp = self._monotonic()
+        if self.attention:
+            self._attentive_end()
+
+    def abandon_step(self) -> None:
+        """Say that an application step won't be completed: its physics raised an error."""
+        self._step_open = False
+        self.in_step = False
+        self.stamp = self._monotonic()
+        self._frame_begun = False
+        with self._playback.lock:
+            self.left_step()
+
+    def serve(self) -> None:
+        """Do what was asked of this thread's scenes and publish the state; never parks.
+
+        For scenes that aren't stepped. Raises SceneClosedError.
+        """
+        self.touched = True
+        self.stamp = now = self._monotonic()
+        if not (self.active or self.attention):
+            return
+        if now >= self._due:
+            self._push_clock(now)
+            self.publisher.publish_now_if_changed(now)
+            self._set_due()
+            self._host.wake()
+        self.owner.attend(self, visit=Visit.SERVE)
+
+    def sync(self) -> None:
+        """Stand in for a whole step whose physics ran elsewhere: count it, publish, park, pace.
+
+        Raises SceneClosedError.
+        """
+        if not self.active:
+            return
+        self.physics_ticks += 1
+        self.publisher.state_changed()
+        self.end_step()
+        now = self._monotonic()
+        if now >= self._due or self._granted:
+            self._push_clock(now)
+            self.publisher.publish_now_if_changed(now)
+            self._set_due()
+            self._host.wake()
+        self.in_step = True
+        if self.attention or self._paced:
+            self._hold_back()
+        self.in_step = False
+        self.stamp = self._monotonic()
+
+    def park(self, reason: str, location: str) -> None:
+        """Hold this scene and stop here until a client lets it go on; nothing when detached."""
+        with self._playback.lock:
+            if not self.active or self.closed or not self.follow:
+                return
+            self.cancel_grants(f"the script paused itself at {location}: {reason}")
+            self.holds[HoldKind.SCRIPT] = f"{reason} ({location})" if location else reason
+            self.refresh()
+        self._host.log(LogLevel.INFO, f"paused by the script: {reason}", link=self, source=location)
+        self.owner.attend(self, visit=Visit.STOP)
+        self.in_step = False
+        self.stamp = self._monotonic()
+
+    # --- what the script says
+
+    def log(self, channel: str, value: LoggedValue, *, names: Sequence[str] | None = None) -> None:
+        """Append ``value``, a number or a vector, to a user channel at this instant.
+
+        The width of a channel is that of its first value. Nothing when detached. Raises
+        ValueError for another width or for what is no number.
+        """
+        if not self.active or self.closed:
+            return
+        row = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
+        ring = self.user_channels.get(channel)
+        if ring is None:
+            ring = self._open_channel(channel, row, names)
+        if row.size != ring.width:
+            raise ValueError(
+                f"channel {channel!r} has {ring.width} values per row, this one has {row.size}: "
+                f"log it under another name"
+            )
+        ring.append(self.backend.clock(), row)
+
+    def log_text(self, level: LogLevel, text: str) -> None:
+        """Put a sentence into the log of every client; nothing when detached."""
+        if self.active and not self.closed:
+            self._host.log(level, text, link=self)
+
+    def state_replaced(self, reason: str) -> None:
+        """Say that the script has restored or reset the scene: an episode, never a stop."""
+        self.replacements += 1
+        self.pacer.forget()
+        self.publisher.state_changed()
+        if not self.active or self.closed:
+            return
+        clock = self._push_clock(self._monotonic())
+        self._host.emit(
+            SceneRestored(scene_id=self.scene_id, reason=reason, axis=clock.axis, time=clock.time)
+        )
+
+    def model_replaced(self) -> None:
+        """Say that the model is another one: description, initial state and channels are stale."""
+        self.publisher.revision += 1
+        self.publisher.state_changed()
+        self.pacer.forget()
+        self.initial = None
+        self._rebuild_ring()
+        with self._playback.lock:
+            self.needs_initial = self._playback.attached
+            self.refresh()
+        self._host.model_changed(self)
+
+    def transfer_to(self, thread: threading.Thread) -> None:
+        """Give the scene to another owner thread, with everything that waits for it."""
+        self._host.transfer(self, thread)
+
+    def close(self) -> None:
+        """End the scene; any thread. A thread that is parked in it gets SceneClosedError."""
+        self._host.close_scene(self, "the scene was closed")
+
+    def close_soon(self) -> None:
+        """End the scene from a finalizer: takes no lock, so it can't wait for this very thread."""
+        self._host.close_scene_soon(self)
+
+    # --- the slow path
+
+    def _hold_back(self) -> bool:
+        """Attend and pace until the physics step may run; False: abandon the step."""
+        owner = self.owner
+        if owner.serving:
+            return True
+        while True:
+            if self.attention and not self._attend():
+                return False
+            if not self._paced:
+                return True
+            pacer = self.pacer
+            try:
+                sim_time = self.backend.clock().time
+            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+                self._report(f"reading the clock failed, so it is not paced: {error!r}")
+                return True
+            now = self._monotonic()
+            ahead = pacer.ahead(sim_time, now=now, speed=self._playback.speed)
+            if ahead < _MIN_SLEEP:
+                return True
+            self.in_step = False
+            if now >= self._due:
+                self._push_clock(now)
+                self._host.wake()
+            owner.pace(self, ahead)
+            self.in_step = True
+            self.stamp = self._monotonic()
+            pacer.slept += self.stamp - now
+
+    def _attend(self) -> bool:
+        try:
+            proceed = self.owner.attend(self, visit=Visit.GATE)
+        except BaseException:
+            self.in_step = self._step_open = False
+            raise
+        if not proceed:
+            self.in_step = self._step_open = False
+        return proceed
+
+    def _attentive_end(self) -> None:
+        with self._playback.lock:
+            if self.closed or self._playback.closed:
+                return
+            self.left_step()
+            if self.grants:
+                grant = self.grants[0]
+                if grant.kind is GrantKind.STEPS and grant.started:
+                    grant.remaining -= 1
+                self._settle_grants()
+                self.refresh()
+        self._host.wake()
+
+    def _before_due(self, now: float) -> None:
+        every_step = self._granted and self._is_last_step()
+        if now >= self._clock_due:
+            self._push_clock(now)
+            self._host.wake()
+        if now >= self._signal_due:
+            self._signal_due = now + _SIGNAL_INTERVAL
+            self._host.wake()
+        self._frame_begun = self.publisher.begin(now, every_step=every_step)
+        self._set_due()
+
+    def _is_last_step(self) -> bool:
+        grants = self.grants
+        return not grants or grants[0].kind is GrantKind.UNTIL or grants[0].remaining <= 1
+
+    def _set_due(self) -> None:
+        self._due = min(self._clock_due, self._signal_due, self.publisher.next_due())
+
+    def _push_clock(self, now: float) -> Clock:
+        """Tell the server thread where the scene stands."""
+        self._clock_due = now + _CLOCK_INTERVAL
+        try:
+            self.clock = self.backend.clock()
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._report(f"reading the clock failed: {error!r}")
+            self.clock = self.clock or Clock(
+                time=0.0, step_count=0, physics_step_count=0, total_steps=0, axis=0
+            )
+        return self.clock
+
+    def _report(self, text: str) -> None:
+        self._host.log_once(self, text)
+
+    # --- signals
+
+    def _signal_before(self) -> None:
+        ring = self.ring
+        if ring is not None:
+            try:
+                ring.before(self.backend.clock())
+            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+                self.ring = None
+                self._report(f"reading signals failed, so they are switched off: {error!r}")
+
+    def _signal_after(self) -> None:
+        ring = self.ring
+        if ring is not None:
+            try:
+                ring.after()
+            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+                self.ring = None
+                self._report(f"reading signals failed, so they are switched off: {error!r}")
+
+    def _rebuild_ring(self) -> None:
+        """Fill a new ring with the channels that are wanted now."""
+        interest = self.applied_interest
+        self._signal_due = 0.0 if interest.channels or interest.user_channels else _NEVER
+        self.ring = None
+        if interest.channels:
+            try:
+                self.ring = SignalRing(self.backend.signal_source(interest.channels))
+            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+                names = ", ".join(interest.channels)
+                self._report(f"the channels {names} can't be read: {error}")
+
+    def _open_channel(
+        self, channel: str, row: NDArray[np.float64], names: Sequence[str] | None
+    ) -> UserChannel:
+        limit = self._host.limits.name_bytes
+        if not channel or len(channel.encode()) > limit:
+            raise ValueError(f"a channel's name has 1…{limit} bytes, got {channel[:40]!r}")
+        if names is not None and len(names) != row.size:
+            raise ValueError(f"channel {channel!r}: {len(names)} names for {row.size} values")
+        if row.size == 0:
+            raise ValueError(f"channel {channel!r}: an empty vector can't be logged")
+        ring = UserChannel(channel, width=row.size, names=names or ())
+        self.user_channels[channel] = ring
+        info = channel_info(ring)
+        self._host.emit(SceneChannels(scene_id=self.scene_id, channels=(info,)))
+        return ring
+
+    # --- what the owner's loop asks and does
+
+    def capture_initial(self) -> None:
+        """Capture the state that RestoreInitial goes back to."""
+        self.needs_initial = False
+        self.touched = True
+        try:
+            self.initial = self.backend.capture_initial()
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self.initial = b""
+            self._report(f"the initial state could not be captured: {error!r}")
+        self._push_clock(self._monotonic())
+        self._host.wake()
+        with self._playback.lock:
+            self.refresh()
+
+    def apply_interest(self) -> None:
+        """Publish what clients want from now on."""
+        interest = self.interest
+        channels_changed = interest.channels != self.applied_interest.channels
+        self.applied_interest = interest
+        self.publisher.interest = interest.intervals
+        self.shows_old_state = True
+        if channels_changed:
+            self._rebuild_ring()
+        elif self.ring is None:
+            self._signal_due = 0.0 if interest.user_channels else _NEVER
+        with self._playback.lock:
+            self.refresh()
+
+    def has_stale_now(self) -> bool:
+        """Return whether the state as it stands has not been published yet. Lock held."""
+        if not self.active:
+            return False
+        standing = (self.physics_ticks, self.replacements)
+        if standing != self._now_of:
+            self._now_of = standing
+            self.publisher.state_changed()
+        return self.publisher.has_stale_now()
+
+    def publish_now(self) -> None:
+        """Publish the state as it stands."""
+        self.shows_old_state = False
+        self._push_clock(self._monotonic())
+        self.publisher.publish_now()
+        self._host.wake()
+
+    def tell(self, event: str) -> None:
+        """Run the script's callbacks for ``event``; what they raise goes to the script."""
+        self.backend.on_mode(event)
+
+    def note_parked(self) -> float:
+        """Return the time, having told the server thread where the scene stopped. Lock held."""
+        self.pacer.forget()
+        now = self._monotonic()
+        self._push_clock(now)
+        self._host.wake()
+        return now
+
+    def is_mid_step(self) -> bool:
+        """Return whether physics steps of the open application step have run already."""
+        return self._step_open and self.physics_ticks > self._step_ticks
+
+    def run_restore(self, ticket: Ticket) -> None:
+        """Restore the initial state and answer ``ticket``."""
+        try:
+            if not self.initial:
+                raise CommandError(f"{self.name!r} can't be restored: no state could be captured")
+            self.backend.restore_initial(self.initial)
+        except CommandError as error:
+            self._answer(ticket, error)
+        except Exception as error:  # noqa: BLE001 - told to whoever asked
+            self._answer(ticket, CommandError(f"restoring {self.name!r} failed: {error!r}"))
+        else:
+            self._replaced_by_client(ticket, "initial state restored")
+
+    def run_edit(
+        self, ticket: Ticket, field: EditField, index: int, values: Sequence[float]
+    ) -> None:
+        """Write into a state array and answer ``ticket``."""
+        try:
+            self.backend.edit_state(field, index, values)
+        except CommandError as error:
+            self._answer(ticket, error)
+        except Exception as error:  # noqa: BLE001 - told to whoever asked
+            self._answer(ticket, CommandError(f"editing {self.name!r} failed: {error!r}"))
+        else:
+            self.publisher.state_changed()
+            self.shows_old_state = True
+            self._push_clock(self._monotonic())
+            self._answer(ticket, None)
+
+    def _replaced_by_client(self, ticket: Ticket, reason: str) -> None:
+        self.state_replaced(reason)
+        try:
+            self.backend.on_mode("restore")
+        except BaseException as error:
+            self._answer(ticket, CommandError(f"{reason}, but on_restore raised {error!r}"))
+            raise
+        self.publisher.state_changed()
+        self.shows_old_state = True
+        self._push_clock(self._monotonic())
+        self._answer(ticket, None)
+
+    def _answer(self, ticket: Ticket, error: CommandError | None) -> None:
+        with self._playback.lock:
+            ticket.settle(error)
+        self._host.wake()
+
+    # --- lock held
+
+    def refresh(self) -> None:
+        """Recompute the flags of the fast path. Lock held."""
+        playback = self._playback
+        self._due = 0.0
+        if self.closed or playback.closed:
+            # The engine has to call, or it would never learn that the scene is gone.
+            self.active = self.attention = True
+            return
+        attached = playback.attached
+        moves = self.moves_by_mode()
+        self._granted = bool(self.grants) and attached
+        self._paced = (
+            attached and self.follow and not self.grants and playback.mode is PlaybackMode.PLAYING
+        )
+        self.attention = attached and (
+            not moves
+            or bool(self.grants)
+            or bool(self.owner.mailbox)
+            or self.needs_initial
+            or self.interest is not self.applied_interest
+            or (self.told_paused and moves)
+        )
+        self.active = attached
+
+    def moves_by_mode(self) -> bool:
+        """Return whether the scene runs without any grant. Lock held."""
+        if not self._playback.attached or not self.follow:
+            return True
+        return self._playback.mode is not PlaybackMode.PAUSED and not self.holds
+
+    def may_move(self) -> bool:
+        """Return whether the next physics step may run. Lock held."""
+        if self.moves_by_mode():
+            return True
+        self._settle_grants()
+        if self.grants:
+            return True
+        # Another scene of this thread is to step, and can't before this one lets it.
+        return any(grant.with_dependents for link in self.owner.links for grant in link.grants[:1])
+
+    def enter_step(self, *, physics: bool) -> None:
+        """Note that the thread may go on, into a ``physics`` step or into the script. Lock held."""
+        self.in_step = physics
+        self.touched = True
+        for grant in self.grants[:1]:
+            grant.started = True
+            if physics and grant.kind is GrantKind.PHYSICS_STEPS:
+                grant.remaining -= 1
+
+    def left_step(self) -> None:
+        """Note that no physics step is running; answers who waited for that. Lock held."""
+        self.in_step = False
+        if self.pause_waits:
+            self.refresh_clock()
+            for wait in self.pause_waits:
+                wait.left(self)
+            self.pause_waits.clear()
+
+    def refresh_clock(self) -> None:
+        """Read where the scene stands, for the server thread. Lock held, scene not in a step."""
+        self._push_clock(self._monotonic())
+
+    def _settle_grants(self) -> None:
+        """Answer grants that are used up, now that no physics step is running. Lock held."""
+        while self.grants:
+            grant = self.grants[0]
+            if grant.kind is GrantKind.UNTIL:
+                clock = self._push_clock(self._monotonic())
+                if not grant.is_reached(time=clock.time, step_count=clock.step_count):
+                    return
+            elif grant.remaining > 0:
+                return
+            self.refresh_clock()
+            self.grants.pop(0)
+            grant.ticket.settle()
+            self.refresh()
+
+    def cancel_grants(self, reason: str, *, kind: GrantKind | None = None) -> None:
+        """Take back rights to move, all or those of a kind; tells who had asked. Lock held."""
+        kept = []
+        for grant in self.grants:
+            if kind is None or grant.kind is kind:
+                grant.ticket.settle(CommandError(f"{grant.ticket.what} was interrupted: {reason}"))
+            else:
+                kept.append(grant)
+        self.grants = kept
+        self.refresh()
+
+    def check_open(self) -> None:
+        """Raise SceneClosedError when the scene or the host is closed."""
+        if self.closed or self._playback.closed:
+            raise SceneClosedError(self._playback.closed or f"{self.name!r}: {self.closed}")
+
+
+def channel_info(channel: UserChannel) -> ChannelInfo:
+    """Return how a user channel is announced."""
+    return ChannelInfo(
+        name=channel.name, width=channel.width, names=channel.names, kind=ChannelKind.USER
+    )

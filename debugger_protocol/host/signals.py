@@ -1,0 +1,119 @@
+"""Rings of signal rows: every physics step of the subscribed channels, every ``log()`` call.
+
+One writer, the owner thread; one reader, the server thread. Rows have numbers that only rise. The
+writer never waits: a row that is overwritten before it was read is lost, and the reader is told
+how many were.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.backend import Clock, SignalSource
+
+__all__ = ["RingReader", "RowRing", "SignalRing", "SignalRows", "UserChannel"]
+
+_RING_BYTES = 8 << 20
+_MAX_ROWS = 8192
+_MIN_ROWS = 256
+_USER_ROWS = 4096
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SignalRows:
+    """Rows read from a ring: ``axis`` (n,) int64, ``time`` (n,) [s], ``values`` (n, width).
+
+    ``lost`` rows before the first one were overwritten before they were read.
+    """
+
+    axis: NDArray[np.int64]
+    time: NDArray[np.float64]
+    values: NDArray[np.float64]
+    lost: int
+
+
+class RowRing:
+    """A preallocated ring of ``capacity`` rows of ``width`` float64 with their instants."""
+
+    def __init__(self, width: int, *, capacity: int) -> None:
+        self.width = width
+        self.capacity = capacity
+        self.axis = np.zeros(capacity, dtype=np.int64)
+        self.time = np.zeros(capacity, dtype=np.float64)
+        self.values = np.zeros((capacity, width), dtype=np.float64)
+        # Made once: indexing a two-dimensional array would make a new view for every row.
+        self.rows: list[NDArray[np.float64]] = list(self.values)
+        self.count = 0
+        """Number of complete rows ever written; published last."""
+
+    def read(self, start: int, *, limit: int) -> SignalRows:
+        """Return copies of at most ``limit`` rows from number ``start`` on."""
+        count = self.count
+        # The slot of row `count` may be being written, so row `count - capacity` is not safe.
+        first = max(start, count - self.capacity + 1)
+        end = min(count, first + limit)
+        index = np.arange(first, end) % self.capacity
+        axis, time, values = self.axis[index], self.time[index], self.values[index]
+        overtaken = max(0, self.count - self.capacity + 1 - first)
+        if overtaken:
+            axis, time, values = axis[overtaken:], time[overtaken:], values[overtaken:]
+        return SignalRows(axis, time, values, first - start + min(overtaken, end - first))
+
+
+class SignalRing(RowRing):
+    """Rows of engine channels, written around each physics step by a :class:`SignalSource`."""
+
+    def __init__(self, source: SignalSource) -> None:
+        row_bytes = 8 * (source.width + 2)
+        capacity = max(_MIN_ROWS, min(_MAX_ROWS, _RING_BYTES // row_bytes))
+        super().__init__(source.width, capacity=capacity)
+        self.columns: Mapping[str, slice] = dict(source.columns)
+        self._before: Callable[[NDArray[np.float64]], None] = source.before
+        self._after: Callable[[NDArray[np.float64]], None] = source.after
+
+    def before(self, clock: Clock) -> None:
+        """Write the inputs of the coming physics step, which starts at ``clock``."""
+        slot = self.count % self.capacity
+        self.axis[slot] = clock.axis
+        self.time[slot] = clock.time
+        self._before(self.rows[slot])
+
+    def after(self) -> None:
+        """Write what the physics step computed and publish the row."""
+        self._after(self.rows[self.count % self.capacity])
+        self.count += 1
+
+
+class UserChannel(RowRing):
+    """One channel that the script logs; a row is written at the instant of the call."""
+
+    def __init__(self, name: str, *, width: int, names: Sequence[str]) -> None:
+        super().__init__(width, capacity=_USER_ROWS)
+        self.name = name
+        self.names = tuple(names)
+
+    def append(self, clock: Clock, values: NDArray[np.float64]) -> None:
+        """Append ``values``, shape (width,), at the instant of ``clock``."""
+        slot = self.count % self.capacity
+        self.axis[slot] = clock.axis
+        self.time[slot] = clock.time
+        self.rows[slot][:] = values
+        self.count += 1
+
+
+class RingReader:
+    """One client's place in a ring; the server thread's."""
+
+    __slots__ = ("next", "ring")
+
+    def __init__(self, ring: RowRing, *, start: int) -> None:
+        self.ring = ring
+        self.next = start
+
+    def read(self, limit: int) -> SignalRows:
+        """Return the next rows, at most ``limit``, and move on behind them."""
+        rows = self.ring.read(self.next, limit=limit)
+        self.next += rows.lost + len(rows.axis)
+        return rows
