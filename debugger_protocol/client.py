@@ -107,6 +107,7 @@ class DebuggerClient:
         info: ConnectionInfo,
         *,
         observe: bool = False,
+        relay: bool = False,
         name: str = "",
         timeout: float = 5.0,
         limits: Limits | None = None,
@@ -132,7 +133,8 @@ class DebuggerClient:
             on_closed=self._lost,
             limits=self._limits,
             name=name or f"pid {os.getpid()}",
-            observe=observe,
+            observe=observe or relay,
+            relay=relay,
         )
         self._thread.start()
         try:
@@ -152,13 +154,16 @@ class DebuggerClient:
         connection_file: str | os.PathLike[str] | ConnectionInfo | None = None,
         *,
         observe: bool = False,
+        relay: bool = False,
         name: str = "",
         timeout: float = 5.0,
     ) -> Self:
         """Connect to a session: the one of a connection file, or the only one that is running.
 
-        An observer never gets control. Raises NoSessionError (which lists what is running),
-        ConnectionFileError, RuntimeDirectoryError, HandshakeError or ConnectionLost.
+        An observer never gets control unless it asks for it. With ``relay`` its commands are
+        done in the name of whoever controls the session, who keeps control. Raises
+        NoSessionError (which lists what is running), ConnectionFileError, RuntimeDirectoryError,
+        HandshakeError or ConnectionLost.
         """
         if connection_file is None:
             info = find_session()
@@ -166,7 +171,7 @@ class DebuggerClient:
             info = connection_file
         else:
             info = read_connection_file(connection_file)
-        return cls(info, observe=observe, name=name, timeout=timeout)
+        return cls(info, observe=observe, relay=relay, name=name, timeout=timeout)
 
     # --- what there is
 

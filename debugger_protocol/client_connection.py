@@ -88,6 +88,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
         limits: Limits,
         name: str = "",
         observe: bool = False,
+        relay: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.info = info
@@ -99,6 +100,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
         self._limits = limits
         self._name = name
         self._observe = observe
+        self._relay = relay
         self._clock = clock
         self._session: ClientSession[ClientT, ServerT] | None = None
         self._socket: websockets_client.ClientConnection | None = None
@@ -217,6 +219,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
             now=self._clock(),
             name=self._name,
             observe=self._observe,
+            relay=self._relay,
         )
         self._session = session
         try:

@@ -52,7 +52,7 @@ from stroboscope.debugger_protocol.messages import (
     SessionInfo,
     Welcome,
 )
-from stroboscope.debugger_protocol.version import CAPABILITIES
+from stroboscope.debugger_protocol.version import CAPABILITIES, RELAY
 
 __all__ = [
     "HANDSHAKE_MESSAGE_BYTES",
@@ -392,6 +392,7 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
         now: float,
         name: str = "",
         observe: bool = False,
+        relay: bool = False,
         nonce: bytes | None = None,
     ) -> None:
         super().__init__(secret=secret, port=port, limits=limits, now=now)
@@ -407,7 +408,7 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
                 major=major,
                 minor=minor,
                 nonce=self._nonce,
-                capabilities=CAPABILITIES,
+                capabilities=(*CAPABILITIES, RELAY) if relay else CAPABILITIES,
                 observe=observe,
                 name=name,
             )

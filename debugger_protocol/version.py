@@ -1,9 +1,12 @@
 """The protocol's version and what this side can do."""
 
-__all__ = ["CAPABILITIES", "PROTOCOL_MAJOR", "PROTOCOL_MINOR"]
+__all__ = ["CAPABILITIES", "PROTOCOL_MAJOR", "PROTOCOL_MINOR", "RELAY"]
 
 PROTOCOL_MAJOR = 1
 PROTOCOL_MINOR = 0
 
 # Names of optional features, announced in both hellos; an unknown name is ignored.
 CAPABILITIES: tuple[str, ...] = ("edit_state", "run_until", "step_with_dependents")
+
+RELAY = "relay"
+"""In the hello of an observing client: its commands are done in the controller's name."""

@@ -1,0 +1,295 @@
+"""``stroboscope ctl``: look at and control a running session from a terminal.
+
+Commands are relayed: whoever controls the session (the window, usually) keeps control. When nobody
+does, ctl takes control itself. A session that its only controller leaves runs on freely, so a
+``pause`` then stays in the foreground and holds the session until Ctrl+C.
+"""
+
+import argparse
+import math
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TextIO
+
+from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
+from stroboscope.debugger_protocol.connection_file import (
+    ConnectionInfo,
+    find_session,
+    list_sessions,
+    read_connection_file,
+)
+from stroboscope.debugger_protocol.exceptions import (
+    CommandError,
+    ConnectionLost,
+    ProtocolError,
+)
+from stroboscope.debugger_protocol.messages import PlaybackMode
+
+__all__ = ["main"]
+
+_REFRESH_S: Final = 0.2
+_HOLD_CHECK_S: Final = 0.5
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one ``ctl`` command line (without ``ctl``); return the exit code.
+
+    0: done; 1: refused, lost or nothing to connect to (the reason is on standard error);
+    2: wrong arguments (raised as SystemExit by argparse).
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments, sys.stdout))
+    except ProtocolError as error:
+        sys.stderr.write(f"stroboscope ctl: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stroboscope ctl", description="Look at and control a running session."
+    )
+    parser.add_argument(
+        "--session",
+        metavar="ID|PID|FILE",
+        default="",
+        help="session id (or its beginning), process id, or connection file; "
+        "not needed when only one session is running",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, run: Callable[..., int], help_text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=help_text, description=help_text)
+        command.set_defaults(run=run)
+        return command
+
+    add("list", _list, "list sessions and their scenes")
+    for name, run, text in (
+        ("play", _play, "play all scenes, or one"),
+        ("pause", _pause, "pause all scenes, or hold one"),
+        ("ff", _fast_forward, "run all scenes, or one, without a throttle"),
+    ):
+        add(name, run, text).add_argument("scene", nargs="?", help="name or id; all when left out")
+    speed = add("speed", _speed, "set simulated seconds per wall second, 1/64 to 64")
+    speed.add_argument("value", type=_positive, help="0.5, 2, 1/4, …")
+    step = add("step", _step, "pause all, and complete exactly N steps of one scene")
+    step.add_argument("scene", nargs="?", help="name or id; not needed when there is one scene")
+    step.add_argument("-n", "--count", type=_count, default=1, help="how many (default 1)")
+    step.add_argument("--physics", action="store_true", help="physics steps instead of steps")
+    restore = add("restore", _restore, "put one scene back to its initial state")
+    restore.add_argument("scene", nargs="?", help="name or id; not needed when there is one scene")
+    watch = add("watch", _watch, "follow all scenes until Ctrl+C")
+    watch.add_argument("--once", action="store_true", help="print one table and end")
+    return parser
+
+
+def _positive(text: str) -> float:
+    numerator, slash, denominator = text.partition("/")
+    try:
+        value = float(numerator) / (float(denominator) if slash else 1.0)
+    except (ValueError, ZeroDivisionError):
+        value = math.nan
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text) if text.isdecimal() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count of 1 or more")
+    return value
+
+
+# --- finding things
+
+
+def _session(chosen: str) -> ConnectionInfo:
+    if not chosen:
+        return find_session()
+    if Path(chosen).is_file():
+        return read_connection_file(chosen)
+    found = [
+        info
+        for _, info in list_sessions()
+        if info.session_id.startswith(chosen) or str(info.pid) == chosen
+    ]
+    return found[0] if len(found) == 1 else find_session(chosen)
+
+
+def _scene(client: DebuggerClient, chosen: str | None) -> SceneInfo:
+    """Return the scene of that name or id; without one, the only scene there is."""
+    scenes = client.scenes()
+    if chosen is None:
+        if len(scenes) == 1:
+            return scenes[0]
+        what = "there is no scene yet" if not scenes else f"choose one of {len(scenes)} scenes"
+    else:
+        found = [s for s in scenes if s.name == chosen] or [
+            s for s in scenes if str(s.scene_id) == chosen
+        ]
+        if len(found) == 1:
+            return found[0]
+        what = f"there is no scene {chosen!r}"
+    names = "".join(f"\n  {scene.scene_id}  {scene.name}" for scene in scenes)
+    raise CommandError(f"{what}{':' if names else ''}{names}")
+
+
+def _scene_id(client: DebuggerClient, chosen: str | None) -> int | None:
+    return None if chosen is None else _scene(client, chosen).scene_id
+
+
+class _Control:
+    """A connection whose commands are obeyed; ``with`` gives (client, whether we hold control)."""
+
+    def __init__(self, session: str) -> None:
+        self._client = DebuggerClient.connect(_session(session), relay=True, name="ctl")
+
+    def __enter__(self) -> tuple[DebuggerClient, bool]:
+        try:
+            if self._client.session_status.controller is None:
+                self._client.request_control()
+        except BaseException:
+            self._client.close()
+            raise
+        return self._client, self._client.has_control
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+
+# --- commands
+
+
+def _list(arguments: argparse.Namespace, out: TextIO) -> int:
+    if arguments.session:
+        sessions = [_session(arguments.session)]
+    else:
+        sessions = [info for _, info in list_sessions()]
+    if not sessions:
+        find_session()  # raises, and says how to start one
+    for info in sessions:
+        out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n")
+        try:
+            with DebuggerClient.connect(info, observe=True, name="ctl") as client:
+                out.write(_overview(client))
+        except ProtocolError as error:
+            out.write(f"  no answer: {error}\n")
+    return 0
+
+
+def _play(arguments: argparse.Namespace, out: TextIO) -> int:
+    with _Control(arguments.session) as (client, _):
+        client.play(scene_id=_scene_id(client, arguments.scene))
+    return 0
+
+
+def _fast_forward(arguments: argparse.Namespace, out: TextIO) -> int:
+    with _Control(arguments.session) as (client, _):
+        client.fast_forward(scene_id=_scene_id(client, arguments.scene))
+    return 0
+
+
+def _pause(arguments: argparse.Namespace, out: TextIO) -> int:
+    with _Control(arguments.session) as (client, holds):
+        client.pause(scene_id=_scene_id(client, arguments.scene))
+        if holds:
+            _hold(client, "paused", out)
+    return 0
+
+
+def _step(arguments: argparse.Namespace, out: TextIO) -> int:
+    with _Control(arguments.session) as (client, holds):
+        scene = _scene(client, arguments.scene)
+        step = client.physics_step if arguments.physics else client.step
+        step(scene.scene_id, arguments.count)
+        after = _scene(client, str(scene.scene_id))
+        out.write(f"{after.name}: step {after.step_count}, {after.time:.6g} s\n")
+        if holds:
+            _hold(client, "paused", out)
+    return 0
+
+
+def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
+    with _Control(arguments.session) as (client, holds):
+        client.restore_initial(_scene(client, arguments.scene).scene_id)
+        if holds and client.session_status.mode is PlaybackMode.PAUSED:
+            _hold(client, "restored", out)
+    return 0
+
+
+def _speed(arguments: argparse.Namespace, out: TextIO) -> int:
+    with _Control(arguments.session) as (client, _):
+        client.set_speed(arguments.value)
+    return 0
+
+
+def _watch(arguments: argparse.Namespace, out: TextIO) -> int:
+    info = _session(arguments.session)
+    redraws = out.isatty() and not arguments.once
+    with DebuggerClient.connect(info, observe=True, name="ctl watch") as client:
+        while True:
+            if redraws:
+                out.write("\x1b[H\x1b[2J")
+            out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n{_overview(client)}")
+            out.flush()
+            if arguments.once:
+                return 0
+            _wait(_REFRESH_S if redraws else 5 * _REFRESH_S)
+            if client.closed_reason:
+                raise ConnectionLost(f"the session has ended: {client.closed_reason}")
+
+
+def _hold(client: DebuggerClient, what: str, out: TextIO) -> None:
+    """Stay connected until Ctrl+C, the end of the session, or until somebody else has control."""
+    out.write(f"{what}; Ctrl+C lets the session run on\n")
+    out.flush()
+    try:
+        while client.has_control and not client.closed_reason:
+            client.wait_until(lambda c: not c.has_control, _HOLD_CHECK_S)
+    except ConnectionLost as error:
+        out.write(f"{error}\n")
+    except KeyboardInterrupt:
+        out.write("\n")
+
+
+def _wait(seconds: float) -> None:
+    """Wait, and let Ctrl+C through."""
+    threading.Event().wait(seconds)
+
+
+# --- what is shown
+
+
+def _overview(client: DebuggerClient) -> str:
+    status = client.session_status
+    control = "nobody" if status.controller is None else f"client {status.controller}"
+    lines = [
+        f"  {status.mode.value} at {status.speed:g}×, controlled by {control}, "
+        f"{status.clients} clients"
+    ]
+    if status.free_running_scenes:
+        lines.append(f"  +{status.free_running_scenes} more scenes run free, beyond the limit")
+    scenes = client.scenes()
+    width = max([len(scene.name) for scene in scenes], default=0)
+    columns = shutil.get_terminal_size((100, 24)).columns
+    lines += [_row(scene, width)[: max(columns, 40)] for scene in scenes]
+    if not scenes:
+        lines.append("  no scenes yet")
+    return "\n".join(lines) + "\n"
+
+
+def _row(scene: SceneInfo, width: int) -> str:
+    rate = "" if scene.rtf is None else f"{scene.rtf:.2f}×"
+    held = f"held: {scene.hold_reason}" if scene.held else scene.mode.value
+    where = f"{scene.activity.value} {scene.activity_s:.1f} s {scene.location}".rstrip()
+    return (
+        f"  {scene.scene_id:>3}  {scene.name:<{width}}  step {scene.step_count:>9}  "
+        f"{scene.time:>10.3f} s  {rate:>7}  {held}  {where}"
+    )
