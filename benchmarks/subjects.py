@@ -1,0 +1,38 @@
+"""The models that benchmarks step, and the rate at which something steps them."""
+
+import importlib.util
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["SMALL_MODEL", "humanoid_path", "steps_per_second"]
+
+SMALL_MODEL = """
+<mujoco>
+  <worldbody>
+    <body>
+      <joint name="a" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03"/>
+      <body pos="0 0 -0.4">
+        <joint name="b" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="a"/><motor joint="b"/></actuator>
+</mujoco>
+"""
+
+
+def humanoid_path() -> Path:
+    """Return the MJCF file of Gymnasium's humanoid: 23 dofs, contacts, tens of µs per step."""
+    spec = importlib.util.find_spec("gymnasium")
+    if spec is None or spec.origin is None:
+        raise SystemExit("This benchmark steps Gymnasium's humanoid: pip install gymnasium")
+    return Path(spec.origin).parent / "envs" / "mujoco" / "assets" / "humanoid.xml"
+
+
+def steps_per_second(step: Callable[[], object], count: int) -> float:
+    """Return how often per second ``step`` runs when it is called ``count`` times in a row."""
+    start = time.perf_counter()
+    for _ in range(count):
+        step()
+    return count / (time.perf_counter() - start)
