@@ -1,0 +1,111 @@
+"""Making scenes: of a model of our own, or around the script's own model and data."""
+
+import os
+from typing import Any
+
+from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.engine.errors import EngineError
+from stroboscope.engine.live_data import HeldData, LiveData, WatchedData
+from stroboscope.engine.model_source import ModelSource, load_model_source
+from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.options import Playback, SceneOptions
+from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.scene import Scene, check_pair
+
+__all__ = ["adopt_scene", "create_scene", "destroy_scene"]
+
+
+def create_scene(
+    name: str,
+    model: object = None,
+    *,
+    data: Any = None,
+    n_envs: int | None = None,
+    options: SceneOptions | None = None,
+    playback: str = "follow",
+    source: str | os.PathLike[str] | None = None,
+) -> Scene:
+    """Create a scene; the calling thread is its owner.
+
+    ``model``: path to MJCF or URDF, a string of MJCF, ``mujoco.MjSpec``, ``mujoco.MjModel``, or
+    None for an empty world with a floor. It is copied, except with ``data``: then the scene adopts
+    the script's own ``MjModel`` and ``MjData``. ``options`` change what the model says.
+    ``playback="free"`` makes a scene that the debugger neither parks nor paces. ``source`` names
+    the file that an adopted model came from. A name that is taken gets a number.
+
+    Raises ModelError when the model can't be loaded, MujocoUnavailableError without MuJoCo,
+    TypeError and ValueError for arguments that do not fit.
+    """
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a scene needs a name, not {name!r}")
+    try:
+        chosen = Playback(playback)
+    except ValueError:
+        raise ValueError(f"playback must be 'follow' or 'free', not {playback!r}") from None
+    if n_envs is not None:
+        raise NotImplementedError(
+            "batched scenes (n_envs) do not exist yet: create one scene per environment"
+        )
+    if data is not None:
+        return adopt_scene(name, model, data, source=source, options=options, playback=chosen)
+    adapter = load_mujoco()
+    loaded = load_model_source(model, options=options or SceneOptions(), adapter=adapter)
+    if source is not None:
+        loaded = ModelSource(loaded.model, loaded.spec, os.fspath(source), loaded.spec_missing)
+    live = HeldData(adapter.module.MjData(loaded.model))
+    return _open(name, loaded, live, adopted=False, playback=chosen)
+
+
+def adopt_scene(
+    name: str,
+    model: Any,
+    data: Any,
+    *,
+    source: str | os.PathLike[str] | None = None,
+    options: SceneOptions | None = None,
+    playback: Playback = Playback.FOLLOW,
+    keep_alive: bool = True,
+) -> Scene:
+    """Create a scene around the script's own model and data, without copying them.
+
+    With ``keep_alive=False`` the data dies when the script drops it (the scene is then of no use
+    and must be ended by whoever watches that). The model is not changed: ``options`` must be
+    unset. Raises TypeError or ValueError when model and data are no pair.
+    """
+    adapter = load_mujoco()
+    check_pair(model, data, adapter=adapter)
+    if options is not None and not options.is_default():
+        raise ValueError(
+            "an adopted scene's options are the script's own: set them in its model instead"
+        )
+    origin = os.fspath(source) if source is not None else "the script's own MjModel"
+    loaded = ModelSource(model, None, origin, "it adopted the script's own model")
+    live = HeldData(data) if keep_alive else WatchedData(data)
+    return _open(name, loaded, live, adopted=True, playback=playback)
+
+
+def _open(
+    name: str, source: ModelSource, live: LiveData, *, adopted: bool, playback: Playback
+) -> Scene:
+    runtime = current_runtime()
+    try:
+        scene = Scene(
+            name,
+            source,
+            live,
+            runtime=runtime,
+            adopted=adopted,
+            playback=playback,
+            adapter=load_mujoco(),
+        )
+    except SceneClosedError as error:
+        raise EngineError(
+            f"scene {name!r} can't be made: {error}; call initialize() again"
+        ) from None
+    runtime.add(scene)
+    return scene
+
+
+def destroy_scene(scene: Scene) -> None:
+    """End a scene, on its owner thread (or on any when that has ended). Twice is harmless."""
+    scene.destroy()

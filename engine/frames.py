@@ -1,0 +1,254 @@
+"""Frames of one stated instant: the executed physics step, or the state as it stands (NOW).
+
+After ``mj_step`` the data holds two instants: qpos, qvel and time are new, everything derived
+(xpos, contacts, forces, sensors) belongs to the state before the step. An executed frame
+therefore takes its inputs just before the step and the derived arrays just after it. NOW is
+recomputed on scratch data with the stage functions; the live data is never written.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.backend import TopicFrames
+from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.contacts import body_velocities, contact_arrays
+from stroboscope.engine.live_data import LiveData
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+
+__all__ = ["FrameMaker", "evaluate"]
+
+_INPUTS = ("qpos", "qvel", "act", "ctrl", "qfrc_applied")
+_DERIVED = (
+    "qacc",
+    "qfrc_actuator",
+    "qfrc_passive",
+    "qfrc_constraint",
+    "actuator_force",
+    "actuator_length",
+    "actuator_velocity",
+)
+_ENERGY_ORDER = ("potential", "kinetic")
+
+
+def evaluate(model: Any, scratch: Any, *, adapter: MujocoAdapter) -> None:
+    """Compute on ``scratch`` all that a step computes before it integrates.
+
+    The stage functions do what ``mj_forward`` does without calling ``mjcb_control``, which
+    belongs to the script and may count its calls.
+    """
+    module = adapter.module
+    module.mj_fwdPosition(model, scratch)
+    module.mj_sensorPos(model, scratch)
+    module.mj_fwdVelocity(model, scratch)
+    module.mj_sensorVel(model, scratch)
+    module.mj_fwdActuation(model, scratch)
+    module.mj_fwdAcceleration(model, scratch)
+    module.mj_fwdConstraint(model, scratch)
+    module.mj_sensorAcc(model, scratch)
+
+
+@dataclasses.dataclass(slots=True)
+class _Inputs:
+    """What a physics step was about to read."""
+
+    arrays: dict[str, NDArray[np.float64]]
+    row: NDArray[np.float64] | None
+
+
+class FrameMaker:
+    """Makes frames of one (model, data); owner thread only.
+
+    ``scratch`` data is made on first use: it reserves an arena as large as the model's.
+    """
+
+    def __init__(self, model: Any, live: LiveData, *, adapter: MujocoAdapter) -> None:
+        self._model = model
+        self._live = live
+        self._adapter = adapter
+        self._scratch: Any = None
+        data = live()
+        self._row_length = int(adapter.module.mj_stateSize(model, adapter.integration))
+        self._inputs: _Inputs | None = None
+        self._timer_seconds = np.array(data.timer.duration, dtype=np.float64)
+        self._timer_calls = np.array(data.timer.number, dtype=np.int64)
+
+    @property
+    def scratch(self) -> Any:
+        """Data of our own, never seen by the script."""
+        if self._scratch is None:
+            self._scratch = self._adapter.module.MjData(self._model)
+        return self._scratch
+
+    def begin(self, topics: frozenset[Topic]) -> None:
+        """Copy the inputs of the coming physics step."""
+        data = self._live()
+        row = None
+        if Topic.ENERGY in topics or self._adapter.is_runge_kutta(self._model):
+            row = np.empty(self._row_length)
+            self._adapter.mj_getState(self._model, data, row, self._adapter.integration)
+        arrays = {name: np.array(getattr(data, name)) for name in _INPUTS}
+        self._inputs = _Inputs(arrays, row)
+
+    def executed(self, topics: frozenset[Topic]) -> TopicFrames:
+        """Return the frame of the physics step since :meth:`begin`."""
+        inputs = self._inputs
+        if inputs is None:
+            return self.now(topics)
+        self._inputs = None
+        notes: list[str] = []
+        source = self._live()
+        if self._adapter.has_control_callback():
+            # The callback writes ctrl inside the step: what it wrote is what the step has used.
+            inputs.arrays["ctrl"] = np.array(source.ctrl)
+        if self._adapter.is_runge_kutta(self._model):
+            source = self._recomputed_row(inputs, notes)
+        frames = {
+            topic: arrays
+            for topic in topics
+            if (arrays := self._arrays(topic, source, inputs)) is not None
+        }
+        return TopicFrames(frames, tuple(notes))
+
+    def now(self, topics: frozenset[Topic]) -> TopicFrames:
+        """Return the frame of the state as it stands; forces are what a step would compute."""
+        scratch = self.scratch
+        self._adapter.module.mj_copyData(scratch, self._model, self._live())
+        notes: list[str] = []
+        known = self._evaluate_or_kinematics(topics, notes)
+        inputs = _Inputs({name: np.array(getattr(scratch, name)) for name in _INPUTS}, None)
+        frames = {
+            topic: arrays
+            for topic in known
+            if (arrays := self._arrays(topic, scratch, inputs)) is not None
+        }
+        if Topic.STATE in topics and Topic.STATE not in known:
+            frames[Topic.STATE] = self._inputs_alone(inputs)
+        return TopicFrames(frames, tuple(notes))
+
+    def energy(self, source: Any, row: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return potential and kinetic energy [J] of the instant of ``source``'s derived arrays.
+
+        ``row``: the state before the step when ``source`` is the live data, else None.
+        """
+        module, scratch = self._adapter.module, self.scratch
+        if source is not scratch:
+            module.mj_copyData(scratch, self._model, source)
+        if row is not None:
+            self._adapter.mj_setState(self._model, scratch, row, self._adapter.integration)
+        module.mj_energyPos(self._model, scratch)
+        module.mj_energyVel(self._model, scratch)
+        return np.array(scratch.energy, dtype=np.float64)
+
+    def recompute(self, row: NDArray[np.float64]) -> Any | None:
+        """Return scratch data evaluated at ``row``; None when Python callbacks forbid it."""
+        if self._adapter.python_callbacks():
+            return None
+        self._adapter.mj_setState(self._model, self.scratch, row, self._adapter.integration)
+        evaluate(self._model, self.scratch, adapter=self._adapter)
+        return self.scratch
+
+    def _recomputed_row(self, inputs: _Inputs, notes: list[str]) -> Any:
+        row = inputs.row
+        if row is None:
+            return self._live()
+        scratch = self.recompute(row)
+        if scratch is not None:
+            return scratch
+        callbacks = ", ".join(self._adapter.python_callbacks())
+        notes.append(
+            "poses, contacts and forces are of the last RK4 stage, not of the step's start: "
+            f"recomputing them would call the script's callbacks ({callbacks})"
+        )
+        return self._live()
+
+    def _evaluate_or_kinematics(
+        self, topics: frozenset[Topic], notes: list[str]
+    ) -> frozenset[Topic]:
+        """Evaluate the scratch data; return the topics that it holds the truth of."""
+        if topics <= {Topic.POSE, Topic.TIMING}:
+            self._adapter.module.mj_kinematics(self._model, self.scratch)
+            return topics
+        callbacks = self._adapter.python_callbacks()
+        if not callbacks:
+            evaluate(self._model, self.scratch, adapter=self._adapter)
+            return topics
+        self._adapter.module.mj_kinematics(self._model, self.scratch)
+        notes.append(
+            "forces, contacts and sensors are not computed for this instant: it would call the "
+            f"script's callbacks ({', '.join(callbacks)}); see the last executed step"
+        )
+        return topics & {Topic.POSE, Topic.TIMING}
+
+    def _arrays(self, topic: Topic, source: Any, inputs: _Inputs) -> Arrays | None:
+        match topic:
+            case Topic.POSE:
+                return {"xpos": np.array(source.xpos), "xquat": np.array(source.xquat)}
+            case Topic.STATE:
+                derived = {name: np.array(getattr(source, name)) for name in _DERIVED}
+                velocity = body_velocities(self._model, source)
+                return {**inputs.arrays, **derived, "body_velocity": velocity}
+            case Topic.CONTACTS:
+                return contact_arrays(self._model, source, adapter=self._adapter)
+            case Topic.SENSORS:
+                return {"sensordata": np.array(source.sensordata)}
+            case Topic.CONSTRAINTS:
+                return _constraint_arrays(source)
+            case Topic.ENERGY:
+                energy = self.energy(source, inputs.row)
+                return {name: energy[i : i + 1] for i, name in enumerate(_ENERGY_ORDER)}
+            case Topic.SOLVER:
+                return _solver_arrays(source)
+            case Topic.TIMING:
+                return self._timing()
+            case _:
+                return None
+
+    def _inputs_alone(self, inputs: _Inputs) -> Arrays:
+        """Return STATE with NaN for what is not known at this instant."""
+        unknown = {name: np.full(getattr(self._live(), name).shape, np.nan) for name in _DERIVED}
+        velocity = np.full((self._model.nbody, 6), np.nan)
+        return {**inputs.arrays, **unknown, "body_velocity": velocity}
+
+    def _timing(self) -> Arrays:
+        """Return the mean duration of each stage per step since the last call, NaN if none ran."""
+        timer = self._live().timer
+        seconds = np.array(timer.duration, dtype=np.float64)
+        calls = np.array(timer.number, dtype=np.int64)
+        steps = calls[0] - self._timer_calls[0]
+        spent = seconds - self._timer_seconds
+        self._timer_seconds, self._timer_calls = seconds, calls
+        return {"duration": spent / steps if steps > 0 else np.full(spent.shape, np.nan)}
+
+
+def _constraint_arrays(source: Any) -> Arrays:
+    return {
+        "pos": np.array(source.efc_pos, dtype=np.float64),
+        "vel": np.array(source.efc_vel, dtype=np.float64),
+        "force": np.array(source.efc_force, dtype=np.float64),
+        "type": np.array(source.efc_type, dtype=np.int32),
+        "id": np.array(source.efc_id, dtype=np.int32),
+        "state": np.array(source.efc_state, dtype=np.int32),
+    }
+
+
+def _solver_arrays(source: Any) -> Arrays:
+    """Return iterations and convergence per island; without islands all is the first one."""
+    rows = len(source.solver_niter)
+    used = min(rows, max(1, int(source.nisland))) if int(source.nefc) else 0
+    iterations = np.array(source.solver_niter[:used], dtype=np.int32)
+    per_island = len(source.solver.improvement) // rows
+    kept = min(per_island, int(iterations.max(initial=0)))
+
+    def first(values: Any) -> NDArray[np.float64]:
+        table = np.asarray(values, dtype=np.float64).reshape(rows, per_island)
+        return table[:used, :kept].copy()
+
+    return {
+        "niter": iterations,
+        "improvement": first(source.solver.improvement),
+        "gradient": first(source.solver.gradient),
+    }

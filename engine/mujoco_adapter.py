@@ -1,0 +1,178 @@
+"""Everything that depends on which MuJoCo is installed (3.3 … 4.x) stands here.
+
+MuJoCo is imported on first use. Its functions are taken once, when the adapter is made, so that
+later wrapping of the ``mujoco`` module (``stroboscope run``) never reaches our own calls.
+"""
+
+import dataclasses
+import functools
+import importlib
+import importlib.metadata
+import re
+from typing import Any
+
+from stroboscope.engine.errors import MujocoUnavailableError
+
+__all__ = ["MINIMUM_VERSION", "MujocoAdapter", "installed_mujoco_distributions", "load_mujoco"]
+
+MINIMUM_VERSION = (3, 3)
+
+# The callbacks that a stage function may call; mjcb_control is called by mj_step alone.
+_STAGE_CALLBACKS = ("passive", "contactfilter", "act_dyn", "act_gain", "act_bias", "sensor")
+
+
+@dataclasses.dataclass(frozen=True)
+class MujocoAdapter:
+    """The MuJoCo that is there: its module, its functions as they were before any wrapping."""
+
+    module: Any
+    version: str
+    version_tuple: tuple[int, ...]
+    mj_step: Any
+    mj_step1: Any
+    mj_step2: Any
+    mj_forward: Any
+    mj_resetData: Any
+    mj_getState: Any
+    mj_setState: Any
+    integration: int
+    """``mjSTATE_INTEGRATION``: what a physics step reads, as a bit mask."""
+
+    def python_callbacks(self) -> tuple[str, ...]:
+        """Return the names of installed callbacks that recomputing values would call."""
+        module = self.module
+        return tuple(
+            name for name in _STAGE_CALLBACKS if getattr(module, f"get_mjcb_{name}")() is not None
+        )
+
+    def has_control_callback(self) -> bool:
+        """Return whether the script set ``mjcb_control``, which writes ctrl inside a step."""
+        return self.module.get_mjcb_control() is not None
+
+    def sleeps(self, model: Any) -> bool:
+        """Return whether islands of ``model`` may fall asleep (no state vector holds that)."""
+        flag = getattr(self.module.mjtEnableBit, "mjENBL_SLEEP", None)
+        return flag is not None and bool(model.opt.enableflags & int(flag))
+
+    def hidden_state_reason(self, model: Any) -> str:
+        """Return why a checkpoint of ``model`` can only be approximate; empty when it is exact."""
+        flag = getattr(self.module.mjtEnableBit, "mjENBL_IPC", None)
+        if flag is not None and model.opt.enableflags & int(flag):
+            return "the ipc contact solver keeps state that MuJoCo does not expose"
+        if model.nplugin and model.npluginstate == 0:
+            return "engine plugins may keep state that MuJoCo does not expose"
+        return ""
+
+    def is_runge_kutta(self, model: Any) -> bool:
+        """Return whether a step evaluates the model several times (its arrays are no instant)."""
+        return int(model.opt.integrator) == int(self.module.mjtIntegrator.mjINT_RK4)
+
+    def actuator_count(self, model: Any) -> int:
+        """Return the number of actuators; since 4.0 one may have several controls."""
+        return int(getattr(model, "nactuator", model.nu))
+
+    def actuator_slices(self, model: Any, index: int) -> tuple[slice, slice]:
+        """Return where actuator ``index`` stands in ``ctrl`` and in ``actuator_force``."""
+        if not hasattr(model, "actuator_ctrladr"):
+            return slice(index, index + 1), slice(index, index + 1)
+        ctrl, out = int(model.actuator_ctrladr[index]), int(model.actuator_outadr[index])
+        return (
+            slice(ctrl, ctrl + int(model.actuator_ctrlnum[index])),
+            slice(out, out + int(model.actuator_outnum[index])),
+        )
+
+    def light_is_directional(self, model: Any, index: int) -> bool:
+        """Return whether a light shines in parallel rays."""
+        if hasattr(model, "light_type"):
+            directional = int(self.module.mjtLightType.mjLIGHT_DIRECTIONAL)
+            return int(model.light_type[index]) == directional
+        return bool(model.light_directional[index])
+
+    def camera_is_orthographic(self, model: Any, index: int) -> bool:
+        """Return whether a camera projects in parallel."""
+        if hasattr(model, "cam_projection"):
+            return int(model.cam_projection[index]) == 1
+        return bool(model.cam_orthographic[index])
+
+    def color_texture(self, model: Any, material: int) -> int:
+        """Return the colour texture of a material, or -1."""
+        roles = self.module.mjtTextureRole
+        for role in (roles.mjTEXROLE_RGB, roles.mjTEXROLE_RGBA):
+            texture = int(model.mat_texid[material, int(role)])
+            if texture >= 0:
+                return texture
+        return -1
+
+    def members(self, enum_name: str, prefix: str) -> tuple[str, ...]:
+        """Return the names of a MuJoCo enum in order, lower case and without ``prefix``."""
+        enum = getattr(self.module, enum_name)
+        names = (name for name in enum.__members__ if name.startswith(prefix))
+        return tuple(name.removeprefix(prefix).lower() for name in names)
+
+
+def installed_mujoco_distributions() -> dict[str, str]:
+    """Return the versions of the MuJoCo distributions that share the folder ``mujoco``."""
+    found = {}
+    for name in ("mujoco", "mujoco-core"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@functools.cache
+def load_mujoco() -> MujocoAdapter:
+    """Import MuJoCo and return its adapter; any thread.
+
+    Raises MujocoUnavailableError when there is none, when it is older than 3.3, or when two
+    distributions overwrote each other's files.
+    """
+    try:
+        module = importlib.import_module("mujoco")
+    except ModuleNotFoundError as error:
+        if error.name == "mujoco":
+            raise MujocoUnavailableError(
+                "MuJoCo is not installed in this Python environment; install it with "
+                '`pip install "stroboscope[mujoco]"`, or use the `mujoco` you need (>= 3.3)'
+            ) from None
+        raise MujocoUnavailableError(_broken(error)) from error
+    except (ImportError, OSError, AttributeError) as error:
+        raise MujocoUnavailableError(_broken(error)) from error
+    version = module.mj_versionString()
+    numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:3])
+    if numbers < MINIMUM_VERSION:
+        raise MujocoUnavailableError(
+            f"MuJoCo {version} is too old: Stroboscope needs 3.3 or newer; "
+            '`pip install "stroboscope[mujoco]"` brings one'
+        )
+    wrapped = getattr(module, "__version__", version)
+    if wrapped != version:
+        raise MujocoUnavailableError(
+            _broken(f"the Python part says {wrapped}, the library {version}")
+        )
+    return MujocoAdapter(
+        module=module,
+        version=version,
+        version_tuple=numbers,
+        mj_step=module.mj_step,
+        mj_step1=module.mj_step1,
+        mj_step2=module.mj_step2,
+        mj_forward=module.mj_forward,
+        mj_resetData=module.mj_resetData,
+        mj_getState=module.mj_getState,
+        mj_setState=module.mj_setState,
+        integration=int(module.mjtState.mjSTATE_INTEGRATION),
+    )
+
+
+def _broken(reason: object) -> str:
+    found = installed_mujoco_distributions()
+    text = f"MuJoCo is installed but can't be imported: {reason}"
+    if len(found) > 1:
+        both = " and ".join(f"{name} {version}" for name, version in found.items())
+        return (
+            f"{text}; {both} share one folder and overwrite each other: "
+            "`pip uninstall mujoco mujoco-core`, then install one of them"
+        )
+    return f"{text}; reinstall it: `pip install --force-reinstall {' '.join(found) or 'mujoco'}`"

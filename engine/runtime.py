@@ -1,0 +1,153 @@
+"""The one engine runtime of a process: the debugger's host and every scene that is alive.
+
+``initialize`` makes it, ``shutdown`` ends it; ``create_scene`` makes it when there is none.
+"""
+
+import atexit
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["Runtime", "current_runtime", "initialize", "is_initialized", "shutdown"]
+
+_log = logging.getLogger(__name__)
+
+
+class Runtime:
+    """What lives between ``initialize()`` and ``shutdown()``.
+
+    ``host`` is the debugger's side that scenes talk to; ``num_worker_threads`` is how many
+    native threads batches and rollouts may use. Methods may be called from any thread.
+    """
+
+    def __init__(self, *, num_worker_threads: int = 0) -> None:
+        self.host = Host()
+        self.num_worker_threads = num_worker_threads
+        self.process_id = os.getpid()
+        self._lock = threading.Lock()
+        self._scenes: dict[int, Scene] = {}
+        self._before_shutdown: list[Callable[[], None]] = []
+        self._closed = False
+
+    @property
+    def scenes(self) -> tuple["Scene", ...]:
+        """The scenes that are alive, in the order of their creation."""
+        with self._lock:
+            return tuple(self._scenes.values())
+
+    def add(self, scene: "Scene") -> None:
+        """Keep ``scene`` until it is destroyed; raises EngineError after shutdown."""
+        with self._lock:
+            if not self._closed:
+                self._scenes[scene.scene_id] = scene
+                return
+        raise EngineError("the engine was shut down while the scene was made; initialize() again")
+
+    def remove(self, scene: "Scene") -> None:
+        """Forget a scene that is being destroyed."""
+        with self._lock:
+            self._scenes.pop(scene.scene_id, None)
+
+    def before_shutdown(self, action: Callable[[], None]) -> None:
+        """Run ``action`` first on shutdown (the debugger stops its server there)."""
+        with self._lock:
+            self._before_shutdown.append(action)
+
+    def close(self) -> None:
+        """Stop the server, release parked threads and destroy all scenes; never waits for them."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            scenes = tuple(self._scenes.values())
+            self._scenes.clear()
+            actions = tuple(self._before_shutdown)
+        if os.getpid() == self.process_id:
+            _run_all(actions)
+            self.host.close("the engine was shut down")
+        for scene in scenes:
+            scene.end("the engine was shut down")
+
+
+def _run_all(actions: Iterable[Callable[[], None]]) -> None:
+    for action in actions:
+        try:
+            action()
+        except Exception:  # noqa: BLE001
+            # One part that fails to stop must not keep the others, and parked threads, alive.
+            _log.exception("an action before shutdown failed")
+
+
+class _Current:
+    """The process's runtime, behind a lock; one object because modules hold no mutable state."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.runtime: Runtime | None = None
+        self.exit_registered = False
+
+
+_current = _Current()
+
+
+def initialize(num_worker_threads: int = 0) -> None:
+    """Start the engine; any thread. Optional: ``create_scene`` does it when needed.
+
+    ``num_worker_threads``: native threads for batches and rollouts, 0 for none, -1 for one per
+    core. A second call changes nothing. Raises ValueError below -1.
+    """
+    if num_worker_threads < -1:
+        raise ValueError(
+            f"num_worker_threads must be -1 (all cores), 0 (none) or more, not {num_worker_threads}"
+        )
+    threads = (os.cpu_count() or 1) if num_worker_threads == -1 else num_worker_threads
+    with _current.lock:
+        if _current.runtime is None:
+            _current.runtime = Runtime(num_worker_threads=threads)
+            if not _current.exit_registered:
+                _current.exit_registered = True
+                atexit.register(shutdown)
+
+
+def is_initialized() -> bool:
+    """Return whether the engine runs; any thread."""
+    return _current.runtime is not None
+
+
+def current_runtime() -> Runtime:
+    """Return the runtime, making one when there is none; any thread."""
+    with _current.lock:
+        initialize()
+        runtime = _current.runtime
+    if runtime is None:  # pragma: no cover - initialize() has just made it under the same lock
+        raise EngineError("the engine is not running: call initialize()")
+    return runtime
+
+
+def shutdown() -> None:
+    """Stop the debug server, release parked threads, destroy all scenes; any thread, never hangs.
+
+    A thread that is parked in ``step()`` gets SceneDestroyedError. Calling it twice, or at
+    interpreter exit, is harmless; ``initialize()`` starts anew.
+    """
+    with _current.lock:
+        runtime, _current.runtime = _current.runtime, None
+    if runtime is not None:
+        runtime.close()
+
+
+def forget_runtime_of_parent() -> None:
+    """In a forked child: drop the parent's runtime without touching its sockets and files."""
+    with contextlib.suppress(RuntimeError):
+        _current.lock.release()
+    _current.lock = threading.RLock()
+    _current.runtime = None

@@ -1,0 +1,536 @@
+"""The scene: one simulated world, owned by the thread that created it."""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.articulation import Articulation
+from stroboscope.engine.byte_array import DynamicArrayUint8
+from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
+from stroboscope.engine.checkpoint import Counters, StateBytes
+from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
+from stroboscope.engine.live_data import HeldData, LiveData
+from stroboscope.engine.model_source import ModelSource
+from stroboscope.engine.mujoco_backend import MujocoBackend
+from stroboscope.engine.options import Playback, SceneOptions, options_in_force
+from stroboscope.engine.scene_counters import StepCounters
+from stroboscope.engine.scene_log import log_values
+from stroboscope.engine.scene_state import SceneStates, StateHandle
+from stroboscope.engine.step_plan import checked_nstep, plan_step
+from stroboscope.engine.stepping import Stepper
+from stroboscope.engine.world import World
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from stroboscope.engine.runtime import Runtime
+
+__all__ = ["Scene", "check_pair"]
+
+_log = logging.getLogger(__name__)
+
+# An owner that can't be any thread: every use goes the slow way and finds out why.
+_NOBODY = -1
+
+
+class Scene:
+    """A MuJoCo model and its data that a debugger can stop, look at and put back.
+
+    Made by :func:`~stroboscope.engine.create_scene`. Every method and attribute may only be used
+    on the owner thread (OwnerThreadError) and before the scene is destroyed
+    (SceneDestroyedError), unless it says otherwise.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: ModelSource,
+        live: LiveData,
+        *,
+        runtime: "Runtime",
+        adopted: bool,
+        playback: Playback,
+        adapter: Any,
+    ) -> None:
+        self._owner_ident = get_ident()
+        self._owner = threading.current_thread()
+        self._destroyed = ""
+        self._runtime = runtime
+        self._adopted = adopted
+        self._adapter = adapter
+        self.counters = StepCounters()
+        self.callbacks = SceneCallbacks()
+        self.nominal_timestep: float | None = None
+        self.revision = 0
+        self._mj_step = adapter.mj_step
+        self.world = World(source, live, adapter=adapter)
+        self.states = SceneStates(self)
+        self.link = runtime.host.open_scene(
+            name, MujocoBackend(self), follow=playback is Playback.FOLLOW
+        )
+        self._enter_world(self.world)
+
+    def _enter_world(self, world: World) -> None:
+        self.world = world
+        self._model = world.model
+        # Data that the script may drop at any time is looked up for every use instead.
+        self._data = world.live() if world.live.keeps_alive else None
+        self.stepper = Stepper(self)
+        self._update_fast_path()
+
+    def _update_fast_path(self) -> None:
+        """Decide whether a step may be one bare ``mj_step``."""
+        self._bare = self._data is not None and not self.callbacks.has_step_callbacks()
+
+    # --- stepping
+
+    def step(self, time_step: float | None = None, *, nstep: int = 1) -> None:
+        """Complete one application step.
+
+        Without ``time_step``: ``nstep`` physics steps of the model's timestep. With it: exactly
+        that many seconds, in equal physics steps no longer than the model's timestep; a multiple
+        of it uses it bit for bit. With a debugger attached this is where the scene is paused,
+        paced and stepped; it returns when the step is done, or when a restore replaced the state
+        in the middle of it.
+
+        Raises ValueError for a ``time_step`` that is NaN, not positive or above 1 s, or for
+        ``nstep`` below 1 (nothing has moved); StepFailedError when MuJoCo fails; what callbacks
+        raise.
+        """
+        if self._owner_ident != get_ident():
+            raise self._misuse()
+        if time_step is None and nstep == 1 and self._bare and not self.link.active:
+            try:
+                self._mj_step(self._model, self._data)
+            except Exception as error:
+                raise self.stepper.failure(error) from error
+            self.counters.single += 1
+            return
+        self._step_slowly(time_step, nstep)
+
+    def _step_slowly(self, time_step: float | None, nstep: int) -> None:
+        count, timestep = checked_nstep(nstep), None
+        if time_step is not None:
+            if count != 1:
+                raise ValueError("give time_step or nstep, not both")
+            count, timestep = self._plan(float(time_step))
+        self.stepper.step(count, timestep=timestep)
+
+    def _plan(self, time_step: float) -> tuple[int, float | None]:
+        own = float(self._model.opt.timestep)
+        plan = plan_step(time_step, timestep=own)
+        if plan.timestep is not None and self._adopted:
+            raise ValueError(
+                f"scene {self.name!r} is the script's own, so its timestep is not changed: "
+                f"time_step must be a multiple of {own} s, not {time_step}"
+            )
+        if plan.timestep is not None and plan.timestep != self._told_timestep:
+            self._told_timestep = plan.timestep
+            text = (
+                f"{time_step} s is no multiple of the model's timestep {own} s: "
+                f"stepping {plan.count} × {plan.timestep} s"
+            )
+            _log.info("scene %r: %s", self.name, text)
+            self.link.log_text(LogLevel.INFO, text)
+        return plan.count, plan.timestep
+
+    _told_timestep = 0.0
+
+    def sync(self) -> None:
+        """Say that the script's own loop has called ``mj_step``; parks and paces like a step.
+
+        Values published here come after the step: no evidence of what happened inside it.
+        """
+        self._guard()
+        self._guarded(self.stepper.sync)
+
+    def update_debugger(self) -> None:
+        """Serve a scene that isn't stepped: answer the debugger and publish; never parks."""
+        self._guard()
+        self._guarded(self.link.serve)
+
+    def reset(self, *, keyframe: int | str | None = None) -> None:
+        """Begin a new episode: the model's initial state, or a keyframe by index or name."""
+        self._guard()
+        module, data = self._adapter.module, self.world.live()
+        if keyframe is None:
+            self._adapter.mj_resetData(self._model, data)
+        else:
+            number = self._keyframe_number(keyframe)
+            module.mj_resetDataKeyframe(self._model, data, number)
+        self.episode_began("reset")
+
+    def _keyframe_number(self, keyframe: int | str) -> int:
+        module, count = self._adapter.module, int(self._model.nkey)
+        number = keyframe
+        if isinstance(keyframe, str):
+            kind = int(module.mjtObj.mjOBJ_KEY)
+            number = int(module.mj_name2id(self._model, kind, keyframe))
+        if not isinstance(number, int) or not 0 <= number < count:
+            raise ValueError(
+                f"scene {self.name!r} has {count} keyframes and none called {keyframe!r}"
+            )
+        return number
+
+    # --- what it is; `name` and `scene_id` on any thread
+
+    @property
+    def name(self) -> str:
+        """The scene's name, unique in this process; any thread."""
+        return self.link.name
+
+    @property
+    def scene_id(self) -> int:
+        """The scene's number, unique in this process; any thread."""
+        return self.link.scene_id
+
+    @property
+    def model(self) -> Any:
+        """The ``mujoco.MjModel``. After writing into it, call :meth:`model_changed`."""
+        self._guard()
+        return self._model
+
+    @property
+    def data(self) -> Any:
+        """The ``mujoco.MjData``."""
+        self._guard()
+        return self.world.live()
+
+    @property
+    def ctrl(self) -> "NDArray[np.float64]":
+        """The controls, (nu,): a writable view of ``data.ctrl``."""
+        self._guard()
+        ctrl: NDArray[np.float64] = self.world.live().ctrl
+        return ctrl
+
+    @property
+    def step_count(self) -> int:
+        """Application steps within the state: goes back when a state is restored."""
+        self._guard()
+        return self.counters.step_count
+
+    @property
+    def physics_step_count(self) -> int:
+        """Physics steps within the state."""
+        self._guard()
+        return self.counters.physics_step_count
+
+    @property
+    def total_steps(self) -> int:
+        """Application steps ever taken; never falls."""
+        self._guard()
+        return self.counters.total_steps
+
+    @property
+    def options(self) -> SceneOptions:
+        """The physics options in force."""
+        self._guard()
+        return options_in_force(self._model, adapter=self._adapter)
+
+    @property
+    def timings(self) -> Mapping[str, float]:
+        """Mean wall time [s] per physics step of each of MuJoCo's stages, since the last reset."""
+        self._guard()
+        timer = self.world.live().timer
+        steps = max(1, int(timer.number[0]))
+        stages = self._adapter.members("mjtTimer", "mjTIMER_")
+        return {stage: float(timer.duration[i]) / steps for i, stage in enumerate(stages)}
+
+    def get_total_simulation_time(self) -> float:
+        """Return the simulation time [s]; it is part of the state."""
+        self._guard()
+        return float(self.world.live().time)
+
+    def get_last_time_step(self) -> float:
+        """Return how much time [s] the last completed application step took; 0 before any."""
+        self._guard()
+        if self.counters.single == 0:
+            return 0.0
+        return self.stepper.last_time_step(self.timestep_of_state)
+
+    # --- states
+
+    def capture_state_to_bytes(self, buffer: DynamicArrayUint8) -> None:
+        """Append a checkpoint to ``buffer``; when it fails, the buffer stays as it was.
+
+        It holds all that the next step reads, the counters, and what is needed to know where it
+        may be restored; any scene of the same model made with the same MuJoCo takes it.
+        """
+        if self._owner_ident != get_ident():
+            raise self._misuse()
+        self.states.capture_to(buffer)
+
+    def restore_state_from_bytes(self, state: StateBytes) -> None:
+        """Put a checkpoint back, all of it or nothing; the next steps are bit-identical.
+
+        ``state``: any bytes-like object that holds exactly one checkpoint. Arrays derived from
+        the state (``data.xpos``, contacts) follow with the next step. Raises StateCorruptError
+        for damaged bytes, StateMismatchError when they belong to another model, version or
+        layout; the scene is bit-identical then.
+        """
+        if self._owner_ident != get_ident():
+            raise self._misuse()
+        self.states.restore(state)
+        self.link.state_replaced("the script restored a checkpoint")
+
+    def capture_state(self) -> StateHandle:
+        """Capture the state and keep it in the scene until it is released."""
+        self._guard()
+        return self.states.keep()
+
+    def restore_state(self, handle: StateHandle, *, release_immediately: bool = False) -> None:
+        """Put a kept state back; raises StateError when it was released."""
+        self._guard()
+        self.states.restore(self.states.kept(handle))
+        if release_immediately:
+            self.states.release(handle)
+        self.link.state_replaced("the script restored a state")
+
+    def release_state(self, handle: StateHandle) -> None:
+        """Forget a kept state."""
+        self._guard()
+        self.states.release(handle)
+
+    def release_all_states(self) -> None:
+        """Forget all kept states."""
+        self._guard()
+        self.states.release_all()
+
+    def is_equal_state(self, a: StateHandle, b: StateHandle) -> bool:
+        """Return whether two kept states are equal to the last bit, counters and time included."""
+        self._guard()
+        return self.states.kept(a) == self.states.kept(b)
+
+    def capture_state_to_file(self, path: str | os.PathLike[str]) -> None:
+        """Write the state as JSON for people: joints and actuators by name, with units."""
+        self._guard()
+        self.states.write_file(path)
+
+    # --- articulations
+
+    def get_articulation(self, name: str) -> Articulation:
+        """Return the kinematic tree under the body ``name``; EngineError when there is none."""
+        self._guard()
+        return Articulation(self, name)
+
+    # --- callbacks; each returns a function that ends the registration
+
+    def register_pre_step_callback(self, callback: SceneCallback) -> Callable[[], None]:
+        """Call ``callback`` before the physics of every application step.
+
+        It takes the scene, or nothing. What it raises reaches the caller of :meth:`step`.
+        """
+        return self._register(Event.PRE_STEP, callback)
+
+    def register_post_step_callback(self, callback: SceneCallback) -> Callable[[], None]:
+        """Call ``callback`` after every completed application step."""
+        return self._register(Event.POST_STEP, callback)
+
+    def on_restore(self, callback: SceneCallback) -> Callable[[], None]:
+        """Call ``callback`` after the debugger restored a state, before a parked step proceeds."""
+        return self._register(Event.RESTORE, callback)
+
+    def on_pause(self, callback: SceneCallback) -> Callable[[], None]:
+        """Call ``callback`` when the scene has been paused, before it parks."""
+        return self._register(Event.PAUSE, callback)
+
+    def on_play(self, callback: SceneCallback) -> Callable[[], None]:
+        """Call ``callback`` when the scene goes on after a pause."""
+        return self._register(Event.PLAY, callback)
+
+    def on_stop(self, callback: SceneCallback) -> Callable[[], None]:
+        """Call ``callback`` when a physics step has failed."""
+        return self._register(Event.STOP, callback)
+
+    def _register(self, event: Event, callback: SceneCallback) -> Callable[[], None]:
+        self._guard()
+        remove = self.callbacks.add(event, callback)
+        self._update_fast_path()
+
+        def end_registration() -> None:
+            remove()
+            self._update_fast_path()
+
+        return end_registration
+
+    # --- what the script tells the debugger
+
+    def log(
+        self,
+        name: str | Mapping[str, object],
+        value: object = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Record a number, a vector or a text at this instant, under a name of your own.
+
+        ``log("reward", 1.5)``, ``log("obs", vector, names=[…])``, ``log({"a": 1, "b": 2})``,
+        ``log("event", "the gripper closed")``. Raises TypeError or ValueError for anything else.
+        """
+        self._guard()
+        if isinstance(name, Mapping):
+            if value is not None or names is not None:
+                raise TypeError("log({...}) takes no value and no names besides the mapping")
+            for key, each in name.items():
+                log_values(self.link, key, each, names=None)
+        else:
+            log_values(self.link, name, value, names=names)
+
+    def pause(self, reason: str = "") -> None:
+        """Stop here until the debugger lets this scene go on; nothing when detached.
+
+        The window shows ``reason`` and the file and line of the call.
+        """
+        self._guard()
+        caller = sys._getframe(1)
+        location = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
+        self.pause_at(reason, location)
+
+    def pause_at(self, reason: str, location: str) -> None:
+        """Stop here; for functions that pause on behalf of their caller at ``location``."""
+        self._guard()
+        self._guarded(lambda: self.link.park(reason or "paused by the script", location))
+
+    def episode_began(self, reason: str) -> None:
+        """Note that the script has reset the data: counters of the state begin anew."""
+        self._guard()
+        self.counters.set_state(Counters(0, 0))
+        self.stepper.forget_time()
+        self.link.state_replaced(reason)
+
+    def model_changed(self) -> None:
+        """Note that the script has written into :attr:`model`: identity and view are made anew.
+
+        Checkpoints taken before no longer fit, because the same state would continue otherwise.
+        """
+        self._guard()
+        self.replace_world(self.world.source, self.world.live)
+
+    # --- ownership and life
+
+    def transfer_to(self, thread: threading.Thread) -> None:
+        """Hand the scene to another running thread, which is its owner from now on."""
+        self._guard()
+        ident = thread.ident
+        if ident is None or not thread.is_alive():
+            raise ValueError(
+                f"thread {thread.name!r} is not running: start it first, and let it wait until "
+                "the scene was handed over"
+            )
+        self.link.transfer_to(thread)
+        self._owner = thread
+        self._owner_ident = ident
+
+    def rebind(self, model: Any, data: Any) -> None:
+        """Follow a script that has made itself another model and data; adopted scenes only.
+
+        Kept states are released, the debugger describes the scene anew.
+        """
+        self._guard()
+        if not self._adopted:
+            raise EngineError(
+                f"scene {self.name!r} has its own copy of a model; only a scene made with "
+                "create_scene(..., data=...) or watch() can be rebound"
+            )
+        check_pair(model, data, adapter=self._adapter)
+        source = ModelSource(model, None, self.world.source.origin, self.world.source.spec_missing)
+        self.replace_world(source, HeldData(data))
+        self.counters.set_state(Counters(0, 0))
+
+    def replace_world(self, source: ModelSource, live: LiveData) -> None:
+        """Give the scene another model and data, and tell the debugger."""
+        self.states.release_all()
+        self._enter_world(World(source, live, adapter=self._adapter))
+        self.revision += 1
+        self.link.model_replaced()
+
+    @property
+    def timestep_of_state(self) -> float:
+        """The model's own timestep [s], also while a step uses a smaller one."""
+        return self.nominal_timestep or float(self._model.opt.timestep)
+
+    @property
+    def is_adopted(self) -> bool:
+        """Whether model and data are the script's own; any thread."""
+        return self._adopted
+
+    @property
+    def is_destroyed(self) -> bool:
+        """Whether the scene can no longer be used; any thread."""
+        return bool(self._destroyed)
+
+    @property
+    def owner(self) -> threading.Thread:
+        """The thread that may use the scene; any thread."""
+        return self._owner
+
+    def destroy(self) -> None:
+        """End the scene; on its owner thread, or on any when that has ended. Twice is harmless."""
+        if self._destroyed:
+            return
+        if self._owner_ident != get_ident() and self._owner.is_alive():
+            raise self._misuse()
+        self.end("it was destroyed")
+        self._runtime.remove(self)
+
+    def end(self, reason: str) -> None:
+        """Make every further use raise SceneDestroyedError; any thread, never waits."""
+        self._destroyed = self._destroyed or reason
+        self._owner_ident = _NOBODY
+        self.link.close()
+
+    def _guard(self) -> None:
+        if self._owner_ident != get_ident():
+            raise self._misuse()
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except SceneClosedError as error:
+            raise self.closed_error(error) from None
+
+    def closed_error(self, error: SceneClosedError) -> SceneDestroyedError:
+        """Return the engine's word for a scene that was closed under its owner."""
+        why = self._destroyed or str(error)
+        return SceneDestroyedError(
+            f"scene {self.name!r} can't be used any more: {why}; create a new scene"
+        )
+
+    def _misuse(self) -> EngineError:
+        if self._destroyed:
+            return SceneDestroyedError(
+                f"scene {self.name!r} can't be used any more: {self._destroyed}; create a new scene"
+            )
+        return OwnerThreadError(
+            f"scene {self.name!r} belongs to thread {self._owner.name!r} and was used from "
+            f"{threading.current_thread().name!r}: use it there, or hand it over with "
+            "scene.transfer_to(thread)"
+        )
+
+    def __repr__(self) -> str:
+        """Say its name and number; any thread."""
+        ended = f", {self._destroyed}" if self._destroyed else ""
+        return f"Scene({self.name!r}, scene_id={self.scene_id}{ended})"
+
+
+def check_pair(model: Any, data: Any, *, adapter: Any) -> None:
+    """Raise TypeError or ValueError when ``model`` and ``data`` are no pair."""
+    module = adapter.module
+    if not isinstance(model, module.MjModel) or not isinstance(data, module.MjData):
+        raise TypeError(
+            "an adopted scene needs a mujoco.MjModel and its mujoco.MjData, not "
+            f"{type(model).__name__} and {type(data).__name__}"
+        )
+    if data.qpos.shape != (model.nq,) or data.qvel.shape != (model.nv,):
+        raise ValueError(
+            f"the data belongs to another model: it has {data.qpos.size} positions and "
+            f"{data.qvel.size} velocities, the model {model.nq} and {model.nv}"
+        )

@@ -1,0 +1,267 @@
+"""Engine channels: quantities of every physics step, by name, and the writer of their rows."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.backend import SignalSource
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.scene_description import ChannelInfo
+from stroboscope.engine.contacts import contact_forces
+from stroboscope.engine.element_names import (
+    ElementNames,
+    actuator_units,
+    joint_units,
+)
+from stroboscope.engine.frames import FrameMaker
+from stroboscope.engine.live_data import LiveData
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+
+__all__ = ["ChannelTable", "MujocoSignalSource", "channel_table"]
+
+ChannelTable = Mapping[str, ChannelInfo]
+
+# What a physics step reads: it is taken before the step, everything else after it.
+_INPUTS = ("qpos", "qvel", "act", "ctrl", "qfrc_applied")
+_ARRAYS_AFTER = (
+    "qacc",
+    "qfrc_actuator",
+    "qfrc_passive",
+    "qfrc_constraint",
+    "qfrc_bias",
+    "actuator_force",
+    "actuator_length",
+    "actuator_velocity",
+    "sensordata",
+)
+
+
+def channel_table(model: Any, *, adapter: MujocoAdapter) -> ChannelTable:
+    """Return every engine channel of ``model`` that has a width, by name; any thread."""
+    names = ElementNames(model, adapter=adapter)
+    linear = names.dof_is_linear()
+    positions, velocities, forces = _joint_unit_lists(model, linear, adapter=adapter)
+    accelerations = tuple("m/s²" if is_linear else "rad/s²" for is_linear in linear)
+    controls, outputs = _actuator_unit_lists(model, adapter=adapter)
+    dofs, actuators = names.dofs(), names.outputs()
+
+    def vector(name: str, labels: tuple[str, ...], units: tuple[str, ...] = ()) -> ChannelInfo:
+        return ChannelInfo(name=name, width=len(labels), names=labels, units=units)
+
+    channels = [
+        vector("qpos", names.qpos(), positions),
+        vector("qvel", dofs, velocities),
+        vector("act", names.activations()),
+        vector("ctrl", names.controls(), controls),
+        vector("qacc", dofs, accelerations),
+        *(
+            vector(name, dofs, forces)
+            for name in (
+                "qfrc_actuator",
+                "qfrc_passive",
+                "qfrc_constraint",
+                "qfrc_bias",
+                "qfrc_applied",
+            )
+        ),
+        vector("actuator_force", actuators, outputs),
+        vector("actuator_length", actuators),
+        vector("actuator_velocity", actuators),
+        vector("sensordata", names.sensor_values(), sensor_unit_list(model, adapter=adapter)),
+        ChannelInfo(name="energy.potential", unit="J"),
+        ChannelInfo(name="energy.kinetic", unit="J"),
+        ChannelInfo(name="energy.total", unit="J"),
+        ChannelInfo(name="contact.count"),
+        ChannelInfo(name="contact.force", unit="N"),
+        ChannelInfo(name="contact.depth", unit="m"),
+        ChannelInfo(name="constraint.count"),
+        ChannelInfo(name="solver.iterations"),
+    ]
+    return {channel.name: channel for channel in channels if channel.width}
+
+
+def _joint_unit_lists(
+    model: Any, linear: Sequence[bool], *, adapter: MujocoAdapter
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    kinds = adapter.module.mjtJoint
+    positions: list[str] = []
+    for index in range(model.njnt):
+        kind = int(model.jnt_type[index])
+        if kind == int(kinds.mjJNT_FREE):
+            positions += ["m"] * 3 + [""] * 4
+        elif kind == int(kinds.mjJNT_BALL):
+            positions += [""] * 4
+        else:
+            positions.append(joint_units(model, index, adapter=adapter)[0])
+    velocities = tuple("m/s" if is_linear else "rad/s" for is_linear in linear)
+    forces = tuple("N" if is_linear else "N·m" for is_linear in linear)
+    return tuple(positions), velocities, forces
+
+
+def _actuator_unit_lists(
+    model: Any, *, adapter: MujocoAdapter
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    controls = [""] * model.nu
+    outputs = [""] * int(getattr(model, "nout", model.nu))
+    for index in range(adapter.actuator_count(model)):
+        control, force = actuator_units(model, index, adapter=adapter)
+        ctrl_at, out_at = adapter.actuator_slices(model, index)
+        controls[ctrl_at] = [control] * (ctrl_at.stop - ctrl_at.start)
+        outputs[out_at] = [force] * (out_at.stop - out_at.start)
+    return tuple(controls), tuple(outputs)
+
+
+_SENSOR_UNITS = {
+    "touch": "N", "accelerometer": "m/s²", "velocimeter": "m/s", "gyro": "rad/s", "force": "N",
+    "torque": "N·m", "magnetometer": "T", "rangefinder": "m", "camprojection": "px",
+    "tendonpos": "m", "tendonvel": "m/s", "ballangvel": "rad/s", "tendonlimitpos": "m",
+    "tendonlimitvel": "m/s", "tendonlimitfrc": "N", "framepos": "m", "framelinvel": "m/s",
+    "frameangvel": "rad/s", "framelinacc": "m/s²", "frameangacc": "rad/s²", "subtreecom": "m",
+    "subtreelinvel": "m/s", "subtreeangmom": "kg·m²/s", "geomdist": "m", "geomfromto": "m",
+    "e_potential": "J", "e_kinetic": "J", "clock": "s", "tendonactfrc": "N",
+}  # fmt: skip
+_JOINT_SENSOR_UNITS = {
+    "jointpos": 0, "jointlimitpos": 0, "jointvel": 1, "jointlimitvel": 1, "jointactfrc": 2,
+    "jointlimitfrc": 2,
+}  # fmt: skip
+
+
+def sensor_kind(model: Any, index: int, *, adapter: MujocoAdapter) -> str:
+    """Return MuJoCo's word for a sensor (``framepos``, …)."""
+    member = adapter.module.mjtSensor(int(model.sensor_type[index]))
+    return str(member.name).removeprefix("mjSENS_").lower()
+
+
+def sensor_unit(model: Any, index: int, *, adapter: MujocoAdapter) -> str:
+    """Return the unit of a sensor's values; empty when they have none or it is not known."""
+    kind = sensor_kind(model, index, adapter=adapter)
+    target = int(model.sensor_objid[index])
+    if kind in _JOINT_SENSOR_UNITS:
+        return joint_units(model, target, adapter=adapter)[_JOINT_SENSOR_UNITS[kind]]
+    if kind == "actuatorfrc":
+        return actuator_units(model, target, adapter=adapter)[1]
+    return _SENSOR_UNITS.get(kind, "")
+
+
+def sensor_unit_list(model: Any, *, adapter: MujocoAdapter) -> tuple[str, ...]:
+    """Return a unit per entry of ``sensordata``."""
+    units: list[str] = []
+    for index in range(model.nsensor):
+        units += [sensor_unit(model, index, adapter=adapter)] * int(model.sensor_dim[index])
+    return tuple(units)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes one channel into its columns from the data that holds its instant."""
+
+    begin: int
+    end: int
+    read: Callable[[Any], Any]
+
+
+class MujocoSignalSource(SignalSource):
+    """Rows of engine channels for one (model, data); owner thread only."""
+
+    def __init__(
+        self,
+        channels: Sequence[str],
+        *,
+        table: ChannelTable,
+        model: Any,
+        live: LiveData,
+        frames: FrameMaker,
+        adapter: MujocoAdapter,
+    ) -> None:
+        self._model = model
+        self._live = live
+        self._frames = frames
+        self._adapter = adapter
+        self._row: NDArray[np.float64] | None = None
+        self._before: list[_Writer] = []
+        self._after: list[_Writer] = []
+        columns: dict[str, slice] = {}
+        at = 0
+        for name in dict.fromkeys(channels):
+            if name not in table:
+                raise CommandError(
+                    f"this scene has no channel {name!r}; it has {', '.join(sorted(table))}"
+                )
+            columns[name] = slice(at, at + table[name].width)
+            writer = _Writer(at, columns[name].stop, self._reader(name))
+            (self._before if name in _INPUTS else self._after).append(writer)
+            at = columns[name].stop
+        self.width = at
+        self.columns = columns
+        self._runge_kutta = adapter.is_runge_kutta(model)
+        self._needs_row = bool(self._after) and (
+            self._runge_kutta or any(name.startswith("energy.") for name in columns)
+        )
+
+    def before(self, row: NDArray[np.float64]) -> None:
+        """Write the inputs of the coming physics step into ``row``, (width,)."""
+        data = self._live()
+        for writer in self._before:
+            row[writer.begin : writer.end] = writer.read(data)
+        if self._needs_row:
+            if self._row is None:
+                length = self._adapter.module.mj_stateSize(self._model, self._adapter.integration)
+                self._row = np.empty(length)
+            self._adapter.mj_getState(self._model, data, self._row, self._adapter.integration)
+
+    def after(self, row: NDArray[np.float64]) -> None:
+        """Write what the physics step has computed into the same ``row``."""
+        source = self._live()
+        if self._runge_kutta and self._row is not None:
+            # The arrays after an RK4 step are those of its last stage: no instant of the run.
+            source = self._frames.recompute(self._row)
+            if source is None:
+                for writer in self._after:
+                    row[writer.begin : writer.end] = np.nan
+                return
+        for writer in self._after:
+            row[writer.begin : writer.end] = writer.read(source)
+
+    def _reader(self, name: str) -> Callable[[Any], Any]:
+        if name in _INPUTS or name in _ARRAYS_AFTER:
+            return _attribute_reader(name)
+        if name.startswith("energy."):
+            part = name.removeprefix("energy.")
+            return lambda source: self._energy(source, part)
+        return {
+            "contact.count": lambda source: source.ncon,
+            "contact.force": self._contact_force,
+            "contact.depth": _contact_depth,
+            "constraint.count": lambda source: source.nefc,
+            "solver.iterations": _solver_iterations,
+        }[name]
+
+    def _energy(self, source: Any, part: str) -> float:
+        potential, kinetic = self._frames.energy(source, self._row)
+        return float({"potential": potential, "kinetic": kinetic}.get(part, potential + kinetic))
+
+    def _contact_force(self, source: Any) -> float:
+        """Return the sum of all normal forces [N]."""
+        forces = contact_forces(self._model, source, adapter=self._adapter)
+        return float(forces[:, 0].sum())
+
+
+def _attribute_reader(name: str) -> Callable[[Any], Any]:
+    return lambda source: getattr(source, name)
+
+
+def _contact_depth(source: Any) -> float:
+    """Return the deepest penetration [m], 0 when nothing overlaps."""
+    if not source.ncon:
+        return 0.0
+    return float(max(0.0, -np.min(source.contact.dist)))
+
+
+def _solver_iterations(source: Any) -> int:
+    """Return the most iterations of any island."""
+    if not source.nefc:
+        return 0
+    return int(source.solver_niter[: max(1, int(source.nisland))].max())

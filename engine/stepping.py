@@ -1,0 +1,171 @@
+"""Steps that are more than one bare ``mj_step``: several physics steps, callbacks, a debugger."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.callbacks import Event
+from stroboscope.engine.errors import StepFailedError
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["Stepper"]
+
+
+class Stepper:
+    """Runs application steps of one scene in one world; owner thread only."""
+
+    def __init__(self, scene: "Scene") -> None:
+        world = scene.world
+        adapter = world.adapter
+        self._scene = scene
+        self._link = scene.link
+        self._counters = scene.counters
+        self._callbacks = scene.callbacks
+        self._model = world.model
+        self._live = world.live
+        self._adapter = adapter
+        self._mj_step = adapter.mj_step
+        self._get_state = adapter.mj_getState
+        self._mask = adapter.integration
+        self._row = np.empty(int(adapter.module.mj_stateSize(world.model, adapter.integration)))
+        self._time_seen = -np.inf
+        self._last_slow_step = (0, 0.0)
+        self.pre_step_done = False
+        """Whether the pre-step callbacks of a step have run and its physics has not begun."""
+
+    def step(self, count: int, *, timestep: float | None) -> None:
+        """Complete an application step of ``count`` physics steps of ``timestep`` [s].
+
+        None: the model's own. Raises StepFailedError, SceneDestroyedError, and what the script's
+        callbacks raise.
+        """
+        if timestep is None:
+            self._run(count)
+            return
+        option = self._model.opt
+        own = float(option.timestep)
+        self._scene.nominal_timestep = own
+        option.timestep = timestep
+        try:
+            self._run(count)
+        finally:
+            option.timestep = own
+            self._scene.nominal_timestep = None
+        # After the model is itself again: a callback may capture a checkpoint.
+
+    def _run(self, count: int) -> None:
+        if self._link.active:
+            self._attached(count)
+        else:
+            self._detached(count)
+
+    def _detached(self, count: int) -> None:
+        self._callbacks.run(Event.PRE_STEP, self._scene)
+        data = self._live()
+        try:
+            self._mj_step(self._model, data, count)
+        except Exception as error:
+            raise self.failure(error) from error
+        self._counters.add_physics(count)
+        self._complete(count)
+        self._callbacks.run(Event.POST_STEP, self._scene)
+
+    def _attached(self, count: int) -> None:
+        link, data = self._link, self._live()
+        self.note_time_before(data)
+        link.begin_step()
+        try:
+            self._callbacks.run(Event.PRE_STEP, self._scene)
+            self.pre_step_done = True
+            completed = self._physics_steps(count, data)
+        except SceneClosedError as error:
+            raise self._scene.closed_error(error) from None
+        except BaseException:
+            link.abandon_step()
+            raise
+        finally:
+            self.pre_step_done = False
+        if completed:
+            self._complete(count)
+            link.end_step()
+            self._callbacks.run(Event.POST_STEP, self._scene)
+
+    def _physics_steps(self, count: int, data: Any) -> bool:
+        """Return False when the state was replaced on the way: the rest is abandoned."""
+        link, counters = self._link, self._counters
+        for _ in range(count):
+            if not link.gate():
+                self._time_seen = data.time
+                return False
+            self.pre_step_done = False
+            self.capture_row(data)
+            try:
+                self._mj_step(self._model, data)
+            except Exception as error:
+                self.put_back(data)
+                raise self.failure(error) from error
+            counters.add_physics(1)
+            link.after_physics()
+        self._time_seen = data.time
+        return True
+
+    def _complete(self, count: int) -> None:
+        self._counters.add_application_step()
+        duration = count * float(self._model.opt.timestep)
+        self._last_slow_step = (self._counters.single, duration)
+
+    def last_time_step(self, timestep: float) -> float:
+        """Return how long [s] the last step took; a bare one took ``timestep``."""
+        step, duration = self._last_slow_step
+        return duration if step == self._counters.single else timestep
+
+    def sync(self) -> None:
+        """Count what the script has stepped by itself since the last call, park and pace."""
+        data = self._live()
+        if data.time < self._time_seen:
+            self._scene.episode_began("the script reset the simulation time")
+        elif self._time_seen > -np.inf:
+            passed = (data.time - self._time_seen) / float(self._model.opt.timestep)
+            self._counters.add_physics(round(passed))
+        else:
+            self._counters.add_physics(1)
+        self._time_seen = data.time
+        self._counters.add_application_step()
+        self._link.sync()
+
+    # --- parts that a wrapped mj_step1 and mj_step2 need one by one
+
+    def capture_row(self, data: Any) -> None:
+        """Keep the state before the coming physics step: the evidence when it fails."""
+        self._get_state(self._model, data, self._row, self._mask)
+
+    def put_back(self, data: Any) -> None:
+        """Write the state before the physics step that failed into the live data."""
+        self._adapter.mj_setState(self._model, data, self._row, self._mask)
+
+    def note_time_before(self, data: Any) -> None:
+        """Notice that the script has reset the data since its last step: an episode."""
+        if data.time < self._time_seen:
+            self._scene.episode_began("the script reset the simulation time")
+        self._time_seen = data.time
+
+    def forget_time(self) -> None:
+        """The state was replaced by somebody who says so."""
+        self._time_seen = -np.inf
+
+    def failure(self, error: Exception) -> StepFailedError:
+        """Return the error for a physics step that raised, having told everybody."""
+        scene = self._scene
+        text = (
+            f"a physics step of scene {scene.name!r} failed after {self._counters.axis} physics "
+            f"steps: {error}; restore a checkpoint, or reset the data, before stepping on"
+        )
+        self._link.log_text(LogLevel.ERROR, text)
+        failure = StepFailedError(text)
+        failure.__cause__ = error
+        self._callbacks.run(Event.STOP, scene)
+        return failure
