@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.codec import check_structure
 from stroboscope.debugger_protocol.exceptions import InvalidMessage
 from stroboscope.debugger_protocol.messages import ArrayEntry
 
@@ -18,6 +19,7 @@ Arrays = Mapping[str, NDArray[np.generic]]
 _DTYPES = frozenset({"<f8", "<f4", "<i8", "<i4", "<u8", "<u4", "<i2", "<u2", "|u1", "|i1", "|b1"})
 _ALIGNMENT = 8
 _MAX_DIMENSIONS = 8
+_ASSET_NESTING = 4
 
 
 def pack_arrays(arrays: Arrays) -> tuple[tuple[ArrayEntry, ...], bytes]:
@@ -61,7 +63,13 @@ def unpack_arrays(entries: Iterable[ArrayEntry], blob: bytes) -> dict[str, NDArr
         if entry.name in arrays:
             raise InvalidMessage(f"array {entry.name!r} appears twice")
         flat = np.frombuffer(blob, dtype=dtype, count=count, offset=entry.offset)
-        arrays[entry.name] = flat.reshape(entry.shape)
+        try:
+            arrays[entry.name] = flat.reshape(entry.shape)
+        except ValueError:
+            # Empty, but with other dimensions beyond what an address can hold.
+            raise InvalidMessage(
+                f"array {entry.name!r} has the impossible shape {entry.shape}"
+            ) from None
     return arrays
 
 
@@ -85,6 +93,7 @@ def parse_asset(data: bytes, digest: str) -> dict[str, NDArray[np.generic]]:
     seen = asset_digest(data)
     if seen != digest:
         raise InvalidMessage(f"asset {digest[:12]}… arrived as {seen[:12]}…: discarded")
+    check_structure(data, nesting=_ASSET_NESTING)
     try:
         asset = msgspec.msgpack.decode(data, type=_Asset)
     except msgspec.MsgspecError as error:

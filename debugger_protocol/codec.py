@@ -2,7 +2,7 @@
 
 The order matters: size, then the structure of the MessagePack (depth, completeness, lengths of
 strings), then types, then values. The structural pass means that a header which promises four
-thousand million elements never reaches a decoder that would allocate them.
+thousand million elements, or nests a hundred thousand deep, never reaches the decoder.
 """
 
 import math
