@@ -1,0 +1,126 @@
+"""Draws planes: endless ones as rings about the point below the camera, others as quads."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vispy import gloo
+
+from stroboscope.app.view3d import shapes
+from stroboscope.app.view3d.camera import View
+from stroboscope.app.view3d.floors import Floor, FloorPattern
+from stroboscope.app.view3d.shaders import (
+    FLOOR_FRAGMENT,
+    FLOOR_VERTEX,
+    PICK_FRAGMENT,
+    with_defines,
+)
+
+__all__ = ["FloorPass"]
+
+
+class FloorPass:
+    """Programs and the two meshes for planes."""
+
+    def __init__(self) -> None:
+        endless = shapes.rings(inner=1e-4, growth=1.5)
+        # A wall-sized quad interpolates badly across the near plane; a lattice does not.
+        finite = _lattice(16)
+        self._endless = _buffers(endless)
+        self._finite = _buffers(finite)
+        self._programs: dict[tuple[int, int, int], Any] = {}
+        self._pick: Any = None
+
+    def draw(
+        self,
+        floor: Floor,
+        matrix: NDArray[np.float64],
+        light: dict[str, Any],
+        *,
+        view: View,
+        alpha: float,
+        taps: int,
+        image: Any,
+        reflection: Any,
+        pixels: tuple[int, int],
+    ) -> None:
+        """Draw one plane with blending as set; ``alpha`` multiplies its own."""
+        pattern = floor.pattern
+        if pattern is FloorPattern.IMAGE and image is None:
+            pattern = FloorPattern.LINES
+        program = self._program(pattern, taps, reflection is not None)
+        for name, value in light.items():
+            program[name] = value
+        vertices, faces = self._place(program, floor, matrix, eye=view.eye, reach=view.far)
+        program["a_position"] = vertices
+        toward = 1.0 if float((view.eye - floor.pos) @ floor.mat[:, 2]) >= 0.0 else -1.0
+        program["u_normal"] = floor.mat[:, 2] * toward
+        program["u_color_a"] = (*floor.color_a[:3], floor.color_a[3] * alpha)
+        program["u_color_b"] = floor.color_b
+        program["u_line_color"] = floor.line
+        program["u_line_width"] = floor.line_width
+        program["u_repeat"] = floor.repeat
+        program["u_floor_surface"] = floor.surface
+        program["u_fade"] = 1.0 / (0.9 * view.far) if floor.half is None else 0.0
+        if pattern is FloorPattern.IMAGE:
+            program["u_texture"] = image
+        if reflection is not None:
+            program["u_reflection"] = reflection
+            program["u_pixels"] = (float(pixels[0]), float(pixels[1]))
+        program.draw("triangles", faces)
+
+    def draw_pick(
+        self, floor: Floor, matrix: NDArray[np.float64], *, eye: NDArray[np.float64], reach: float
+    ) -> None:
+        """Draw one plane's positions and item number."""
+        if self._pick is None:
+            self._pick = gloo.Program(with_defines(FLOOR_VERTEX, PICKING=1), PICK_FRAGMENT)
+        vertices, faces = self._place(self._pick, floor, matrix, eye=eye, reach=reach)
+        self._pick["a_position"] = vertices
+        # The ground (-1) must leave a trace too: half a number means "a surface, no item".
+        self._pick["u_item"] = float(floor.item) if floor.item >= 0 else -0.5
+        self._pick.draw("triangles", faces)
+
+    def _place(
+        self,
+        program: Any,
+        floor: Floor,
+        matrix: NDArray[np.float64],
+        *,
+        eye: NDArray[np.float64],
+        reach: float,
+    ) -> tuple[Any, Any]:
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = floor.mat, floor.pos
+        program["u_pose"] = np.ascontiguousarray(pose.T, dtype=np.float32)
+        program["u_matrix"] = np.ascontiguousarray(matrix.T, dtype=np.float32)
+        if floor.half is not None:
+            program["u_center"] = (0.0, 0.0)
+            program["u_scale"] = floor.half
+            return self._finite
+        center = floor.mat[:, :2].T @ (eye - floor.pos)
+        program["u_center"] = center
+        program["u_scale"] = (0.9 * reach, 0.9 * reach)
+        return self._endless
+
+    def _program(self, pattern: FloorPattern, taps: int, reflection: bool) -> Any:
+        key = (int(pattern), taps, int(reflection))
+        program = self._programs.get(key)
+        if program is None:
+            fragment = with_defines(
+                FLOOR_FRAGMENT, PATTERN=key[0], SHADOW_TAPS=key[1], REFLECTION=key[2]
+            )
+            program = gloo.Program(with_defines(FLOOR_VERTEX, PICKING=0), fragment)
+            self._programs[key] = program
+        return program
+
+
+def _buffers(mesh: shapes.Mesh) -> tuple[Any, Any]:
+    return gloo.VertexBuffer(mesh.vertices), gloo.IndexBuffer(mesh.faces.ravel())
+
+
+def _lattice(cells: int) -> shapes.Mesh:
+    flat = np.zeros((cells + 1, cells + 1), dtype=np.float32)
+    field = shapes.height_field(flat, size=(1.0, 1.0, 1.0, 0.0))
+    used = 2 * cells * cells  # the surface comes first, then the walls
+    return shapes.Mesh(field.vertices, field.normals, field.uv, field.faces[:used])

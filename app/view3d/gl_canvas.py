@@ -1,0 +1,94 @@
+"""A vispy.gloo context inside a Qt OpenGL widget, without vispy's own canvas."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtGui import QOffscreenSurface, QOpenGLContext, QSurfaceFormat
+from vispy import gloo
+from vispy.gloo import context as gloo_context
+from vispy.gloo import gl
+
+__all__ = ["GlCanvas", "gl_renderer_name", "is_software", "read_float_pixel"]
+
+# RenderBuffer(format="depth") has 16 bits; this is GL_DEPTH_COMPONENT24.
+DEPTH24 = 0x81A6
+_SOFTWARE = ("llvmpipe", "softpipe", "swiftshader", "software rasterizer", "gdi generic")
+
+
+class GlCanvas:
+    """What gloo needs to know of the widget it draws into.
+
+    gloo finds the framebuffer to return to through ``canvas._backend``; a QOpenGLWidget's is not
+    0 and changes with its size. One object lives exactly as long as one OpenGL context.
+    """
+
+    def __init__(self, default_framebuffer: Callable[[], int]) -> None:
+        self.context: Any = gloo_context.GLContext()
+        self._backend = self
+        self._default_framebuffer = default_framebuffer
+        self.make_current()
+
+    def _vispy_get_fb_bind_location(self) -> int:
+        return self._default_framebuffer()
+
+    def make_current(self) -> None:
+        """Make gloo talk to this context; Qt must have made it current already."""
+        gloo_context.set_current_canvas(self)
+
+    def flush(self) -> None:
+        """Run everything gloo has queued."""
+        self.context.flush_commands()
+
+    def forget(self) -> None:
+        """Leave gloo's list of canvases; nothing drawn with this one exists any more."""
+        gloo_context.forget_canvas(self)
+
+    def handle_of(self, texture: gloo.Texture2D) -> int:
+        """Return the OpenGL name of ``texture``, made now if need be."""
+        self.context.glir.associate(texture.glir)
+        self.flush()
+        return int(self.context.shared.parser.get_object(texture.id).handle)
+
+    def make_mipmaps(self, texture: gloo.Texture2D) -> None:
+        """Give ``texture`` mipmaps and use them; gloo itself has no word for that."""
+        handle = self.handle_of(texture)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, handle)
+        gl.glGenerateMipmap(gl.GL_TEXTURE_2D)
+        gl.glTexParameteri(gl.GL_TEXTURE_2D, gl.GL_TEXTURE_MIN_FILTER, gl.GL_LINEAR_MIPMAP_LINEAR)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
+
+
+def read_float_pixel() -> NDArray[np.float32]:
+    """Return the one RGBA pixel (4,) of a bound 1x1 float framebuffer."""
+    data = gl.glReadPixels(0, 0, 1, 1, gl.GL_RGBA, gl.GL_FLOAT)
+    return np.frombuffer(data, dtype=np.float32)
+
+
+def is_software(renderer: str) -> bool:
+    """Return whether ``renderer`` (GL_RENDERER) draws on the processor."""
+    return any(word in renderer.lower() for word in _SOFTWARE)
+
+
+@functools.cache
+def gl_renderer_name() -> str:
+    """Return GL_RENDERER, "" when there is no OpenGL. Needs a QGuiApplication; GUI thread.
+
+    Asked once per process, because the widget's format (multisampling) must be chosen before
+    its own context exists.
+    """
+    context = QOpenGLContext()
+    context.setFormat(QSurfaceFormat.defaultFormat())
+    if not context.create():
+        return ""
+    surface = QOffscreenSurface()
+    surface.setFormat(context.format())
+    surface.create()
+    if not context.makeCurrent(surface):
+        return ""
+    name = str(gl.glGetParameter(gl.GL_RENDERER))
+    context.doneCurrent()
+    surface.destroy()
+    return name

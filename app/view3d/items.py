@@ -1,0 +1,237 @@
+"""A description as arrays: one item per geom and site, and the mesh each of them is drawn with."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.view3d import shapes
+from stroboscope.app.view3d.rotations import quat_to_matrix
+from stroboscope.debugger_protocol.scene_description import (
+    GeomInfo,
+    GeomType,
+    MaterialInfo,
+    SceneDescription,
+    SiteInfo,
+    TextureKind,
+)
+
+__all__ = ["Items", "TextureUse", "primitive_mesh"]
+
+Assets = Mapping[str, Mapping[str, NDArray[np.generic]]]
+_DEFAULT_MATERIAL = MaterialInfo(name="", specular=0.35, shininess=0.45)
+_DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
+
+
+class TextureUse:
+    """How an item finds its colour in a texture; numbers, because shaders read them."""
+
+    NONE = 0.0
+    UV = 1.0  # the mesh's own coordinates
+    PLANAR = 2.0  # x and y of the item's frame
+    CUBE = 3.0  # the direction from the item's centre
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """Everything of a scene that has a shape, in arrays: first all geoms, then all sites.
+
+    ``material`` (n, 4, 4) float32 is what the shaders read: rgba; specular, shininess, emission,
+    reflectance; texture use, repeat u, repeat v, 1 when the repeat is per metre; half sizes, 0.
+    ``radius`` (n,) bounds each item about its centre [m]; infinite planes have 0.
+    """
+
+    n_geoms: int
+    body: NDArray[np.int64]
+    pos: NDArray[np.float64]
+    mat: NDArray[np.float64]
+    group: NDArray[np.int64]
+    is_plane: NDArray[np.bool_]
+    has_own_look: NDArray[np.bool_]
+    material: NDArray[np.float32]
+    texture: NDArray[np.int64]
+    radius: NDArray[np.float64]
+    infos: tuple[GeomInfo | SiteInfo, ...]
+
+    def __len__(self) -> int:
+        return len(self.infos)
+
+    def element(self, item: int) -> Element:
+        """Return the element that ``item`` draws."""
+        if item < self.n_geoms:
+            return Element(ElementKind.GEOM, item)
+        return Element(ElementKind.SITE, item - self.n_geoms)
+
+    def of_element(self, element: Element, description: SceneDescription) -> NDArray[np.int64]:
+        """Return the items that show ``element``: itself, or all geoms of its body."""
+        index = element.index
+        if element.kind is ElementKind.GEOM:
+            return np.array([index]) if index < self.n_geoms else np.empty(0, dtype=np.int64)
+        if element.kind is ElementKind.SITE:
+            item = self.n_geoms + index
+            return np.array([item]) if item < len(self) else np.empty(0, dtype=np.int64)
+        body = body_of(element, description)
+        if body < 0:
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(self.body[: self.n_geoms] == body)
+
+    def reach_along(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far (n,) [m] each item reaches from its centre along ``direction`` (n, 3).
+
+        ``direction`` is given in each item's own frame, of unit length. Exact for primitives.
+        """
+        half = self.material[:, 3, :3].astype(np.float64)
+        across = np.abs(direction)
+        box = (across * half).sum(axis=1)
+        smooth = np.linalg.norm(direction * half, axis=1)
+        capsule = half[:, 0] + across[:, 2] * half[:, 1]
+        flat = np.sqrt(np.clip(1.0 - direction[:, 2] ** 2, 0.0, None))
+        cylinder = across[:, 2] * half[:, 1] + flat * half[:, 0]
+        sphere = half[:, 0]
+        types = [info.type for info in self.infos]
+        reach = box
+        for kind, values in (
+            (GeomType.SPHERE, sphere),
+            (GeomType.CAPSULE, capsule),
+            (GeomType.CYLINDER, cylinder),
+            (GeomType.ELLIPSOID, smooth),
+        ):
+            reach = np.where([t is kind for t in types], values, reach)
+        return np.asarray(reach)
+
+    @staticmethod
+    def of(description: SceneDescription) -> "Items":
+        """Return the items of ``description``."""
+        infos: tuple[GeomInfo | SiteInfo, ...] = (*description.geoms, *description.sites)
+        count, n_bodies = len(infos), max(len(description.bodies), 1)
+        material = np.zeros((count, 4, 4), dtype=np.float32)
+        texture = np.full(count, -1, dtype=np.int64)
+        own_look = np.zeros(count, dtype=np.bool_)
+        radius = np.zeros(count)
+        for i, info in enumerate(infos):
+            material[i], texture[i] = _surface(info, description)
+            own_look[i] = _has_own_look(info)
+            radius[i] = _bound(info, description)
+        quats = np.array([info.quat for info in infos], dtype=np.float64).reshape(-1, 4)
+        bodies = np.array([info.body for info in infos], dtype=np.int64)
+        return Items(
+            n_geoms=len(description.geoms),
+            body=np.clip(bodies, 0, n_bodies - 1),
+            pos=np.array([info.pos for info in infos], dtype=np.float64).reshape(-1, 3),
+            mat=quat_to_matrix(quats),
+            group=np.clip(np.array([info.group for info in infos], dtype=np.int64), 0, 5),
+            is_plane=np.array([info.type is GeomType.PLANE for info in infos], dtype=np.bool_),
+            has_own_look=own_look,
+            material=material,
+            texture=texture,
+            radius=radius,
+            infos=infos,
+        )
+
+
+def body_of(element: Element, description: SceneDescription) -> int:
+    """Return the index of the body that ``element`` belongs to, -1 for none."""
+    owners: dict[ElementKind, tuple[object, ...]] = {
+        ElementKind.GEOM: description.geoms,
+        ElementKind.JOINT: description.joints,
+        ElementKind.SITE: description.sites,
+        ElementKind.SENSOR: description.sensors,
+        ElementKind.CAMERA: description.cameras,
+        ElementKind.LIGHT: description.lights,
+    }
+    if element.kind is ElementKind.BODY:
+        return element.index if 0 <= element.index < len(description.bodies) else -1
+    if element.kind is ElementKind.ACTUATOR:
+        if not 0 <= element.index < len(description.actuators):
+            return -1
+        joint = description.actuators[element.index].joint
+        return description.joints[joint].body if 0 <= joint < len(description.joints) else -1
+    things = owners[element.kind]
+    if not 0 <= element.index < len(things):
+        return -1
+    body = getattr(things[element.index], "body", -1)
+    return int(body)
+
+
+def _material_of(info: GeomInfo | SiteInfo, description: SceneDescription) -> MaterialInfo | None:
+    index = info.material if isinstance(info, GeomInfo) else -1
+    return description.materials[index] if 0 <= index < len(description.materials) else None
+
+
+def _has_own_look(info: GeomInfo | SiteInfo) -> bool:
+    """Return whether the model says how this looks, rather than leaving MuJoCo's grey."""
+    plain = all(abs(a - b) < 1e-6 for a, b in zip(info.rgba, _DEFAULT_RGBA, strict=True))
+    return not plain or (isinstance(info, GeomInfo) and info.material >= 0)
+
+
+def _surface(
+    info: GeomInfo | SiteInfo, description: SceneDescription
+) -> tuple[NDArray[np.float32], int]:
+    """Return the four rows that shaders read about an item, and its texture."""
+    given = _material_of(info, description)
+    material = given if given is not None else _DEFAULT_MATERIAL
+    rgba = info.rgba
+    if given is not None and all(
+        abs(a - b) < 1e-6 for a, b in zip(info.rgba, _DEFAULT_RGBA, strict=True)
+    ):
+        rgba = given.rgba  # MuJoCo: the material's colour counts unless the geom has its own
+    use, texture = TextureUse.NONE, material.texture
+    if 0 <= texture < len(description.textures):
+        kind = description.textures[texture].kind
+        if kind is TextureKind.CUBE:
+            use = TextureUse.CUBE
+        elif kind is TextureKind.TWO_D:
+            use = TextureUse.UV if info.type is GeomType.MESH else TextureUse.PLANAR
+    if use == TextureUse.NONE:
+        texture = -1
+    rows = [
+        rgba,
+        (material.specular, material.shininess, material.emission, material.reflectance),
+        (use, *material.texrepeat, float(material.texuniform)),
+        (*info.size, 0.0),
+    ]
+    return np.array(rows, dtype=np.float32), texture
+
+
+def _bound(info: GeomInfo | SiteInfo, description: SceneDescription) -> float:
+    """Return the radius [m] of a sphere about the item's centre that holds it."""
+    x, y, z = info.size
+    match info.type:
+        case GeomType.PLANE:
+            return 0.0 if x <= 0.0 or y <= 0.0 else math.hypot(x, y)
+        case GeomType.SPHERE:
+            return x
+        case GeomType.CAPSULE:
+            return x + y
+        case GeomType.CYLINDER:
+            return math.hypot(x, y)
+        case GeomType.ELLIPSOID:
+            return max(x, y, z)
+        case GeomType.HFIELD:
+            if isinstance(info, GeomInfo) and 0 <= info.hfield < len(description.hfields):
+                size = description.hfields[info.hfield].size
+                return math.hypot(size[0], size[1], max(size[2], size[3]))
+            return 0.0
+        case _:
+            return math.hypot(x, y, z)
+
+
+def primitive_mesh(info: GeomInfo | SiteInfo, *, segments: int) -> shapes.Mesh | None:
+    """Return the mesh of a primitive at its real size, None for shapes that come from assets."""
+    x, y, z = info.size
+    match info.type:
+        case GeomType.SPHERE:
+            return shapes.ellipsoid((x, x, x), segments=segments)
+        case GeomType.ELLIPSOID:
+            return shapes.ellipsoid((x, y, z), segments=segments)
+        case GeomType.CAPSULE:
+            return shapes.capsule(x, y, segments=segments)
+        case GeomType.CYLINDER:
+            return shapes.cylinder(x, y, segments=segments)
+        case GeomType.BOX:
+            return shapes.box((x, y, z))
+        case _:
+            return None

@@ -1,0 +1,57 @@
+"""The lamps of the studio: where they stand and what the theme makes of them."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.resources.themes import Palette
+
+__all__ = ["LightRig", "rgb"]
+
+Color = tuple[float, float, float]
+# In the world frame, so that shadows lie still while the camera moves.
+KEY_DIRECTION = (-0.28, -0.55, 0.80)
+FILL_DIRECTION = (0.75, 0.30, 0.25)
+
+
+def rgb(text: str) -> Color:
+    """Return ``#rrggbb`` as three numbers 0…1 (display space)."""
+    return int(text[1:3], 16) / 255.0, int(text[3:5], 16) / 255.0, int(text[5:7], 16) / 255.0
+
+
+def _unit(vector: tuple[float, float, float]) -> NDArray[np.float64]:
+    array = np.array(vector)
+    return np.asarray(array / np.linalg.norm(array))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class LightRig:
+    """Lamp directions (towards the lamp) and linear colours, and the sky's display colours."""
+
+    key_direction: NDArray[np.float64]
+    fill_direction: NDArray[np.float64]
+    key: Color
+    fill: Color
+    head: Color
+    sky_light: Color
+    ground_light: Color
+    sky_top: Color
+    sky_horizon: Color
+
+    @staticmethod
+    def of(palette: Palette) -> "LightRig":
+        """Return the rig for ``palette``: the same lamps, a darker surround in a dark theme."""
+        bright = sum(rgb(palette.sky_horizon)) / 3.0
+        surround = 0.27 + 0.15 * bright
+        return LightRig(
+            key_direction=_unit(KEY_DIRECTION),
+            fill_direction=_unit(FILL_DIRECTION),
+            key=(0.86, 0.82, 0.75),
+            fill=(0.07, 0.09, 0.13),
+            head=(0.13, 0.13, 0.13),
+            sky_light=(surround * 0.95, surround, surround * 1.08),
+            ground_light=(surround * 0.50, surround * 0.49, surround * 0.48),
+            sky_top=rgb(palette.sky_top),
+            sky_horizon=rgb(palette.sky_horizon),
+        )

@@ -1,0 +1,54 @@
+"""What lies under a pixel: one draw into a framebuffer of a single float pixel."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+from vispy import gloo
+
+from stroboscope.app.models.selection import Element
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.gl_canvas import GlCanvas, read_float_pixel
+from stroboscope.app.view3d.renderer import Frame, Renderer
+from stroboscope.app.view3d.targets import ColorTarget
+
+__all__ = ["Hit", "Picker"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Hit:
+    """A point (3,) [m] on a surface; ``element`` is None on a ground that no model has."""
+
+    element: Element | None
+    point: NDArray[np.float64]
+
+
+class Picker:
+    """Answers what is under a pixel. Belongs to one context, like the renderer it uses."""
+
+    def __init__(self, canvas: GlCanvas, renderer: Renderer) -> None:
+        self._canvas = canvas
+        self._renderer = renderer
+        self._target = ColorTarget(depth=True, interpolation="nearest", floats=4)
+
+    def pick(self, scene: DrawnScene, frame: Frame, *, x: float, y: float) -> Hit | None:
+        """Return what is at pixel (x, y), y down; None for the sky. The context is current."""
+        width, height = frame.size
+        u = 2.0 * (x + 0.5) / width - 1.0
+        v = 1.0 - 2.0 * (y + 0.5) / height
+        narrow = np.diag([width, height, 1.0, 1.0])
+        narrow[0, 3], narrow[1, 3] = -u * width, -v * height
+        self._canvas.make_current()
+        self._target.resize((1, 1))
+        with self._target.framebuffer:
+            gloo.set_viewport(0, 0, 1, 1)
+            self._renderer.draw_pick(scene, frame, narrow @ frame.view.matrix())
+            self._canvas.flush()
+            pixel = read_float_pixel()
+        self._canvas.flush()
+        number = float(pixel[3])
+        if number <= 0.0:
+            return None
+        item = int(number + 0.25) - 1
+        element = scene.items.element(item) if 0 <= item < len(scene.items) else None
+        return Hit(element, pixel[:3].astype(np.float64))

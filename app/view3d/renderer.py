@@ -1,0 +1,323 @@
+"""Draws a :class:`DrawnScene` with vispy.gloo: a handful of draw calls, whatever the scene.
+
+Everything here belongs to one OpenGL context, is used on the GUI thread while that context is
+current, and can be thrown away and made again from the scene at any time.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vispy import gloo
+
+from stroboscope.app.view3d.camera import View
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.floor_pass import FloorPass
+from stroboscope.app.view3d.floors import Floor, floors_of
+from stroboscope.app.view3d.gl_canvas import GlCanvas
+from stroboscope.app.view3d.light_rig import LightRig
+from stroboscope.app.view3d.marker_pass import MarkerPass
+from stroboscope.app.view3d.markers import markers_of
+from stroboscope.app.view3d.options import Quality, ViewOptions
+from stroboscope.app.view3d.outline_pass import OutlinePass
+from stroboscope.app.view3d.scene_buffers import SceneBuffers
+from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
+from stroboscope.app.view3d.shaders import SCREEN_VERTEX, SKY_FRAGMENT
+from stroboscope.app.view3d.shadow_pass import ShadowPass
+from stroboscope.app.view3d.targets import ColorTarget
+from stroboscope.resources.themes import Palette
+
+__all__ = ["Frame", "Renderer"]
+
+SELECTION_COLOR = (1.0, 0.62, 0.16)
+_SHADOW_TAPS = {Quality.HIGH: 7, Quality.LOW: 4}
+_SHADOW_SIZE = {Quality.HIGH: 2048, Quality.LOW: 1024}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Everything about one picture that is not the scene: who looks, how, and how large [px]."""
+
+    view: View
+    options: ViewOptions
+    palette: Palette
+    quality: Quality
+    size: tuple[int, int]
+    selected: NDArray[np.int64]
+    extent: float
+    stale: bool = False
+    pixel_ratio: float = 1.0
+
+
+class Renderer:
+    """All OpenGL objects of one viewport."""
+
+    def __init__(self, canvas: GlCanvas) -> None:
+        self.draw_calls = 0
+        self._canvas = canvas
+        self.buffers = SceneBuffers(canvas)
+        self._programs = ItemPrograms()
+        self._floors = FloorPass()
+        self._markers = MarkerPass()
+        self._outline = OutlinePass()
+        self._shadow = ShadowPass()
+        self._mirror = ColorTarget(depth=True)
+        self._quad = screen_quad()
+        self._sky: Any = gloo.Program(SCREEN_VERTEX, SKY_FRAGMENT)
+        self._sky["a_position"] = self._quad
+
+    def draw(self, scene: DrawnScene, frame: Frame) -> None:
+        """Draw one picture into the bound framebuffer. The context must be current."""
+        self._canvas.make_current()
+        self.draw_calls = 0
+        self.buffers.update(
+            scene, options=frame.options, selected=frame.selected, eye=frame.view.eye
+        )
+        rig = LightRig.of(frame.palette)
+        floors = floors_of(
+            scene,
+            options=frame.options,
+            palette=frame.palette,
+            checkers=self.buffers.checkers,
+            extent=frame.extent,
+        )
+        light = self._light_uniforms(scene, frame, rig)
+        self._draw_reflection(floors, frame, light)
+        width, height = frame.size
+        gloo.set_viewport(0, 0, width, height)
+        gloo.clear(color=(*rig.sky_horizon, 1.0), depth=True)
+        self._draw_sky(frame, rig)
+        matrix = frame.view.matrix()
+        self._draw_opaque(frame, matrix, light)
+        self._draw_floors(floors, frame, matrix, light, behind=False)
+        self._draw_transparent(frame, matrix, light)
+        self._draw_floors(floors, frame, matrix, light, behind=True)
+        self._draw_overlays(scene, frame, matrix)
+        self._canvas.flush()
+
+    def draw_pick(self, scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> None:
+        """Draw positions and item numbers into the bound float framebuffer (see `picking`)."""
+        self._canvas.make_current()
+        self.buffers.update(
+            scene, options=frame.options, selected=frame.selected, eye=frame.view.eye
+        )
+        gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=False)
+        gloo.clear(color=(0.0, 0.0, 0.0, 0.0), depth=True)
+        program = self._programs.pick(self.buffers)
+        program["u_matrix"] = gl_matrix(matrix)
+        for faces in (self.buffers.all_faces,):
+            if faces is not None:
+                program.draw("triangles", faces)
+        for floor in floors_of(
+            scene,
+            options=frame.options,
+            palette=frame.palette,
+            checkers=self.buffers.checkers,
+            extent=frame.extent,
+        ):
+            self._floors.draw_pick(floor, matrix, eye=frame.view.eye, reach=frame.view.far)
+
+    def _light_uniforms(self, scene: DrawnScene, frame: Frame, rig: LightRig) -> dict[str, Any]:
+        """Draw the shadow map if it is due; return what every lit shader needs."""
+        light: dict[str, Any] = {
+            "u_eye": frame.view.eye,
+            "u_key_direction": rig.key_direction,
+            "u_key_color": rig.key,
+            "u_fill_direction": rig.fill_direction,
+            "u_fill_color": rig.fill,
+            "u_head_color": rig.head,
+            "u_sky_light": rig.sky_light,
+            "u_ground_light": rig.ground_light,
+            "u_ground_height": scene.ground_height,
+            "u_extent": frame.extent,
+            "u_fog_color": rig.sky_horizon,
+            "u_fog_distance": self._fog_distance(frame),
+            "u_stale": 0.85 if frame.stale else 0.0,
+        }
+        taps = self._taps(frame)
+        if taps:
+            self.draw_calls += self._shadow.update(
+                scene,
+                self.buffers,
+                direction=rig.key_direction,
+                size=_SHADOW_SIZE[frame.quality],
+                options=frame.options,
+            )
+            light.update(self._shadow.uniforms())
+        return light
+
+    @staticmethod
+    def _fog_distance(frame: Frame) -> float:
+        """Return the distance [m] at which two thirds of a colour are haze."""
+        if frame.view.orthographic:
+            return 1e6 * frame.extent
+        return 0.28 * frame.view.far
+
+    @staticmethod
+    def _taps(frame: Frame) -> int:
+        return _SHADOW_TAPS[frame.quality] if frame.options.shadows else 0
+
+    def _draw_sky(self, frame: Frame, rig: LightRig) -> None:
+        gloo.set_state(depth_test=False, blend=False, cull_face=False)
+        view = frame.view
+        tangent = math.tan(math.radians(view.fovy) / 2.0) if not view.orthographic else 0.0
+        self._sky["u_top"], self._sky["u_horizon"] = rig.sky_top, rig.sky_horizon
+        self._sky["u_forward"] = view.forward
+        self._sky["u_right"] = view.right * tangent * view.aspect
+        self._sky["u_up"] = view.up * tangent
+        self._sky.draw("triangles")
+        self.draw_calls += 1
+
+    def _draw_opaque(
+        self, frame: Frame, matrix: NDArray[np.float64], light: dict[str, Any], **defines: int
+    ) -> None:
+        gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
+        gloo.set_cull_face("front" if defines.get("MIRRORED") else "back")
+        for texture, faces in self.buffers.opaque.items():
+            self._draw_items(frame, matrix, light, texture=texture, faces=faces, **defines)
+        if self.buffers.wires is not None:
+            program = self._programs.flat(self.buffers)
+            program["u_matrix"] = gl_matrix(matrix)
+            line = 0.85 if frame.palette.name == "dark" else 0.15
+            program["u_color"] = (line, line, line, 1.0)
+            program.draw("lines", self.buffers.wires)
+            self.draw_calls += 1
+
+    def _draw_items(
+        self,
+        frame: Frame,
+        matrix: NDArray[np.float64],
+        light: dict[str, Any],
+        *,
+        texture: int,
+        faces: Any,
+        opacity: float = 1.0,
+        **defines: int,
+    ) -> None:
+        image = self.buffers.texture(texture)
+        program = self._programs.shaded(
+            self.buffers,
+            TEXTURED=int(image is not None),
+            SHADOW_TAPS=self._taps(frame),
+            **defines,
+        )
+        for name, value in light.items():
+            program[name] = value
+        if image is not None:
+            program["u_texture"] = image
+        program["u_matrix"] = gl_matrix(matrix)
+        program["u_highlight_color"] = SELECTION_COLOR
+        program["u_opacity"] = opacity
+        program.draw("triangles", faces)
+        self.draw_calls += 1
+
+    def _draw_transparent(
+        self, frame: Frame, matrix: NDArray[np.float64], light: dict[str, Any]
+    ) -> None:
+        if not self.buffers.transparent:
+            return
+        _blend(depth_mask=False, cull_face=True)
+        gloo.set_cull_face("back")
+        opacity = 0.3 if frame.options.transparent else 1.0
+        for texture, faces in self.buffers.transparent:
+            self._draw_items(frame, matrix, light, texture=texture, faces=faces, opacity=opacity)
+        gloo.set_state(depth_mask=True)
+
+    def _draw_floors(
+        self,
+        floors: list[Floor],
+        frame: Frame,
+        matrix: NDArray[np.float64],
+        light: dict[str, Any],
+        *,
+        behind: bool,
+    ) -> None:
+        mirrored = self._mirrored(floors, frame)
+        for floor in floors:
+            below = float((frame.view.eye - floor.pos) @ floor.mat[:, 2]) < 0.0
+            if frame.view.orthographic:
+                below = float(frame.view.forward @ floor.mat[:, 2]) > 0.0
+            see_through = below or floor.color_a[3] < 0.999
+            if see_through != behind:
+                continue
+            _blend(depth_mask=not see_through, cull_face=False)
+            self._floors.draw(
+                floor,
+                matrix,
+                light,
+                view=frame.view,
+                alpha=0.3 if below else 1.0,
+                taps=self._taps(frame),
+                image=self.buffers.texture(floor.texture),
+                reflection=self._mirror.texture if floor is mirrored else None,
+                pixels=frame.size,
+            )
+            self.draw_calls += 1
+        gloo.set_state(depth_mask=True)
+
+    @staticmethod
+    def _mirrored(floors: list[Floor], frame: Frame) -> Floor | None:
+        """Return the one floor that reflects: the most reflective seen from above."""
+        if not frame.options.reflections or frame.quality is Quality.LOW:
+            return None
+        seen = [
+            floor
+            for floor in floors
+            if floor.surface[3] > 0.0
+            and float((frame.view.eye - floor.pos) @ floor.mat[:, 2]) > 0.0
+        ]
+        return max(seen, key=lambda floor: floor.surface[3], default=None)
+
+    def _draw_reflection(self, floors: list[Floor], frame: Frame, light: dict[str, Any]) -> None:
+        floor = self._mirrored(floors, frame)
+        if floor is None:
+            return
+        normal = floor.mat[:, 2]
+        offset = -float(normal @ floor.pos)
+        mirror = np.eye(4)
+        mirror[:3, :3] -= 2.0 * np.outer(normal, normal)
+        mirror[:3, 3] = -2.0 * offset * normal
+        matrix = frame.view.matrix() @ mirror
+        self._mirror.resize(frame.size)
+        with self._mirror.framebuffer:
+            gloo.set_viewport(0, 0, *frame.size)
+            gloo.set_state(depth_test=True, depth_mask=True, blend=False)
+            gloo.clear(color=(0.0, 0.0, 0.0, 0.0), depth=True)
+            # Lit as seen from the mirrored eye, so that highlights lie where they belong.
+            seen = dict(light)
+            seen["u_eye"] = mirror[:3, :3] @ frame.view.eye + mirror[:3, 3]
+            seen["u_clip_plane"] = (*normal, offset)
+            self._draw_opaque(frame, matrix, seen, MIRRORED=1)
+
+    def _draw_overlays(self, scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> None:
+        gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
+        gloo.set_cull_face("back")
+        for markers in markers_of(scene, options=frame.options, extent=frame.extent):
+            self._markers.draw(markers, matrix, toward_eye=-frame.view.forward, bias=2e-4)
+            self.draw_calls += 1
+        if self.buffers.selected is not None:
+            self.draw_calls += self._outline.draw(
+                self._programs.flat(self.buffers),
+                self.buffers.selected,
+                matrix=gl_matrix(matrix),
+                size=frame.size,
+                color=SELECTION_COLOR,
+                pixel_ratio=frame.pixel_ratio,
+            )
+        if frame.options.triad:
+            self._markers.draw_triad(frame.view, size=frame.size, pixel_ratio=frame.pixel_ratio)
+            self.draw_calls += 1
+        gloo.set_viewport(0, 0, *frame.size)
+
+
+def gl_matrix(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return a column-vector matrix the way gloo sends it: transposed, single precision."""
+    return np.ascontiguousarray(matrix.T, dtype=np.float32)
+
+
+def _blend(*, depth_mask: bool, cull_face: bool) -> None:
+    """Blend over what is there, keeping the widget's own alpha at 1."""
+    gloo.set_state(depth_test=True, depth_mask=depth_mask, blend=True, cull_face=cull_face)
+    gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "zero", "one")

@@ -1,0 +1,77 @@
+"""Compiled variants of the item shaders, made when first needed."""
+
+from typing import Any
+
+import numpy as np
+from vispy import gloo
+
+from stroboscope.app.view3d.scene_buffers import SceneBuffers
+from stroboscope.app.view3d.shaders import (
+    DEPTH_FRAGMENT,
+    FLAT_FRAGMENT,
+    ITEM_FRAGMENT,
+    ITEM_VERTEX,
+    PICK_FRAGMENT,
+    with_defines,
+)
+
+__all__ = ["ItemPrograms", "screen_quad"]
+
+
+def screen_quad() -> Any:
+    """Return two triangles that cover the screen, as positions (6, 2) in clip space."""
+    corners = [(-1, -1), (1, -1), (1, 1), (-1, -1), (1, 1), (-1, 1)]
+    return gloo.VertexBuffer(np.array(corners, dtype=np.float32))
+
+
+class ItemPrograms:
+    """Programs that draw a scene's merged buffers, one per set of ``#define`` values."""
+
+    def __init__(self) -> None:
+        self._programs: dict[tuple[str, tuple[tuple[str, int], ...]], Any] = {}
+        self._bound: dict[int, int] = {}
+
+    def shaded(self, buffers: SceneBuffers, **defines: int) -> Any:
+        """Return the lit program; TEXTURED, SHADOW_TAPS and MIRRORED choose the variant."""
+        chosen = {"TEXTURED": 0, "SHADOW_TAPS": 0, "MIRRORED": 0, **defines}
+        attributes: tuple[str, ...] = ("a_position", "a_normal", "a_item")
+        if chosen["TEXTURED"]:
+            attributes = (*attributes, "a_uv")
+        return self._get(ITEM_FRAGMENT, buffers, attributes, SHADED=1, PICKING=0, **chosen)
+
+    def flat(self, buffers: SceneBuffers) -> Any:
+        """Return the program that paints ``u_color``, for masks and wires."""
+        return self._plain(FLAT_FRAGMENT, buffers, PICKING=0)
+
+    def depth(self, buffers: SceneBuffers) -> Any:
+        """Return the program that writes depth as a colour, for the shadow map."""
+        return self._plain(DEPTH_FRAGMENT, buffers, PICKING=0)
+
+    def pick(self, buffers: SceneBuffers) -> Any:
+        """Return the program that writes world position and item number + 1."""
+        return self._plain(PICK_FRAGMENT, buffers, PICKING=1)
+
+    def _plain(self, fragment: str, buffers: SceneBuffers, **defines: int) -> Any:
+        attributes = ("a_position", "a_item")
+        return self._get(fragment, buffers, attributes, SHADED=0, TEXTURED=0, **defines)
+
+    def _get(
+        self, fragment: str, buffers: SceneBuffers, attributes: tuple[str, ...], **defines: int
+    ) -> Any:
+        key = (fragment, tuple(sorted(defines.items())))
+        program = self._programs.get(key)
+        if program is None:
+            program = gloo.Program(
+                with_defines(ITEM_VERTEX, **defines), with_defines(fragment, **defines)
+            )
+            self._programs[key] = program
+        if self._bound.get(id(program)) != buffers.revision:
+            self._bound[id(program)] = buffers.revision
+            for name in attributes:
+                program[name] = buffers.vertices[name]
+            program["u_poses"] = buffers.poses
+            program["u_poses_size"] = buffers.poses_size
+            if defines["SHADED"]:
+                program["u_surfaces"] = buffers.surfaces
+                program["u_surfaces_size"] = buffers.surfaces_size
+        return program

@@ -1,0 +1,488 @@
+"""GLSL 1.20 sources. Whatever costs per pixel is compiled in or out, never switched by a uniform.
+
+Items read their pose and surface from float textures: 64 items per texture row, three texels of
+pose (rows of a 3x4 matrix) and four of surface (see :class:`Items`) each.
+"""
+
+__all__ = [
+    "DEPTH_FRAGMENT",
+    "DOWNSAMPLE_FRAGMENT",
+    "EDGE_FRAGMENT",
+    "FLAT_FRAGMENT",
+    "FLOOR_FRAGMENT",
+    "FLOOR_VERTEX",
+    "ITEMS_PER_ROW",
+    "ITEM_FRAGMENT",
+    "ITEM_VERTEX",
+    "MARKER_FRAGMENT",
+    "MARKER_VERTEX",
+    "PICK_FRAGMENT",
+    "SCREEN_VERTEX",
+    "SKY_FRAGMENT",
+    "with_defines",
+]
+
+ITEMS_PER_ROW = 64
+
+
+def with_defines(source: str, **defines: int) -> str:
+    """Return ``source`` with ``#define`` lines before it."""
+    lines = [f"#define {name} {value}" for name, value in sorted(defines.items())]
+    return "\n".join([*lines, source])
+
+
+_FETCH = """
+vec4 fetch(sampler2D data, vec2 size, float item, float width, float column) {
+    float row = floor(item / ITEMS_PER_ROW);
+    float x = (item - row * ITEMS_PER_ROW) * width + column;
+    return texture2D(data, (vec2(x, row) + 0.5) / size);
+}
+"""
+
+ITEM_VERTEX = (
+    f"#define ITEMS_PER_ROW {ITEMS_PER_ROW}.0\n"
+    + """
+uniform sampler2D u_poses;
+uniform vec2 u_poses_size;
+uniform sampler2D u_surfaces;
+uniform vec2 u_surfaces_size;
+uniform mat4 u_matrix;
+attribute vec3 a_position;
+attribute float a_item;
+#if SHADED
+attribute vec3 a_normal;
+varying vec3 v_world;
+varying vec3 v_normal;
+varying vec4 v_rgba;
+varying vec4 v_surface;
+varying float v_highlight;
+#endif
+#if TEXTURED
+attribute vec2 a_uv;
+varying vec3 v_local;
+varying vec2 v_uv;
+varying vec4 v_mapping;
+varying vec3 v_half;
+#endif
+#if PICKING
+varying vec3 v_world;
+varying float v_item;
+#endif
+"""
+    + _FETCH
+    + """
+void main() {
+    vec4 row0 = fetch(u_poses, u_poses_size, a_item, 3.0, 0.0);
+    vec4 row1 = fetch(u_poses, u_poses_size, a_item, 3.0, 1.0);
+    vec4 row2 = fetch(u_poses, u_poses_size, a_item, 3.0, 2.0);
+    vec4 local = vec4(a_position, 1.0);
+    vec3 world = vec3(dot(row0, local), dot(row1, local), dot(row2, local));
+    gl_Position = u_matrix * vec4(world, 1.0);
+#if SHADED
+    v_world = world;
+    v_normal = vec3(dot(row0.xyz, a_normal), dot(row1.xyz, a_normal), dot(row2.xyz, a_normal));
+    v_rgba = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 0.0);
+    v_surface = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 1.0);
+    vec4 extra = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 3.0);
+    v_highlight = extra.w;
+#endif
+#if TEXTURED
+    v_mapping = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 2.0);
+    v_half = extra.xyz;
+    v_local = a_position;
+    v_uv = a_uv;
+#endif
+#if PICKING
+    v_world = world;
+    v_item = a_item;
+#endif
+}
+"""
+)
+
+# Colours are lit in linear light. The curve is straight up to 0.6, so that a surface in plain
+# light shows the colour the model gives it, and bends over above.
+_LIGHT = """
+uniform vec3 u_eye;
+uniform vec3 u_key_direction;
+uniform vec3 u_key_color;
+uniform vec3 u_fill_direction;
+uniform vec3 u_fill_color;
+uniform vec3 u_head_color;
+uniform vec3 u_sky_light;
+uniform vec3 u_ground_light;
+uniform float u_ground_height;
+uniform float u_extent;
+uniform vec3 u_fog_color;
+uniform float u_fog_distance;
+uniform float u_stale;
+#if SHADOW_TAPS
+uniform sampler2D u_shadow_map;
+uniform mat4 u_shadow_matrix;
+uniform float u_shadow_texel;
+uniform float u_shadow_world_texel;
+#endif
+
+vec3 to_linear(vec3 c) { return pow(c, vec3(2.2)); }
+
+vec3 to_display(vec3 c) {
+    vec3 over = max(c - 0.6, 0.0);
+    vec3 shoulder = 0.6 + 0.4 * (1.0 - exp(-over / 0.4));
+    c = mix(c, shoulder, step(0.6, c));
+    return pow(clamp(c, 0.0, 1.0), vec3(1.0 / 2.2));
+}
+
+float noise() {
+    vec2 weights = vec2(0.06711056, 0.00583715);
+    return fract(52.9829189 * fract(dot(gl_FragCoord.xy, weights)));
+}
+
+float lit(vec3 world, vec3 normal) {
+#if SHADOW_TAPS
+    float facing = max(dot(normal, u_key_direction), 0.0);
+    float slope = sqrt(1.0 - facing * facing);
+    vec3 moved = world + normal * u_shadow_world_texel * (0.7 + 2.2 * slope);
+    vec3 p = (u_shadow_matrix * vec4(moved, 1.0)).xyz * 0.5 + 0.5;
+    if (p.x <= 0.0 || p.x >= 1.0 || p.y <= 0.0 || p.y >= 1.0 || p.z >= 1.0) return 1.0;
+    float depth = p.z - 0.0004;
+    vec2 pixel = p.xy / u_shadow_texel - 0.5;
+    vec2 part = fract(pixel);
+    vec2 base = (floor(pixel) + 0.5) * u_shadow_texel;
+    float sum = 0.0;
+    const float reach = float(SHADOW_TAPS) * 0.5;
+    // Weights of a box one texel narrower than the taps: bilinear at the rim, no stairs.
+    for (int j = 0; j < SHADOW_TAPS; j++) {
+        float wy = j == 0 ? 1.0 - part.y : (j == SHADOW_TAPS - 1 ? part.y : 1.0);
+        for (int i = 0; i < SHADOW_TAPS; i++) {
+            float wx = i == 0 ? 1.0 - part.x : (i == SHADOW_TAPS - 1 ? part.x : 1.0);
+            vec2 at = base + (vec2(float(i), float(j)) - reach + 1.0) * u_shadow_texel;
+            sum += wx * wy * step(depth, texture2D(u_shadow_map, at).r);
+        }
+    }
+    return sum / float((SHADOW_TAPS - 1) * (SHADOW_TAPS - 1));
+#else
+    return 1.0;
+#endif
+}
+
+vec3 ambient(vec3 world, vec3 normal) {
+    vec3 sky = mix(u_ground_light, u_sky_light, normal.z * 0.5 + 0.5);
+    float height = clamp((world.z - u_ground_height) / (0.35 * u_extent), 0.0, 1.0);
+    float open = mix(0.72, 1.0, height);
+    return sky * mix(open, 1.0, max(normal.z, 0.0));
+}
+
+vec3 shade(vec3 albedo, vec3 world, vec3 normal, vec4 surface, float light) {
+    vec3 view = normalize(u_eye - world);
+    float toward = max(dot(normal, u_key_direction), 0.0);
+    float key = toward * light;
+    float fill = max(dot(normal, u_fill_direction), 0.0);
+    float facing = max(dot(normal, view), 0.0);
+    vec3 diffuse = ambient(world, normal) + u_key_color * key + u_fill_color * fill
+        + u_head_color * facing;
+    float exponent = max(surface.y * 128.0, 6.0);
+    vec3 halfway = normalize(u_key_direction + view);
+    float shine = pow(max(dot(normal, halfway), 0.0), exponent);
+    shine *= light * smoothstep(0.0, 0.2, toward);
+    vec3 head = u_head_color * pow(facing, exponent);
+    float rim = pow(1.0 - facing, 4.0);
+    float gloss = surface.x;
+    vec3 color = albedo * (diffuse + surface.z);
+    color += gloss * (0.45 * u_key_color * shine + 0.25 * head);
+    return color + rim * (0.06 + 0.14 * gloss) * u_sky_light;
+}
+
+vec3 finish(vec3 color, vec3 world) {
+    color = to_display(color);
+    float gray = dot(color, vec3(0.299, 0.587, 0.114));
+    color = mix(color, vec3(gray), u_stale);
+    float away = distance(world, u_eye) / u_fog_distance;
+    color = mix(color, u_fog_color, 1.0 - exp(-away * away));
+    return color + (noise() - 0.5) / 255.0;
+}
+"""
+
+ITEM_FRAGMENT = (
+    _LIGHT
+    + """
+uniform vec3 u_highlight_color;
+uniform float u_opacity;
+varying vec3 v_world;
+varying vec3 v_normal;
+varying vec4 v_rgba;
+varying vec4 v_surface;
+varying float v_highlight;
+#if TEXTURED
+uniform sampler2D u_texture;
+varying vec3 v_local;
+varying vec2 v_uv;
+varying vec4 v_mapping;
+varying vec3 v_half;
+
+// Six squares below each other: right, left, up, down, front, back.
+vec3 cube(vec3 d) {
+    vec3 a = abs(d);
+    float face, u, v;
+    if (a.x >= a.y && a.x >= a.z) {
+        face = d.x > 0.0 ? 0.0 : 1.0; u = (d.x > 0.0 ? -d.z : d.z) / a.x; v = -d.y / a.x;
+    } else if (a.y >= a.z) {
+        face = d.y > 0.0 ? 2.0 : 3.0; u = d.x / a.y; v = (d.y > 0.0 ? d.z : -d.z) / a.y;
+    } else {
+        face = d.z > 0.0 ? 4.0 : 5.0; u = (d.z > 0.0 ? d.x : -d.x) / a.z; v = -d.y / a.z;
+    }
+    vec2 at = clamp(vec2(u, v) * 0.5 + 0.5, 0.004, 0.996);
+    return texture2D(u_texture, vec2(at.x, (face + at.y) / 6.0)).rgb;
+}
+
+vec3 texture_color() {
+    if (v_mapping.x > 2.5) {
+        vec3 d = v_local / max(v_half, vec3(1e-6));
+        return cube(v_half.y > 0.0 && v_half.z > 0.0 ? d : v_local);
+    }
+    if (v_mapping.x > 1.5) {
+        vec2 scale = v_mapping.w > 0.5 ? vec2(1.0) : 1.0 / max(v_half.xy, vec2(1e-6));
+        vec2 at = 0.5 * v_mapping.yz * scale * v_local.xy * vec2(1.0, -1.0) - 0.5;
+        return texture2D(u_texture, at).rgb;
+    }
+    return texture2D(u_texture, v_uv * v_mapping.yz).rgb;
+}
+#endif
+#if MIRRORED
+uniform vec4 u_clip_plane;
+#endif
+
+void main() {
+#if MIRRORED
+    if (dot(u_clip_plane, vec4(v_world, 1.0)) < 0.0) discard;
+#endif
+    vec3 normal = normalize(v_normal);
+    vec3 base = v_rgba.rgb;
+#if TEXTURED
+    base *= texture_color();
+#endif
+    vec3 albedo = to_linear(mix(base, u_highlight_color, 0.35 * v_highlight));
+    vec4 surface = v_surface;
+    float light = dot(normal, u_key_direction) > 0.0 ? lit(v_world, normal) : 0.0;
+    vec3 color = shade(albedo, v_world, normal, surface, light);
+    gl_FragColor = vec4(finish(color, v_world), v_rgba.a * u_opacity);
+}
+"""
+)
+
+DEPTH_FRAGMENT = """
+void main() { gl_FragColor = vec4(gl_FragCoord.z); }
+"""
+
+FLAT_FRAGMENT = """
+uniform vec4 u_color;
+void main() { gl_FragColor = u_color; }
+"""
+
+PICK_FRAGMENT = """
+varying vec3 v_world;
+varying float v_item;
+void main() { gl_FragColor = vec4(v_world, v_item + 1.0); }
+"""
+
+FLOOR_VERTEX = """
+uniform mat4 u_matrix;
+uniform mat4 u_pose;
+uniform vec2 u_center;
+uniform vec2 u_scale;
+attribute vec3 a_position;
+varying vec3 v_world;
+varying vec2 v_plane;
+#if PICKING
+uniform float u_item;
+varying float v_item;
+#endif
+void main() {
+    v_plane = u_center + a_position.xy * u_scale;
+    vec4 world = u_pose * vec4(v_plane, 0.0, 1.0);
+    v_world = world.xyz;
+    gl_Position = u_matrix * world;
+#if PICKING
+    v_item = u_item;
+#endif
+}
+"""
+
+# PATTERN: 0 plain with fine lines, 1 checker (two colours and lines), 2 an image.
+FLOOR_FRAGMENT = (
+    _LIGHT
+    + """
+uniform vec3 u_normal;
+uniform vec4 u_color_a;
+uniform vec4 u_color_b;
+uniform vec4 u_line_color;
+uniform float u_line_width;
+uniform vec2 u_repeat;
+uniform vec4 u_floor_surface;
+uniform float u_fade;
+#if PATTERN == 2
+uniform sampler2D u_texture;
+#endif
+#if REFLECTION
+uniform sampler2D u_reflection;
+uniform vec2 u_pixels;
+#endif
+uniform vec2 u_center;
+varying vec3 v_world;
+varying vec2 v_plane;
+
+// Area of the pixel's footprint on the odd squares, exactly: no moire towards the horizon.
+float checker(vec2 p, vec2 w) {
+    vec2 a = abs(fract((p - 0.5 * w) * 0.5) - 0.5);
+    vec2 b = abs(fract((p + 0.5 * w) * 0.5) - 0.5);
+    vec2 i = 2.0 * (a - b) / w;
+    return 0.5 - 0.5 * i.x * i.y;
+}
+
+float lines(vec2 p, vec2 w, float width) {
+    vec2 d = abs(fract(p - 0.5) - 0.5);
+    vec2 reach = max(vec2(width), w) * 0.5;
+    vec2 cover = 1.0 - smoothstep(reach, reach + w, d);
+    cover *= min(vec2(1.0), width / w);
+    return max(cover.x, cover.y);
+}
+
+void main() {
+    vec2 p = v_plane * u_repeat;
+    vec2 w = max(fwidth(p), vec2(1e-5));
+#if PATTERN == 2
+    vec3 base = u_color_a.rgb * texture2D(u_texture, vec2(p.x, -p.y) - 0.5).rgb;
+#else
+#if PATTERN == 1
+    vec3 base = mix(u_color_a.rgb, u_color_b.rgb, checker(p, w));
+    float line = lines(p, w, u_line_width);
+#else
+    vec3 base = u_color_a.rgb;
+    float wide = lines(p * 0.1, w * 0.1, u_line_width * 0.14);
+    float line = max(0.55 * lines(p, w, u_line_width), wide);
+#endif
+    base = mix(base, u_line_color.rgb, u_line_color.a * line);
+#endif
+    vec3 normal = u_normal;
+    float light = lit(v_world, normal);
+    vec3 view = normalize(u_eye - v_world);
+    float key = max(dot(normal, u_key_direction), 0.0) * light;
+    vec3 albedo = to_linear(base);
+    // No head light here: a spot that follows the camera over the floor would distract.
+    vec3 color = albedo * (ambient(v_world, normal) + u_key_color * key + 0.7 * u_head_color
+        + u_floor_surface.z);
+    float facing = abs(dot(normal, view));
+    float fresnel = pow(1.0 - facing, 3.0);
+#if REFLECTION
+    vec4 mirror = texture2D(u_reflection, gl_FragCoord.xy / u_pixels);
+    float strength = u_floor_surface.w * mix(0.45, 1.0, fresnel) * mirror.a;
+    color = mix(color, to_linear(mirror.rgb), strength);
+#endif
+    vec3 display = finish(color, v_world);
+    float alpha = u_color_a.a;
+    alpha *= 1.0 - smoothstep(0.82, 1.0, u_fade * distance(v_plane, u_center));
+    gl_FragColor = vec4(display, alpha);
+}
+"""
+)
+
+SCREEN_VERTEX = """
+attribute vec2 a_position;
+varying vec2 v_uv;
+void main() {
+    v_uv = a_position * 0.5 + 0.5;
+    gl_Position = vec4(a_position, 0.0, 1.0);
+}
+"""
+
+SKY_FRAGMENT = """
+uniform vec3 u_top;
+uniform vec3 u_horizon;
+uniform vec3 u_forward;
+uniform vec3 u_right;
+uniform vec3 u_up;
+varying vec2 v_uv;
+float noise() {
+    vec2 weights = vec2(0.06711056, 0.00583715);
+    return fract(52.9829189 * fract(dot(gl_FragCoord.xy, weights)));
+}
+void main() {
+    vec2 at = v_uv * 2.0 - 1.0;
+    vec3 ray = normalize(u_forward + u_right * at.x + u_up * at.y);
+    float rise = clamp(ray.z * 1.9, 0.0, 1.0);
+    vec3 color = mix(u_horizon, u_top, 1.0 - pow(1.0 - rise, 2.2));
+    gl_FragColor = vec4(color + (noise() - 0.5) / 255.0, 1.0);
+}
+"""
+
+# Everything within two pixels of the mask but outside it, so that nothing selected is covered.
+EDGE_FRAGMENT = """
+uniform sampler2D u_mask;
+uniform vec2 u_pixel;
+uniform vec4 u_color;
+varying vec2 v_uv;
+float near(float radius) {
+    float most = 0.0;
+    for (int i = 0; i < 8; i++) {
+        float angle = 0.78539816 * float(i);
+        vec2 step_to = vec2(cos(angle), sin(angle)) * radius;
+        most += texture2D(u_mask, v_uv + step_to * u_pixel).r;
+    }
+    return most;
+}
+void main() {
+    float inside = texture2D(u_mask, v_uv).r;
+    float close = min(1.0, near(1.0) * 0.5);
+    float wide = min(1.0, near(2.2) * 0.4);
+    float alpha = max(close, wide) * (1.0 - inside);
+    gl_FragColor = vec4(u_color.rgb, u_color.a * alpha);
+}
+"""
+
+DOWNSAMPLE_FRAGMENT = """
+uniform sampler2D u_picture;
+varying vec2 v_uv;
+void main() { gl_FragColor = vec4(texture2D(u_picture, v_uv).rgb, 1.0); }
+"""
+
+# Markers: copies of one small mesh; four texels each, a 3x4 matrix and a colour.
+MARKER_VERTEX = (
+    f"#define ITEMS_PER_ROW {ITEMS_PER_ROW}.0\n"
+    + """
+uniform sampler2D u_markers;
+uniform vec2 u_markers_size;
+uniform mat4 u_matrix;
+uniform float u_bias;
+attribute vec3 a_position;
+attribute vec3 a_normal;
+attribute float a_item;
+varying vec3 v_normal;
+varying vec4 v_rgba;
+"""
+    + _FETCH
+    + """
+void main() {
+    vec4 row0 = fetch(u_markers, u_markers_size, a_item, 4.0, 0.0);
+    vec4 row1 = fetch(u_markers, u_markers_size, a_item, 4.0, 1.0);
+    vec4 row2 = fetch(u_markers, u_markers_size, a_item, 4.0, 2.0);
+    v_rgba = fetch(u_markers, u_markers_size, a_item, 4.0, 3.0);
+    vec4 local = vec4(a_position, 1.0);
+    vec3 world = vec3(dot(row0, local), dot(row1, local), dot(row2, local));
+    // Scaled unevenly, a normal turns with the cofactors of the matrix.
+    vec3 x = vec3(row0.x, row1.x, row2.x), y = vec3(row0.y, row1.y, row2.y);
+    vec3 z = vec3(row0.z, row1.z, row2.z);
+    v_normal = cross(y, z) * a_normal.x + cross(z, x) * a_normal.y + cross(x, y) * a_normal.z;
+    gl_Position = u_matrix * vec4(world, 1.0);
+    gl_Position.z -= u_bias * gl_Position.w;
+}
+"""
+)
+
+MARKER_FRAGMENT = """
+uniform vec3 u_toward_eye;
+varying vec3 v_normal;
+varying vec4 v_rgba;
+void main() {
+    float facing = abs(dot(normalize(v_normal), u_toward_eye));
+    gl_FragColor = vec4(v_rgba.rgb * (0.62 + 0.38 * facing), v_rgba.a);
+}
+"""

@@ -1,0 +1,91 @@
+"""The shadow map: the scene's depth as the key lamp sees it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vispy import gloo
+
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.options import ViewOptions
+from stroboscope.app.view3d.scene_buffers import SceneBuffers
+from stroboscope.app.view3d.shader_programs import ItemPrograms
+from stroboscope.app.view3d.targets import ColorTarget
+
+__all__ = ["ShadowPass"]
+
+
+class ShadowPass:
+    """Keeps the map and draws it only when something but the camera has changed."""
+
+    def __init__(self) -> None:
+        self._programs = ItemPrograms()
+        self._target = ColorTarget(depth=True, interpolation="nearest", floats=1)
+        self._matrix = np.eye(4)
+        self._world_texel = 0.0
+        self._key: object = None
+
+    def update(
+        self,
+        scene: DrawnScene,
+        buffers: SceneBuffers,
+        *,
+        direction: NDArray[np.float64],
+        size: int,
+        options: ViewOptions,
+    ) -> int:
+        """Bring the map up to date; return how many draw calls that took."""
+        key = (buffers.shown_key, scene.pose_revision, size)
+        if key == self._key:
+            return 0
+        self._key = key
+        center, radius = _casters(scene, options)
+        self._matrix = light_matrix(direction, center=center, radius=radius)
+        self._world_texel = 2.0 * radius / size
+        self._target.resize((size, size))
+        with self._target.framebuffer:
+            gloo.set_viewport(0, 0, size, size)
+            gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=False)
+            gloo.clear(color=(1.0, 1.0, 1.0, 1.0), depth=True)
+            if buffers.shadow_faces is not None:
+                program = self._programs.depth(buffers)
+                program["u_matrix"] = np.ascontiguousarray(self._matrix.T, dtype=np.float32)
+                program.draw("triangles", buffers.shadow_faces)
+        return 1
+
+    def uniforms(self) -> dict[str, Any]:
+        """Return what a lit shader needs to look the map up."""
+        return {
+            "u_shadow_map": self._target.texture,
+            "u_shadow_matrix": np.ascontiguousarray(self._matrix.T, dtype=np.float32),
+            "u_shadow_texel": 1.0 / self._target.size[0],
+            "u_shadow_world_texel": self._world_texel,
+        }
+
+
+def _casters(scene: DrawnScene, options: ViewOptions) -> tuple[NDArray[np.float64], float]:
+    """Return a sphere about what casts shadows."""
+    shown = scene.visible(options) & ~scene.items.is_plane
+    shown[scene.items.n_geoms :] = False
+    everything = scene.bounds(np.flatnonzero(shown))
+    center, radius = scene.scene_bounds(options)
+    # Far-away scenery would blur the shadows of what matters.
+    if everything is not None and everything[1] <= 4.0 * radius:
+        center, radius = everything
+    return center, radius * 1.02
+
+
+def light_matrix(
+    direction: NDArray[np.float64], *, center: NDArray[np.float64], radius: float
+) -> NDArray[np.float64]:
+    """Return the orthographic world-to-clip matrix (4, 4) of a lamp in ``direction``."""
+    helper = np.array([0.0, 0.0, 1.0]) if abs(direction[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
+    x = np.cross(helper, direction)
+    x /= np.linalg.norm(x)
+    matrix = np.eye(4)
+    matrix[0, :3], matrix[1, :3] = x / radius, np.cross(direction, x) / radius
+    # What lies between the lamp and the sphere still casts shadows: twice the depth. The floor
+    # behind it must be inside too, or it would be lit for want of a depth to compare with.
+    matrix[2, :3] = -direction / (4.0 * radius)
+    matrix[:3, 3] = -(matrix[:3, :3] @ center)
+    return matrix

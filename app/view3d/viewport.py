@@ -1,0 +1,442 @@
+"""The 3D view as a widget: a scene goes in, a selection and a camera come out."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent
+from PySide6.QtWidgets import QLabel, QWidget
+
+from stroboscope.app.models.selection import Element
+from stroboscope.app.view3d.camera import CameraState, StandardView, View, ViewMode
+from stroboscope.app.view3d.drawn_scene import Contacts, DrawnScene
+from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
+from stroboscope.app.view3d.gl_surface import GlSurface, ViewStats
+from stroboscope.app.view3d.items import body_of
+from stroboscope.app.view3d.labels import LabelOverlay, labels_of
+from stroboscope.app.view3d.navigation import Navigation, PickAction
+from stroboscope.app.view3d.options import Quality, ViewOptions
+from stroboscope.app.view3d.picking import Hit
+from stroboscope.app.view3d.renderer import Frame
+from stroboscope.app.view3d.resolve import lookat_of, resolve_view
+from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.resources.themes import Palette
+
+__all__ = ["Viewport"]
+
+HOVER_DELAY_MS = 40
+NO_GL = (
+    "The 3D view needs OpenGL, and none could be started here. "
+    "`stroboscope doctor` says what is missing; everything else works without it."
+)
+
+
+class Viewport(QWidget):
+    """Draws one scene and lets people look around in it. Lives on the GUI thread.
+
+    Draws only when something has changed. Everything that is set before the widget is shown, or
+    while its OpenGL context is being replaced, appears with the next frame.
+    """
+
+    picked = Signal(object)  # Element | None, on double click
+    hovered = Signal(object)  # Element | None, when the element under the mouse changes
+    camera_changed = Signal(object)  # CameraState
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._scene = DrawnScene()
+        self._options = ViewOptions()
+        self._camera = CameraState()
+        self._selection: Element | None = None
+        self._hover: Element | None = None
+        self._stale = False
+        self._framed = False
+        self._extent: float | None = None
+        self._hover_at = QPointF()
+        self._surface: GlSurface | None = None
+        self._overlay: LabelOverlay | None = None
+        self._message = QLabel(NO_GL, self)
+        self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._message.setWordWrap(True)
+        self._message.setMargin(24)
+        self._hover_timer = QTimer(self)
+        self._hover_timer.setSingleShot(True)
+        self._hover_timer.setInterval(HOVER_DELAY_MS)
+        self._hover_timer.timeout.connect(self._look_under_mouse)
+        if gl_renderer_name():
+            self._build_surface()
+
+    def _build_surface(self) -> None:
+        surface = GlSurface(self, scene=self._scene, frame=self._make_frame)
+        surface.navigation = Navigation(
+            surface,
+            camera=lambda: self._camera,
+            move=self.set_camera,
+            pick=self._on_pick,
+            extent=self._scene_extent,
+            height=surface.height,
+        )
+        surface.hovered.connect(self._on_hover)
+        surface.left.connect(self._on_leave)
+        surface.drawn.connect(self._update_labels)
+        surface.failed.connect(self._on_failure)
+        self._surface = surface
+        self._overlay = LabelOverlay(self)
+        self._message.hide()
+        self.setFocusProxy(surface)
+
+    # What is shown
+
+    @property
+    def description(self) -> SceneDescription | None:
+        """The scene on show."""
+        return self._scene.description
+
+    def set_description(
+        self,
+        description: SceneDescription | None,
+        assets: Mapping[str, Mapping[str, NDArray[np.generic]]] | None = None,
+    ) -> None:
+        """Show another scene, or a new revision of this one (which keeps camera and selection).
+
+        ``assets`` maps digests to asset arrays and may be incomplete: what is missing appears
+        when :meth:`set_asset` brings it. Bodies stand at the origin until the first poses.
+        """
+        before = self._scene.description
+        same = (
+            before is not None
+            and description is not None
+            and before.scene_id == description.scene_id
+            and before.name == description.name
+        )
+        self._scene.set_description(description, assets or {})
+        self._extent = None
+        if not same:
+            self._selection = None
+            self._framed = False
+            self._camera = dataclasses.replace(
+                self._camera, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1
+            )
+        if self._surface is not None:
+            self._message.hide()
+            self._surface.show()
+            self._surface.retry()
+
+    def set_asset(self, digest: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take an asset's arrays as they arrive; digests the scene does not use are ignored."""
+        self._scene.set_asset(digest, arrays)
+        self._redraw()
+
+    def set_poses(self, xpos: NDArray[np.float64], xquat: NDArray[np.float64]) -> None:
+        """Move the bodies: ``xpos`` (nbody, 3) [m], ``xquat`` (nbody, 4) wxyz, world frame.
+
+        Raises ValueError when the sizes do not fit the description. The first poses of a scene
+        frame it.
+        """
+        self._scene.set_poses(xpos, xquat)
+        if not self._framed:
+            self._extent = None
+            self.frame_scene()
+        self._redraw()
+
+    def set_contacts(
+        self,
+        pos: NDArray[np.float64],
+        frame: NDArray[np.float64],
+        dist: NDArray[np.float64],
+    ) -> None:
+        """Take contacts: ``pos`` (n, 3) [m], ``frame`` (n, 3, 3) normal first, ``dist`` (n,) [m].
+
+        They are drawn when ``options.contacts`` is on, and stay until the next call.
+        """
+        self._scene.contacts = Contacts(
+            np.asarray(pos, dtype=np.float64).reshape(-1, 3),
+            np.asarray(frame, dtype=np.float64).reshape(-1, 3, 3),
+            np.asarray(dist, dtype=np.float64).reshape(-1),
+        )
+        if self._options.contacts:
+            self._redraw()
+
+    def set_selection(self, element: Element | None) -> None:
+        """Highlight ``element``: a geom or site itself, for everything else its body's geoms."""
+        if element != self._selection:
+            self._selection = element
+            self._redraw()
+
+    def set_stale(self, stale: bool) -> None:
+        """Dim the picture while what it shows is no longer true (a lost connection)."""
+        if stale != self._stale:
+            self._stale = stale
+            self._redraw()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Use another palette for sky, ground and lines."""
+        self._palette = palette
+        self._redraw()
+
+    @property
+    def options(self) -> ViewOptions:
+        """What is drawn."""
+        return self._options
+
+    @options.setter
+    def options(self, options: ViewOptions) -> None:
+        if options != self._options:
+            self._options = options
+            self._redraw()
+
+    # The camera
+
+    @property
+    def camera(self) -> CameraState:
+        """Where the camera is; ``lookat`` of a tracking camera is where it looks now."""
+        if self._camera.mode is ViewMode.TRACKING:
+            return dataclasses.replace(
+                self._camera, lookat=_point(lookat_of(self._camera, self._scene))
+            )
+        return self._camera
+
+    def set_camera(self, camera: CameraState) -> None:
+        """Move the camera and tell with ``camera_changed``; the scene is not framed afterwards."""
+        self._framed = True
+        if camera != self._camera:
+            self._camera = camera
+            self._redraw()
+            self.camera_changed.emit(camera)
+
+    def free_camera(self) -> None:
+        """Stop tracking or leave a fixed camera, staying where the camera is."""
+        if self._camera.mode is ViewMode.FREE:
+            return
+        state = self.camera
+        self.set_camera(
+            dataclasses.replace(state, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1)
+        )
+
+    def track_body(self, body: int) -> None:
+        """Follow ``body`` (an index into the bodies) with the present angles and distance."""
+        self.set_camera(
+            dataclasses.replace(
+                self._camera, mode=ViewMode.TRACKING, tracked_body=body, fixed_camera=-1
+            )
+        )
+
+    def look_through(self, camera: int) -> None:
+        """Look through one of the model's own cameras (an index into the cameras)."""
+        self.set_camera(
+            dataclasses.replace(
+                self.camera, mode=ViewMode.FIXED, fixed_camera=camera, tracked_body=-1
+            )
+        )
+
+    def standard_view(self, view: StandardView) -> None:
+        """Look from a named direction at what the camera looks at now."""
+        azimuth, elevation = view.value
+        state = dataclasses.replace(
+            self.camera, azimuth=azimuth, elevation=elevation, fixed_camera=-1
+        )
+        if state.mode is ViewMode.FIXED:
+            state = dataclasses.replace(state, mode=ViewMode.FREE)
+        self.set_camera(state)
+
+    def frame_scene(self) -> None:
+        """Move the camera so that the whole scene fits, keeping or choosing good angles."""
+        center, radius = self._scene.scene_bounds(self._options)
+        state = self._camera
+        if not self._framed:
+            azimuth, elevation = StandardView.CORNER.value
+            description = self._scene.description
+            given = description is not None and (
+                description.camera_azimuth,
+                description.camera_elevation,
+            ) != (90.0, -45.0)
+            if description is not None and given:
+                azimuth, elevation = description.camera_azimuth, description.camera_elevation
+            state = dataclasses.replace(state, azimuth=azimuth, elevation=elevation)
+        self._frame_sphere(state, center, radius)
+
+    def frame_selection(self) -> None:
+        """Move the camera so that the selected element fills the view, or do nothing."""
+        if self._selection is None:
+            return
+        bounds = self._scene.element_bounds(self._selection)
+        if bounds is not None:
+            center, radius = bounds
+            self._frame_sphere(self._camera, center, max(radius * 1.6, 0.02 * self._scene_extent()))
+
+    def _frame_sphere(self, state: CameraState, center: NDArray[np.float64], radius: float) -> None:
+        angle = np.radians(state.fovy) / 2.0
+        narrow = min(1.0, self._aspect())
+        distance = radius / float(np.sin(np.arctan(np.tan(angle) * narrow))) * 1.08
+        self.set_camera(
+            dataclasses.replace(
+                state,
+                mode=ViewMode.FREE,
+                lookat=_point(center),
+                distance=distance,
+                tracked_body=-1,
+                fixed_camera=-1,
+            )
+        )
+
+    # Answers
+
+    def view(self) -> View:
+        """Return the camera of the next frame, with its projection."""
+        return resolve_view(
+            self._camera, self._scene, aspect=self._aspect(), extent=self._scene_extent()
+        )
+
+    def pick_at(self, x: float, y: float) -> Hit | None:
+        """Return the element and surface point at (x, y) [logical px], None for the sky."""
+        return self._surface.pick(x, y) if self._surface is not None else None
+
+    def grab_image(self) -> QImage:
+        """Return the picture without labels, drawn for this call; null without OpenGL."""
+        return self._surface.picture() if self._surface is not None else QImage()
+
+    @property
+    def stats(self) -> ViewStats:
+        """What drawing costs."""
+        if self._surface is None:
+            return ViewStats(0, 0, 0.0, 0.0, "", 0)
+        return self._surface.stats()
+
+    @property
+    def quality(self) -> Quality:
+        """The quality in use; AUTO is LOW when the processor draws."""
+        if self._options.quality is Quality.AUTO:
+            return Quality.LOW if is_software(gl_renderer_name()) else Quality.HIGH
+        return self._options.quality
+
+    # Inside
+
+    def _aspect(self) -> float:
+        return max(self.width(), 1) / max(self.height(), 1)
+
+    def _scene_extent(self) -> float:
+        """Return the scene's radius [m]; taken once per scene, so that sizes do not swim."""
+        if self._extent is None:
+            self._extent = self._scene.scene_bounds(ViewOptions())[1]
+        return self._extent
+
+    def _make_frame(self) -> Frame:
+        ratio = self.devicePixelRatioF()
+        selected = np.empty(0, dtype=np.int64)
+        if self._selection is not None and self._scene.description is not None:
+            selected = self._scene.items.of_element(self._selection, self._scene.description)
+            selected = selected[~self._scene.items.is_plane[selected]]
+        return Frame(
+            view=self.view(),
+            options=self._options,
+            palette=self._palette,
+            quality=self.quality,
+            size=(round(self.width() * ratio), round(self.height() * ratio)),
+            selected=selected,
+            extent=self._scene_extent(),
+            stale=self._stale,
+            pixel_ratio=ratio,
+        )
+
+    def _redraw(self) -> None:
+        if self._surface is not None:
+            self._surface.update()
+
+    def _update_labels(self) -> None:
+        if self._overlay is None:
+            return
+        view = self.view()
+        labels, missing = labels_of(
+            self._scene,
+            view=view,
+            options=self._options,
+            selection=self._selection,
+            size=(float(self.width()), float(self.height())),
+        )
+        self._overlay.show_labels(
+            labels, missing=missing, triad=view if self._options.triad else None
+        )
+
+    def _on_pick(self, action: PickAction, at: QPointF) -> None:
+        hit = self.pick_at(at.x(), at.y())
+        if action is PickAction.SELECT:
+            self.picked.emit(hit.element if hit is not None else None)
+        elif hit is None:
+            return
+        elif action is PickAction.LOOK_AT:
+            state = dataclasses.replace(
+                self.camera,
+                mode=ViewMode.FREE,
+                lookat=_point(hit.point),
+                tracked_body=-1,
+                fixed_camera=-1,
+            )
+            self.set_camera(state)
+        elif hit.element is not None and self._scene.description is not None:
+            body = body_of(hit.element, self._scene.description)
+            if body > 0:
+                self.track_body(body)
+
+    def _on_hover(self, x: float, y: float) -> None:
+        self._hover_at = QPointF(x, y)
+        if not self._hover_timer.isActive():
+            self._hover_timer.start()
+
+    def _on_leave(self) -> None:
+        self._hover_timer.stop()
+        self._set_hover(None)
+
+    def _look_under_mouse(self) -> None:
+        surface = self._surface
+        if surface is None or (surface.navigation is not None and surface.navigation.dragging):
+            return
+        hit = self.pick_at(self._hover_at.x(), self._hover_at.y())
+        self._set_hover(hit.element if hit is not None else None)
+
+    def _set_hover(self, element: Element | None) -> None:
+        if element == self._hover:
+            return
+        self._hover = element
+        if self._surface is not None:
+            description = self._scene.description
+            movable = (
+                element is not None
+                and description is not None
+                and body_of(element, description) > 0
+            )
+            shape = Qt.CursorShape.PointingHandCursor if movable else Qt.CursorShape.ArrowCursor
+            self._surface.setCursor(shape)
+        self.hovered.emit(element)
+
+    def _on_failure(self, reason: str) -> None:
+        self._message.setText(
+            f"The 3D view can't draw this scene ({reason}). Please report it with the model; "
+            "everything else goes on."
+        )
+        if self._surface is not None:
+            self._surface.hide()
+        self._message.show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the picture, the labels and the message as large as the widget."""
+        super().resizeEvent(event)
+        self._message.setGeometry(self.rect())
+        if self._surface is not None:
+            self._surface.setGeometry(self.rect())
+        if self._overlay is not None:
+            self._overlay.setGeometry(self.rect())
+            self._overlay.raise_()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Stop the timers."""
+        self._hover_timer.stop()
+        if self._surface is not None and self._surface.navigation is not None:
+            self._surface.navigation.stop()
+        super().closeEvent(event)
+
+
+def _point(array: NDArray[np.float64]) -> tuple[float, float, float]:
+    return float(array[0]), float(array[1]), float(array[2])
