@@ -429,6 +429,20 @@ class Scene:
         self._owner = thread
         self._owner_ident = ident
 
+    def move_to_this_thread(self) -> None:
+        """Become the calling thread's, whoever had the scene before; any thread.
+
+        For data that a script steps on whichever thread it likes (a pool): its wrapped calls know
+        no owner, and the previous one is not inside this scene then.
+        """
+        thread = threading.current_thread()
+        try:
+            self.link.transfer_to(thread)
+        except SceneClosedError as error:
+            raise self.closed_error(error) from None
+        self._owner = thread
+        self._owner_ident = get_ident()
+
     def rebind(self, model: Any, data: Any) -> None:
         """Follow a script that has made itself another model and data; adopted scenes only.
 
