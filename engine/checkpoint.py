@@ -7,6 +7,7 @@ islands may sleep every array of ``MjData`` outside its arena. The CRC covers al
 
 import dataclasses
 import enum
+import math
 import struct
 import zlib
 from typing import Any
@@ -99,6 +100,7 @@ class CheckpointCodec:
         # The leading part of a row: time, qpos, qvel, act. It must be finite.
         self._physics_length = 1 + model.nq + model.nv + model.na
         self._text = _pack_texts(_ENGINE, adapter.version, self.inexact_reason)
+        self._has_nonfinite_inputs = False
         self._prepare_buffers()
 
     def _prepare_buffers(self) -> None:
@@ -178,19 +180,29 @@ class CheckpointCodec:
                 f"the checkpoint was taken with a timestep of {captured_timestep} s, this scene's "
                 f"model has {timestep} s: set model.opt.timestep to the same value first"
             )
-        if time != self._incoming_row[0] or not np.isfinite(self._incoming_physics).all():
-            raise StateCorruptError(
-                "the checkpoint holds a position, velocity, activation or time that is not "
-                "finite: it was captured after the simulation had diverged; use an earlier one"
-            )
-        self._set_state(self._model, self._live(), self._incoming_row, self._mask)
+        row = self._incoming_row
+        # A sum of squares is finite only when all numbers are: one call in the common case.
+        self._has_nonfinite_inputs = False
+        if time != row[0] or not math.isfinite(row.dot(row)):
+            self._check_finite()
+        self._set_state(self._model, self._live(), row, self._mask)
         if self._sleep is not None:
             self._sleep.copy_from(self._incoming_sleep)
         return Counters(steps, physics_steps)
 
+    @property
     def has_nonfinite_inputs(self) -> bool:
-        """Return whether the state restored last has a control or force that is not finite."""
-        return not np.isfinite(self._incoming_inputs).all()
+        """Whether the state restored last has a control or force that is not finite."""
+        return self._has_nonfinite_inputs
+
+    def _check_finite(self) -> None:
+        if not np.isfinite(self._incoming_physics).all():
+            raise StateCorruptError(
+                "the checkpoint holds a position, velocity, activation or time that is not "
+                "finite: it was captured after the simulation had diverged; use an earlier one"
+            )
+        # Inputs that are not finite are evidence of what went wrong: they come back as they were.
+        self._has_nonfinite_inputs = not np.isfinite(self._incoming_inputs).all()
 
     def _refusal(self, state: bytes) -> StateCorruptError | StateMismatchError:
         """Return the error that says why ``state`` is not for this scene."""

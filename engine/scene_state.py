@@ -79,7 +79,7 @@ class SceneStates:
         counters = codec.restore(_as_bytes_like(state), timestep=scene.timestep_of_state)
         scene.counters.set_state(counters)
         scene.stepper.forget_time()
-        if codec.has_nonfinite_inputs():
+        if codec.has_nonfinite_inputs:
             _log.warning(
                 "scene %r: the restored checkpoint holds a control or force that is not finite",
                 scene.name,
