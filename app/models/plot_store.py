@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.app.models.session_time import SessionTime
+from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.signal_columns import SignalColumns
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, ChannelKind
 
@@ -115,14 +116,17 @@ class PlotScene:
 class PlotStore:
     """Rows of all plotted channels, within ``budget_bytes``; GUI thread only.
 
+    ``changed``: rows or restores came; ``scenes_changed``: what can be plotted is different.
+
     Channels that are wanted share the budget equally and lose their oldest rows when they fill
     their share (``SignalColumns.evicted`` counts them). A channel that is not wanted any more
     keeps its rows as long as there is room.
     """
 
     def __init__(self, *, budget_bytes: int = _BUDGET_BYTES) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.scenes_changed: Signal[[]] = Signal()
         self.budget_bytes = budget_bytes
-        self.version = 0
         self._scenes: dict[SceneKey, PlotScene] = {}
         self._columns: dict[tuple[SceneKey, str], SignalColumns] = {}
         # Not wanted any more, in the order in which they are to go.
@@ -138,15 +142,15 @@ class PlotStore:
     def add_scene(
         self, key: SceneKey, *, name: str, script: str = "", timestep: float = 0.0
     ) -> PlotScene:
-        """Make a scene known, or update its name and timestep [s]."""
+        """Make a scene known, or update its name and timestep [s]; it is not stale (any more)."""
         scene = self._scenes.get(key)
         if scene is None:
             scene = PlotScene(key, name, script, SessionTime(timestep=timestep), {})
             self._scenes[key] = scene
-        scene.name, scene.script = name, script
+        scene.name, scene.script, scene.stale = name, script, False
         if timestep > 0.0:
             scene.time.timestep = timestep
-        self.version += 1
+        self.scenes_changed.emit()
         return scene
 
     def set_channels(self, key: SceneKey, channels: Iterable[ChannelInfo]) -> None:
@@ -157,13 +161,13 @@ class PlotStore:
             info = scene.channels.get(name)
             if owner == key and info is not None and info.width != columns.width:
                 self._forget_columns((owner, name))
-        self.version += 1
+        self.scenes_changed.emit()
 
     def set_stale(self, key: SceneKey) -> None:
         """Say that nothing more comes from a scene; what is known stays."""
         if key in self._scenes:
             self._scenes[key].stale = True
-            self.version += 1
+            self.scenes_changed.emit()
 
     def forget_scene(self, key: SceneKey) -> None:
         """Drop a scene and all its rows."""
@@ -171,7 +175,7 @@ class PlotStore:
         for owner, name in tuple(self._columns):
             if owner == key:
                 self._forget_columns((owner, name))
-        self.version += 1
+        self.scenes_changed.emit()
 
     # --- rows
 
@@ -219,14 +223,14 @@ class PlotStore:
         for name, array in values.items():
             self._append_channel(key, name, (axis, time, session, segment), array, lost)
         self._enforce_budget()
-        self.version += 1
+        self.changed.emit()
 
     def mark_restore(self, key: SceneKey, *, axis: int, time: float, reason: str) -> None:
         """Say that a scene's state was replaced; see :meth:`SessionTime.mark_restore`."""
         scene = self._scenes.get(key)
         if scene is not None:
             scene.time.mark_restore(axis=axis, time=time, reason=reason)
-            self.version += 1
+            self.changed.emit()
 
     def observe(self, key: SceneKey, *, axis: int, time: float) -> None:
         """Note where a scene stands, from its status."""
@@ -235,7 +239,7 @@ class PlotStore:
             before = scene.time.now
             scene.time.observe(axis, time)
             if scene.time.now != before:
-                self.version += 1
+                self.changed.emit()
 
     def columns(self, key: SceneKey, channel: str) -> SignalColumns | None:
         """Return the rows of a channel, or None when it was never wanted."""
@@ -248,7 +252,7 @@ class PlotStore:
             self._forget_columns((key, name))
             if wanted:
                 self.want(key, name)
-        self.version += 1
+        self.changed.emit()
 
     @property
     def nbytes(self) -> int:

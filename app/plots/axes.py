@@ -1,0 +1,149 @@
+"""Axes whose labels keep still: fixed decimals, a scale that changes late, the unit in words."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyqtgraph as pg
+
+from stroboscope.app.models.numbers import MINUS, THIN_SPACE
+from stroboscope.app.plots.plot_style import line_pen, small_number_font
+from stroboscope.resources.themes import Palette
+
+__all__ = ["TimeAxis", "ValueAxis", "decimals_for", "nice_range"]
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_VALUE_AXIS_WIDTH = 64
+_TIME_AXIS_HEIGHT = 20
+# pyqtgraph draws the grid, which belongs to the axes, over the lines and hides level ones.
+_BEHIND_LINES = -1000.0
+
+
+def decimals_for(spacing: float) -> int:
+    """Return the decimals that tell ticks ``spacing`` apart from each other."""
+    if not math.isfinite(spacing) or spacing <= 0.0:
+        return 3
+    return min(max(0, -math.floor(math.log10(spacing) + 1e-9)), 12)
+
+
+def nice_range(low: float, high: float) -> tuple[float, float]:
+    """Return a range around [low, high] with round ends, so that it changes rarely."""
+    span = high - low
+    magnitude = max(abs(low), abs(high))
+    if span <= 1e-9 * magnitude or span == 0.0:
+        span = max(0.2 * magnitude, 1e-9) if magnitude > 0.0 else 2.0
+        middle = 0.5 * (low + high)
+        low, high = middle - 0.5 * span, middle + 0.5 * span
+    step = _nice_step((high - low) / 4.0) / 2.0
+    margin = 0.04 * (high - low)
+    return math.floor((low - margin) / step) * step, math.ceil((high + margin) / step) * step
+
+
+def _nice_step(step: float) -> float:
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(power * nice for nice in (1.0, 2.0, 5.0, 10.0) if step <= power * nice * 1.001)
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", MINUS)
+
+
+class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """The value axis of one plot; large and small values share a power of ten in the label."""
+
+    def __init__(self) -> None:
+        super().__init__("left")
+        self.enableAutoSIPrefix(False)
+        self.setWidth(_VALUE_AXIS_WIDTH)
+        self.setStyle(
+            tickFont=small_number_font(), tickLength=0, tickTextOffset=6, autoExpandTextSpace=False
+        )
+        self._unit = ""
+        self._power = 0
+        self._label_style = {"color": "#808080"}
+
+    def send_behind_lines(self) -> None:
+        """Draw the grid behind the lines; adding the axis to a plot brings it to the front."""
+        self.setZValue(_BEHIND_LINES)
+
+    def set_unit(self, unit: str) -> None:
+        """Show the unit of the plot's series."""
+        if unit != self._unit:
+            self._unit = unit
+            self._update_label()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take the colours of a palette."""
+        self.setPen(line_pen(palette.line))
+        self.setTextPen(line_pen(palette.muted))
+        self._label_style = {"color": palette.muted, "font-size": "12px"}
+        self._update_label()
+
+    def follow_range(self, low: float, high: float) -> None:
+        """Choose the power of ten for a range; it changes only when the numbers get unwieldy."""
+        magnitude = max(abs(low), abs(high))
+        if magnitude <= 0.0 or not math.isfinite(magnitude):
+            return
+        exponent = math.log10(magnitude) - self._power
+        # Two digits of slack, so that a value swinging around a limit does not toggle the label.
+        if -2.5 <= exponent <= 4.5:
+            return
+        power = 3 * math.floor(math.log10(magnitude) / 3.0)
+        self._power = 0 if -2 <= math.log10(magnitude) < 4 else power
+        self._update_label()
+        self.picture = None
+        self.update()
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Return the labels of ticks, all with the same decimals."""
+        factor = 10.0**-self._power
+        decimals = decimals_for(spacing * factor)
+        return [_signed(f"{value * factor + 0.0:.{decimals}f}") for value in values]
+
+    def tickValues(self, *args: Any) -> list[tuple[float, list[float]]]:
+        """Return major ticks only: minor ones would be a second grid."""
+        return list(super().tickValues(*args)[:1])
+
+    def _update_label(self) -> None:
+        parts = [
+            f"×10{str(self._power).translate(_SUPERSCRIPT)}" if self._power else "",
+            self._unit,
+        ]
+        text = THIN_SPACE.join(part for part in parts if part)
+        self.setLabel(text or None, **self._label_style)
+        self.setWidth(_VALUE_AXIS_WIDTH)
+
+
+class TimeAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
+    """The shared time axis [s]; only the lowest plot shows its labels."""
+
+    def __init__(self) -> None:
+        super().__init__("bottom")
+        self.enableAutoSIPrefix(False)
+        self.setStyle(
+            tickFont=small_number_font(), tickLength=0, tickTextOffset=4, autoExpandTextSpace=False
+        )
+        self.set_labelled(True)
+
+    def send_behind_lines(self) -> None:
+        """Draw the grid behind the lines; adding the axis to a plot brings it to the front."""
+        self.setZValue(_BEHIND_LINES)
+
+    def set_labelled(self, labelled: bool) -> None:
+        """Show or hide the labels; the grid stays."""
+        self.setStyle(showValues=labelled)
+        self.setHeight(_TIME_AXIS_HEIGHT if labelled else 1)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take the colours of a palette."""
+        self.setPen(line_pen(palette.line))
+        self.setTextPen(line_pen(palette.muted))
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Return the labels of ticks, in seconds."""
+        decimals = decimals_for(spacing)
+        return [_signed(f"{value + 0.0:.{decimals}f}{THIN_SPACE}s") for value in values]
+
+    def tickValues(self, *args: Any) -> list[tuple[float, list[float]]]:
+        """Return major ticks only: minor ones would be a second grid."""
+        return list(super().tickValues(*args)[:1])

@@ -1,0 +1,197 @@
+"""What the plots show: lines, marks and legend texts, from the store. No widgets."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.plot_layout import Plot, PlotLayout
+from stroboscope.app.models.plot_store import PlotScene, PlotSeriesId, PlotStore
+from stroboscope.app.models.polyline import Polyline, visible_polyline
+from stroboscope.app.models.session_time import Moment
+from stroboscope.app.models.signal_columns import SignalColumns
+from stroboscope.app.plots.axes import decimals_for
+from stroboscope.app.plots.plot_legend import LegendRow
+from stroboscope.resources.themes import Palette
+
+__all__ = ["PlotContents"]
+
+_NEAR_PX = 4.0
+
+
+class PlotContents:
+    """Answers what there is to draw; keeps nothing but how legends are named."""
+
+    def __init__(self, store: PlotStore, layout: PlotLayout) -> None:
+        self._store = store
+        self._layout = layout
+        self._with_scene_names = False
+
+    def prefer_scene_names(self) -> None:
+        """Name scenes in legends when signals of several are plotted."""
+        scenes = {each.scene for each in self._layout.all_series()}
+        self._with_scene_names = len(scenes) > 1
+
+    def extent(self) -> tuple[float, float]:
+        """Return session time [s] of the oldest row and of now, over all that is plotted."""
+        starts, ends = [], []
+        for series in self._layout.all_series():
+            columns = self._columns(series)
+            if columns is not None and columns.count:
+                starts.append(float(columns.session_time[0]))
+                ends.append(float(columns.session_time[-1]))
+        for scene in self._scenes():
+            if scene.time.now is not None:
+                ends.append(scene.time.now.session_time)
+        start = min(starts, default=min(ends, default=0.0))
+        return start, max(ends, default=start)
+
+    def lines(
+        self, plot: Plot, *, start: float, end: float, pixels: int
+    ) -> Mapping[PlotSeriesId, Polyline]:
+        """Return what to draw of each series of a plot between two session times [s]."""
+        lines = {}
+        for series in plot.series:
+            columns = self._columns(series)
+            if columns is None or series.component >= columns.width:
+                empty = np.empty(0)
+                line = Polyline(empty, empty, np.empty(0, np.bool_), np.empty(0, np.intp))
+            else:
+                line = visible_polyline(
+                    columns, series.component, start=start, end=end, pixels=pixels
+                )
+            lines[series] = line
+        return lines
+
+    def marks(
+        self, plot: Plot, *, start: float, end: float, limit: int
+    ) -> tuple[list[float], list[float]]:
+        """Return the session times [s] of restores and of "now" to mark in a plot."""
+        restores: set[float] = set()
+        now = []
+        for scene in self._scenes(plot):
+            found = scene.time.marks_between(start, end)
+            stride = max(len(found) // limit, 1)
+            restores.update(mark.session_time for mark in found[::stride])
+            if scene.time.now is not None and not scene.stale:
+                now.append(scene.time.now.session_time)
+        return sorted(restores), sorted(now)
+
+    def restore_near(self, session_time: float, pixel: float) -> str:
+        """Return why a state was replaced near a session time, or ""."""
+        reach = _NEAR_PX * pixel
+        for scene in self._scenes():
+            found = scene.time.marks_between(session_time - reach, session_time + reach)
+            if found:
+                return found[-1].reason
+        return ""
+
+    def moment(self, cursor: float | None) -> Moment | None:
+        """Return the instant of the plotted row nearest to the cursor, else the newest."""
+        for series in self._layout.all_series():
+            columns = self._columns(series)
+            if columns is None or not columns.count:
+                continue
+            row = columns.count - 1 if cursor is None else _nearest(columns, cursor)
+            return Moment(
+                int(columns.axis[row]),
+                float(columns.session_time[row]),
+                float(columns.time[row]),
+            )
+        return None
+
+    def legend(
+        self, plot: Plot, cursor: float | None, *, span: float, palette: Palette
+    ) -> list[LegendRow]:
+        """Return the legend of a plot at a session time [s], None: newest values.
+
+        ``span`` of the value axis decides the decimals: a thousandth of it can be read.
+        """
+        decimals = decimals_for(span / 1000.0)
+        return [self._legend_row(each, cursor, decimals, palette) for each in plot.series]
+
+    def missing_note(self) -> tuple[str, str]:
+        """Return what is missing from the plots, short and in full; ("", "") if nothing is."""
+        seen: dict[int, SignalColumns] = {}
+        for series in self._layout.all_series():
+            columns = self._columns(series)
+            if columns is not None:
+                seen[id(columns)] = columns
+        lost = max((columns.lost for columns in seen.values()), default=0)
+        evicted = max((columns.evicted for columns in seen.values()), default=0)
+        parts, full = [], []
+        if lost:
+            parts.append(f"{lost:,} steps lost".replace(",", "\u2009"))
+            full.append(
+                f"{lost} steps were lost because they came faster than they could be sent: the "
+                "lines are broken there, and the CSV counts them. Plot fewer channels at once."
+            )
+        if evicted:
+            parts.append(f"oldest {evicted:,} steps dropped".replace(",", "\u2009"))
+            budget = self._store.budget_bytes >> 20
+            full.append(f"The plots keep {budget} MiB: the oldest {evicted} steps are gone.")
+        return " · ".join(parts), "\n".join(full)
+
+    # --- inside
+
+    def _columns(self, series: PlotSeriesId) -> SignalColumns | None:
+        return self._store.columns(series.scene, series.channel)
+
+    def _scenes(self, plot: Plot | None = None) -> list[PlotScene]:
+        series = self._layout.all_series() if plot is None else plot.series
+        keys = dict.fromkeys(each.scene for each in series)
+        return [self._store.scenes[key] for key in keys if key in self._store.scenes]
+
+    def _legend_row(
+        self, series: PlotSeriesId, cursor: float | None, decimals: int, palette: Palette
+    ) -> LegendRow:
+        scene = self._store.scenes.get(series.scene)
+        columns = self._columns(series)
+        label = self._store.label(series)
+        unit = self._store.unit(series)
+        colour = palette.plot[self._layout.colours.assign(series)]
+        name = f"{scene.name} · {label}" if scene is not None and self._with_scene_names else label
+        if columns is None or not columns.count or series.component >= columns.width:
+            waiting = "–" if scene is None or not scene.stale else "gone"
+            return LegendRow(series, name, colour, waiting, "", f"{label}: no value yet", held=True)
+        row = columns.count - 1 if cursor is None else _nearest(columns, cursor)
+        value = float(columns.values(series.component)[row])
+        axis = int(columns.axis[row])
+        newest = scene.time.now.axis if scene is not None and scene.time.now is not None else axis
+        # An executed row stands one step before NOW; anything older was held since then.
+        held = cursor is None and axis < newest - 1
+        tooltip = self._tooltip(series, columns, f"{label} = {value!r} {unit}".strip(), axis)
+        return LegendRow(
+            series,
+            name,
+            colour,
+            number_text(value, decimals),
+            unit,
+            tooltip,
+            held=held,
+            problem=not np.isfinite(value),
+        )
+
+    def _tooltip(self, series: PlotSeriesId, columns: SignalColumns, value: str, axis: int) -> str:
+        scene = self._store.scenes.get(series.scene)
+        lines = [value, f"at physics step {axis}"]
+        if scene is not None:
+            lines.append(f"of {scene.name}{' (gone)' if scene.stale else ''}")
+        if columns.lost:
+            lines.append(f"{columns.lost} steps lost")
+        if columns.evicted:
+            lines.append(f"oldest {columns.evicted} steps dropped")
+        if columns.nonfinite[series.component]:
+            lines.append(f"{columns.nonfinite[series.component]} values are not finite")
+        return "\n".join(lines)
+
+
+def _nearest(columns: SignalColumns, session_time: float) -> int:
+    times = columns.session_time
+    right = int(np.searchsorted(times, session_time, "left"))
+    if right == 0:
+        return 0
+    if right == len(times):
+        return len(times) - 1
+    nearer_left = session_time - times[right - 1] <= times[right] - session_time
+    return right - 1 if nearer_left else right

@@ -1,0 +1,197 @@
+"""The legend beside a plot: colour, name, value and unit of each series; remove on hover."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QWidget
+
+from stroboscope.app.models.numbers import THIN_SPACE
+from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.plots.plot_style import PlotIcon, plot_icon, small_number_font
+from stroboscope.resources.themes import Palette
+
+__all__ = ["LEGEND_WIDTH", "LegendRow", "PlotLegend"]
+
+LEGEND_WIDTH = 248
+_ROW_HEIGHT = 20
+_SWATCH = 8
+_MARGIN = 8
+_REMOVE_WIDTH = 20
+_VALUE_DIGITS = "−000.0000"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LegendRow:
+    """One line of the legend.
+
+    ``held``: the value belongs to an earlier instant than the others; ``problem``: it is not a
+    finite number, or rows are missing.
+    """
+
+    series: PlotSeriesId
+    name: str
+    colour: str
+    value: str = ""
+    unit: str = ""
+    tooltip: str = ""
+    held: bool = False
+    problem: bool = False
+
+
+class _Rows(QWidget):
+    """The painted rows: one widget however many series there are."""
+
+    removed = Signal(object)
+
+    def __init__(self, palette: Palette) -> None:
+        super().__init__()
+        self._palette = palette
+        self._rows: tuple[LegendRow, ...] = ()
+        self._hovered = -1
+        self.setMouseTracking(True)
+        self.setFont(small_number_font())
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    @property
+    def rows(self) -> tuple[LegendRow, ...]:
+        return self._rows
+
+    def set_rows(self, rows: Sequence[LegendRow]) -> None:
+        if tuple(rows) != self._rows:
+            if len(rows) != len(self._rows):
+                self._hovered = -1
+                self.setFixedHeight(_ROW_HEIGHT * len(rows) + 8)
+            self._rows = tuple(rows)
+            self.setAccessibleName("; ".join(f"{r.name} {r.value} {r.unit}" for r in rows))
+            self.update()
+
+    def set_theme(self, palette: Palette) -> None:
+        self._palette = palette
+        self.update()
+
+    def row_rect(self, index: int) -> QRect:
+        return QRect(0, 4 + index * _ROW_HEIGHT, self.width(), _ROW_HEIGHT)
+
+    def remove_rect(self, index: int) -> QRect:
+        row = self.row_rect(index)
+        return QRect(row.right() - _REMOVE_WIDTH - 2, row.top(), _REMOVE_WIDTH, _ROW_HEIGHT)
+
+    def row_at(self, position: QPoint) -> int:
+        index = (position.y() - 4) // _ROW_HEIGHT
+        return index if 0 <= index < len(self._rows) else -1
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(event.rect(), QColor(self._palette.surface1))
+        metrics = self.fontMetrics()
+        units = [metrics.horizontalAdvance(THIN_SPACE + row.unit) for row in self._rows if row.unit]
+        unit_width = min(max(units, default=0), 72)
+        for index, row in enumerate(self._rows):
+            self._paint_row(painter, index, row, unit_width, metrics)
+        painter.end()
+
+    def _paint_row(
+        self,
+        painter: QPainter,
+        index: int,
+        row: LegendRow,
+        unit_width: int,
+        metrics: QFontMetrics,
+    ) -> None:
+        p, rect = self._palette, self.row_rect(index)
+        hovered = index == self._hovered
+        if hovered:
+            painter.fillRect(rect, QColor(p.surface2))
+        middle = rect.center().y() + 1
+        painter.fillRect(_MARGIN, middle - _SWATCH // 2, _SWATCH, _SWATCH, QColor(row.colour))
+        left = _MARGIN + _SWATCH + 6
+        right = rect.right() - _REMOVE_WIDTH - 2
+        flags = Qt.AlignmentFlag.AlignVCenter
+        unit_box = QRect(right - unit_width, rect.top(), unit_width, rect.height())
+        value_width = metrics.horizontalAdvance(max(_VALUE_DIGITS, row.value, key=len))
+        value_box = QRect(unit_box.left() - value_width, rect.top(), value_width, rect.height())
+        if row.unit:
+            painter.setPen(QColor(p.muted))
+            unit = metrics.elidedText(row.unit, Qt.TextElideMode.ElideRight, unit_width)
+            painter.drawText(unit_box, flags | Qt.AlignmentFlag.AlignLeft, THIN_SPACE + unit)
+        color = p.stop if row.problem else p.muted if row.held else p.text
+        painter.setPen(QColor(color))
+        painter.drawText(value_box, flags | Qt.AlignmentFlag.AlignRight, row.value)
+        painter.setPen(QColor(p.text))
+        width = value_box.left() - left - 6
+        name = metrics.elidedText(row.name, Qt.TextElideMode.ElideMiddle, width)
+        painter.drawText(QRect(left, rect.top(), width, rect.height()), flags, name)
+        if hovered:
+            plot_icon(PlotIcon.REMOVE, p, color=p.muted).paint(
+                painter, self.remove_rect(index).adjusted(3, 3, -3, -3)
+            )
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        hovered = self.row_at(event.position().toPoint())
+        if hovered != self._hovered:
+            self._hovered = hovered
+            self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._hovered = -1
+        self.update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        position = event.position().toPoint()
+        index = self.row_at(position)
+        if index >= 0 and self.remove_rect(index).contains(position):
+            self.removed.emit(self._rows[index].series)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            index = self.row_at(event.pos())
+            if index >= 0:
+                over_remove = self.remove_rect(index).contains(event.pos())
+                row = self._rows[index]
+                text = f"Remove {row.name} from the plot" if over_remove else row.tooltip
+                QToolTip.showText(event.globalPos(), text, self)
+            return True
+        return super().event(event)
+
+
+class PlotLegend(QScrollArea):
+    """The legend of one plot; scrolls when there are more series than room."""
+
+    removed = Signal(object)  # PlotSeriesId
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._content = _Rows(palette)
+        self._content.removed.connect(self.removed)
+        self.setWidget(self._content)
+        self.setWidgetResizable(True)
+        self.setFixedWidth(LEGEND_WIDTH)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.set_theme(palette)
+
+    @property
+    def rows(self) -> tuple[LegendRow, ...]:
+        """What is shown."""
+        return self._content.rows
+
+    def set_rows(self, rows: Sequence[LegendRow]) -> None:
+        """Show these rows; nothing is painted when nothing has changed."""
+        self._content.set_rows(rows)
+
+    def remove_button_center(self, series: PlotSeriesId) -> QPoint:
+        """Return where to click, in global coordinates, to remove a series."""
+        index = [row.series for row in self.rows].index(series)
+        return self._content.mapToGlobal(self._content.remove_rect(index).center())
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take the colours of a palette."""
+        self._content.set_theme(palette)
+        self.viewport().setStyleSheet(f"background: {palette.surface1};")
+
+    def minimumSizeHint(self) -> QSize:
+        """At least one row."""
+        return QSize(LEGEND_WIDTH, _ROW_HEIGHT + 8)

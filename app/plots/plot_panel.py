@@ -1,0 +1,414 @@
+"""The plot panel: plots one below the other over one time axis."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QHideEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QFileDialog, QMenu, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from stroboscope.app.models.plot_layout import Plot, PlotLayout
+from stroboscope.app.models.plot_store import (
+    SIGNAL_MIME_TYPE,
+    PlotSeriesId,
+    PlotStore,
+    SceneKey,
+    decode_signals,
+)
+from stroboscope.app.models.session_time import Moment
+from stroboscope.app.models.signal_csv import CsvExport
+from stroboscope.app.models.time_view import TimeView
+from stroboscope.app.plots.add_signal_popup import AddSignalPopup
+from stroboscope.app.plots.csv_saver import CsvSaver
+from stroboscope.app.plots.empty_plots import EmptyPlots
+from stroboscope.app.plots.plot_cell import PlotCell
+from stroboscope.app.plots.plot_contents import PlotContents
+from stroboscope.app.plots.plot_toolbar import PlotToolbar
+from stroboscope.resources.themes import Palette
+
+__all__ = ["PlotPanel"]
+
+_REFRESH_MS = 33
+_MARKS = 2000  # restores looked at per picture; they are thinned to one per few pixels anyway
+
+
+class PlotPanel(QWidget):
+    """Shows what the layout says from what the store holds; GUI thread only.
+
+    Draws at most 30 times a second, only while visible and only after something has changed.
+    ``subscriptions_changed`` (SceneKey, tuple of channel names) tells which channels of a scene
+    are plotted now. ``message`` carries sentences for the log or the status bar.
+    """
+
+    subscriptions_changed = Signal(object, tuple)
+    layout_changed = Signal()
+    message = Signal(str)
+
+    def __init__(
+        self,
+        store: PlotStore,
+        palette: Palette,
+        *,
+        layout: PlotLayout | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.store = store
+        self.plots = layout if layout is not None else PlotLayout(store)
+        self.time_view = TimeView()
+        self._contents = PlotContents(store, self.plots)
+        self._palette = palette
+        self._cells: dict[int, PlotCell] = {}
+        self._cursor: float | None = None
+        self._shown_scene: SceneKey | None = None
+        self._saver: CsvSaver | None = None
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.refresh)
+        self.setAcceptDrops(True)
+        self._build(palette)
+        store.changed.connect(self._schedule)
+        store.scenes_changed.connect(self._on_scenes_changed)
+        self.plots.changed.connect(self._on_layout_changed)
+        self.plots.subscriptions_changed.connect(self._on_subscriptions_changed)
+        self.time_view.changed.connect(self._on_time_view_changed)
+        self._closed = False
+        self._on_layout_changed()
+        self._on_time_view_changed()
+
+    # --- what others call
+
+    @property
+    def cells(self) -> tuple[PlotCell, ...]:
+        """The plots from top to bottom."""
+        return tuple(self._cells.values())
+
+    def add_signals(self, *series: PlotSeriesId, plot_id: int | None = None) -> None:
+        """Plot signals; what does not fit a plot gets another, and the toolbar says why."""
+        problem = self.plots.add_all(series, plot_id=plot_id)
+        if problem:
+            self.toolbar.show_progress(problem)
+            self.message.emit(problem)
+
+    def set_shown_scene(self, key: SceneKey | None) -> None:
+        """List this scene's signals first when a signal is added."""
+        self._shown_scene = key
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take the colours of a palette."""
+        self._palette = palette
+        self.toolbar.set_theme(palette)
+        self._empty.set_theme(palette)
+        self._dress(palette)
+        for cell in self._cells.values():
+            cell.set_theme(palette)
+        self.refresh()
+
+    def state(self) -> dict[str, Any]:
+        """Return layout and view as plain data for the settings."""
+        return {
+            **self.plots.to_dict(),
+            "span": self.time_view.span,
+            "follow": self.time_view.follows,
+        }
+
+    def restore_state(self, state: Mapping[str, Any]) -> None:
+        """Take a layout remembered by :meth:`state`; nonsense in it is left out."""
+        span = state.get("span")
+        if isinstance(span, int | float) and math.isfinite(span) and span > 0.0:
+            self.time_view.choose_span(float(span))
+        self.plots.restore(state)
+
+    def export_csv(self, path: Path) -> CsvSaver | None:
+        """Start to save everything plotted to ``path``; None when nothing is plotted."""
+        series = [each for each in self.plots.all_series() if each.scene in self.store.scenes]
+        if not series or self._saver is not None:
+            return None
+        saver = CsvSaver(CsvExport(self.store, series), path, self)
+        self._saver = saver
+        saver.progressed.connect(
+            lambda done: self.toolbar.show_progress(f"CSV {done:.0%}", can_cancel=True)
+        )
+        saver.finished.connect(lambda name: self._export_ended(f"Saved {Path(name).name}"))
+        saver.failed.connect(self._export_ended)
+        saver.cancelled.connect(lambda: self._export_ended("CSV cancelled"))
+        saver.start()
+        return saver
+
+    def refresh(self) -> None:
+        """Draw everything as it is now."""
+        self._timer.stop()
+        if not self.isVisible():
+            return
+        first, now = self._contents.extent()
+        self.time_view.track(first, now)
+        start, end = self.time_view.range
+        self._contents.prefer_scene_names()
+        for plot in self.plots.plots:
+            cell = self._cells[plot.plot_id]
+            self._draw(plot, cell, start, end)
+        self._show_values()
+        text, tooltip = self._contents.missing_note()
+        self.toolbar.show_note(text, tooltip)
+
+    # --- building
+
+    def _build(self, palette: Palette) -> None:
+        self.toolbar = PlotToolbar(palette)
+        self.toolbar.add.clicked.connect(self.open_add_popup)
+        self.toolbar.follow.toggled.connect(self.time_view.set_follow)
+        self.toolbar.fit.clicked.connect(self.fit)
+        self.toolbar.export.clicked.connect(self._ask_export)
+        self.toolbar.clear.clicked.connect(self.store.clear)
+        self.toolbar.cancel_export.connect(self._cancel_export)
+        self._empty = EmptyPlots(palette)
+        self._empty.add_requested.connect(self.open_add_popup)
+        self._stack_of_plots = QWidget()
+        self._column = QVBoxLayout(self._stack_of_plots)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(1)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._stack_of_plots)
+        self._scroll.setAcceptDrops(False)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(self._scroll)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.toolbar)
+        column.addWidget(self._pages, 1)
+        self._dress(palette)
+
+    def _dress(self, palette: Palette) -> None:
+        # The spacing between plots shows through as a line.
+        self._stack_of_plots.setStyleSheet(f"background: {palette.line};")
+
+    def _make_cell(self, plot_id: int) -> PlotCell:
+        cell = PlotCell(plot_id, self._palette)
+        view = cell.view
+        view.time_panned.connect(self.time_view.pan)
+        view.time_zoomed.connect(self.time_view.zoom)
+        view.fit_requested.connect(self.fit)
+        view.cursor_moved.connect(self._on_cursor_moved)
+        view.automatic_values_changed.connect(lambda _: self._schedule())
+        cell.legend.removed.connect(self.plots.remove)
+        cell.menu_requested.connect(self._open_menu)
+        return cell
+
+    # --- reactions
+
+    def _schedule(self) -> None:
+        if not self._timer.isActive() and self.isVisible() and not self._closed:
+            self._timer.start(_REFRESH_MS)
+
+    def _on_scenes_changed(self) -> None:
+        self.plots.resolve()
+        self._schedule()
+
+    def _on_layout_changed(self) -> None:
+        wanted = [plot.plot_id for plot in self.plots.plots]
+        for gone in [plot_id for plot_id in self._cells if plot_id not in wanted]:
+            cell = self._cells.pop(gone)
+            self._column.removeWidget(cell)
+            cell.hide()
+            cell.deleteLater()
+        for plot_id in wanted:
+            if plot_id not in self._cells:
+                self._cells[plot_id] = self._make_cell(plot_id)
+                self._column.addWidget(self._cells[plot_id], 1)
+        for plot_id, cell in self._cells.items():
+            cell.view.time_axis.set_labelled(plot_id == wanted[-1])
+        self._pages.setCurrentIndex(1 if self._cells else 0)
+        self.toolbar.set_any_plotted(bool(self.plots.all_series()))
+        self._schedule()
+        self.layout_changed.emit()
+
+    def _on_subscriptions_changed(self, key: SceneKey, channels: tuple[str, ...]) -> None:
+        self.subscriptions_changed.emit(key, channels)
+
+    def _on_time_view_changed(self) -> None:
+        self.toolbar.follow.setChecked(self.time_view.follows)
+        self._schedule()
+
+    def _on_cursor_moved(self, session_time: float | None) -> None:
+        if session_time != self._cursor:
+            self._cursor = session_time
+            self._show_values()
+
+    # --- drawing
+
+    def _draw(self, plot: Plot, cell: PlotCell, start: float, end: float) -> None:
+        cell.view.set_time_range(start, end)
+        lines = self._contents.lines(plot, start=start, end=end, pixels=cell.view.columns)
+        colours = {each: self._colour(each) for each in plot.series}
+        cell.view.value_axis.set_unit(self.plots.unit(plot))
+        cell.view.set_lines(lines, colours)
+        restores, now = self._contents.marks(plot, start=start, end=end, limit=_MARKS)
+        cell.view.restores.set_times(restores)
+        cell.view.now_line.set_times(now)
+
+    def _colour(self, series: PlotSeriesId) -> str:
+        return self._palette.plot[self.plots.colours.assign(series)]
+
+    def _show_values(self) -> None:
+        """Legends and readout: the values at the cursor, else the newest ones."""
+        moment = self._contents.moment(self._cursor)
+        snapped = moment.session_time if moment is not None and self._cursor is not None else None
+        for plot in self.plots.plots:
+            cell = self._cells[plot.plot_id]
+            cell.view.cursor_line.set_times(() if snapped is None else (snapped,))
+            low, high = cell.view.value_range
+            rows = self._contents.legend(plot, snapped, span=high - low, palette=self._palette)
+            cell.legend.set_rows(rows)
+        self._show_moment(moment)
+
+    def _show_moment(self, moment: Moment | None) -> None:
+        prefix = "cursor: " if self._cursor is not None else ""
+        if self._cursor is not None:
+            reason = self._contents.restore_near(self._cursor, self._pixel())
+            prefix = f"{reason} · " if reason else prefix
+        self.toolbar.show_moment(moment, prefix=prefix)
+
+    def _pixel(self) -> float:
+        start, end = self.time_view.range
+        columns = self.cells[0].view.columns if self._cells else 1
+        return (end - start) / columns
+
+    # --- actions
+
+    def fit(self) -> None:
+        """Show everything there is, values too."""
+        for cell in self._cells.values():
+            cell.view.set_automatic_values(True)
+        self.time_view.fit(*self._contents.extent())
+
+    def open_add_popup(self) -> AddSignalPopup:
+        """Open the searchable list of signals below the toolbar."""
+        popup = AddSignalPopup(self.plots, self._palette, first=self._shown_scene, parent=self)
+        popup.toggled.connect(self._toggle)
+        popup.open_at(self.toolbar.add.mapToGlobal(QPoint(0, self.toolbar.add.height() + 2)))
+        return popup
+
+    def _toggle(self, series: PlotSeriesId) -> None:
+        if self.plots.is_plotted(series):
+            self.plots.remove(series)
+        else:
+            self.add_signals(series)
+
+    def _open_menu(self, plot_id: int, position: QPoint) -> None:
+        cell, plot = self._cells[plot_id], self.plots.plot(plot_id)
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Add signal…").triggered.connect(self.open_add_popup)
+        automatic = menu.addAction("Automatic value range")
+        automatic.setCheckable(True)
+        automatic.setChecked(cell.view.automatic_values)
+        automatic.toggled.connect(cell.view.set_automatic_values)
+        menu.addAction("Show everything").triggered.connect(self.fit)
+        menu.addSeparator()
+        for series in plot.series if plot is not None else ():
+            action = menu.addAction(f"Remove {self.store.label(series)}")
+            action.triggered.connect(lambda _=False, each=series: self.plots.remove(each))
+        menu.addAction("Remove this plot").triggered.connect(
+            lambda: self.plots.remove_plot(plot_id)
+        )
+        menu.popup(position)
+
+    def _ask_export(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(
+            self, "Save plotted signals", "signals.csv", "CSV (*.csv)"
+        )
+        if name:
+            self.export_csv(Path(name))
+
+    def _cancel_export(self) -> None:
+        if self._saver is not None:
+            self._saver.cancel()
+
+    def _export_ended(self, text: str) -> None:
+        if self._saver is not None:
+            self._saver.deleteLater()
+            self._saver = None
+        self.toolbar.show_progress(text)
+        self.message.emit(text)
+
+    # --- drag and drop
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take signals."""
+        if event.mimeData().hasFormat(SIGNAL_MIME_TYPE):
+            event.acceptProposedAction()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Mark where the signal would go."""
+        target = self._cell_at(event.position().toPoint())
+        for cell in self._cells.values():
+            cell.set_drop_target(cell is target)
+        event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """The drag went elsewhere."""
+        self._unmark()
+        super().dragLeaveEvent(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Plot what was dropped, in the plot under the pointer."""
+        self._unmark()
+        try:
+            series = decode_signals(bytes(event.mimeData().data(SIGNAL_MIME_TYPE).data()))
+        except ValueError as error:
+            self.message.emit(f"What was dropped is {error}.")
+            return
+        known = [each for each in series if each.scene in self.store.scenes]
+        cell = self._cell_at(event.position().toPoint())
+        self.add_signals(*known, plot_id=cell.plot_id if cell is not None else None)
+        event.acceptProposedAction()
+
+    def _unmark(self) -> None:
+        for cell in self._cells.values():
+            cell.set_drop_target(False)
+
+    def _cell_at(self, position: QPoint) -> PlotCell | None:
+        for cell in self._cells.values():
+            if cell.isVisible() and cell.rect().contains(cell.mapFrom(self, position)):
+                return cell
+        return None
+
+    # --- life
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what came while the panel was hidden."""
+        super().showEvent(event)
+        self._schedule()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Draw nothing while hidden."""
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Let go of the models."""
+        if not self._closed:
+            self._closed = True
+            self._timer.stop()
+            self._cancel_export()
+            self.store.changed.disconnect(self._schedule)
+            self.store.scenes_changed.disconnect(self._on_scenes_changed)
+            self.plots.changed.disconnect(self._on_layout_changed)
+            self.plots.subscriptions_changed.disconnect(self._on_subscriptions_changed)
+            self.time_view.changed.disconnect(self._on_time_view_changed)
+        super().closeEvent(event)

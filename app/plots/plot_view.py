@@ -1,0 +1,253 @@
+"""One plot: lines, grid, cursor, marks. Draws only what it is told, when it is told."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pyqtgraph as pg
+from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent, MouseDragEvent
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtWidgets import QGraphicsSceneWheelEvent, QWidget
+
+from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.polyline import Polyline
+from stroboscope.app.plots.axes import TimeAxis, ValueAxis, nice_range
+from stroboscope.app.plots.plot_style import line_pen
+from stroboscope.app.plots.time_marks import TimeMarks
+from stroboscope.resources.themes import Palette
+
+__all__ = ["PlotView"]
+
+_ZOOM_PER_NOTCH = 1.25
+# The range shrinks only when the lines fill less than this part of it.
+_SHRINK_BELOW = 0.45
+
+
+class _TimeViewBox(pg.ViewBox):  # type: ignore[misc]  # pyqtgraph has no types
+    """Mouse: drag pans, wheel zooms time, over the value axis values; double click fits."""
+
+    time_panned = Signal(float)  # by seconds
+    time_zoomed = Signal(float, float)  # factor, about this session time
+    values_changed_by_hand = Signal()
+    fit_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(enableMenu=False, defaultPadding=0.0)
+        self.disableAutoRange()
+        self.pans_values = False
+
+    def wheelEvent(self, event: QGraphicsSceneWheelEvent, axis: int | None = None) -> None:
+        """Zoom time about the pointer; over the value axis, or with Ctrl, zoom values."""
+        factor = _ZOOM_PER_NOTCH ** (-event.delta() / 120.0)
+        ctrl = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if axis == 1 or ctrl:
+            low, high = self.viewRange()[1]
+            middle = self.mapSceneToView(event.scenePos()).y()
+            self.setYRange(
+                middle - (middle - low) * factor, middle + (high - middle) * factor, padding=0.0
+            )
+            self.values_changed_by_hand.emit()
+        else:
+            self.time_zoomed.emit(factor, self.mapSceneToView(event.scenePos()).x())
+        event.accept()
+
+    def mouseDragEvent(self, event: MouseDragEvent, axis: int | None = None) -> None:
+        """Pan time, and values when they are not automatic."""
+        event.accept()
+        now = self.mapSceneToView(event.scenePos())
+        before = self.mapSceneToView(event.lastScenePos())
+        delta = before - now
+        if axis != 1:
+            self.time_panned.emit(delta.x())
+        if axis == 1 or (axis is None and self.pans_values):
+            low, high = self.viewRange()[1]
+            self.setYRange(low + delta.y(), high + delta.y(), padding=0.0)
+            self.values_changed_by_hand.emit()
+
+    def mouseClickEvent(self, event: MouseClickEvent) -> None:
+        """Fit on double click."""
+        if event.double() and event.button() == Qt.MouseButton.LeftButton:
+            event.accept()
+            self.fit_requested.emit()
+
+
+class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """One plot of series of one unit over session time [s]."""
+
+    time_panned = Signal(float)
+    time_zoomed = Signal(float, float)
+    fit_requested = Signal()
+    cursor_moved = Signal(object)  # session time [s], or None when the pointer left
+    automatic_values_changed = Signal(bool)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        self._box = _TimeViewBox()
+        self.value_axis = ValueAxis()
+        self.time_axis = TimeAxis()
+        super().__init__(
+            parent,
+            viewBox=self._box,
+            axisItems={"left": self.value_axis, "bottom": self.time_axis},
+            enableMenu=False,
+        )
+        self.setAntialiasing(False)
+        self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+        self.hideButtons()
+        self.showGrid(x=True, y=True, alpha=1.0)
+        for axis in (self.value_axis, self.time_axis):
+            axis.send_behind_lines()
+        self.getPlotItem().layout.setContentsMargins(0, 4, 8, 0)
+        self._automatic = True
+        self._range = (-1.0, 1.0)
+        self._curves: dict[PlotSeriesId, pg.PlotCurveItem] = {}
+        self._dots: dict[PlotSeriesId, pg.ScatterPlotItem] = {}
+        self._colours: dict[PlotSeriesId, str] = {}
+        self.restores = TimeMarks(line_pen(palette.muted), z=4)
+        self.now_line = TimeMarks(line_pen(palette.accent), z=5)
+        self.cursor_line = TimeMarks(line_pen(palette.text), z=10)
+        for marks in (self.restores, self.now_line, self.cursor_line):
+            self.addItem(marks, ignoreBounds=True)
+        self._box.time_panned.connect(self.time_panned)
+        self._box.time_zoomed.connect(self.time_zoomed)
+        self._box.fit_requested.connect(self.fit_requested)
+        self._box.values_changed_by_hand.connect(self._on_values_changed_by_hand)
+        self.scene().sigMouseMoved.connect(self._on_mouse_moved)
+        self.set_theme(palette)
+        self._box.setYRange(*self._range, padding=0.0)
+
+    # --- what is shown
+
+    @property
+    def automatic_values(self) -> bool:
+        """Whether the value range follows the lines."""
+        return self._automatic
+
+    def set_automatic_values(self, automatic: bool) -> None:
+        """Let the value range follow the lines, or leave it to the user."""
+        self._box.pans_values = not automatic
+        if automatic:
+            self._range = (math.inf, -math.inf)  # whatever is shown, fit it
+        if automatic != self._automatic:
+            self._automatic = automatic
+            self.automatic_values_changed.emit(automatic)
+
+    @property
+    def time_range(self) -> tuple[float, float]:
+        """Session time [s] at the left and right edge."""
+        left, right = self._box.viewRange()[0]
+        return float(left), float(right)
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Value at the lower and upper edge."""
+        low, high = self._box.viewRange()[1]
+        return float(low), float(high)
+
+    @property
+    def columns(self) -> int:
+        """Pixel columns of the drawing area."""
+        return max(int(self._box.width() * self.devicePixelRatioF()), 16)
+
+    def set_time_range(self, start: float, end: float) -> None:
+        """Show session time [start, end] in seconds."""
+        if self.time_range != (start, end):
+            self._box.setXRange(start, end, padding=0.0)
+
+    def set_lines(
+        self, lines: Mapping[PlotSeriesId, Polyline], colours: Mapping[PlotSeriesId, str]
+    ) -> None:
+        """Draw these lines and no others, in these colours (``#rrggbb``)."""
+        for gone in [series for series in self._curves if series not in lines]:
+            self.removeItem(self._curves.pop(gone))
+            self.removeItem(self._dots.pop(gone))
+            self._colours.pop(gone, None)
+        for series, line in lines.items():
+            self._draw(series, line, colours[series])
+        if self._automatic:
+            self._fit_values(lines.values())
+
+    def line_data(self, series: PlotSeriesId) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points that are drawn of a series, for tests and pictures."""
+        curve = self._curves.get(series)
+        x, y = curve.getData() if curve is not None else (None, None)
+        return (np.empty(0), np.empty(0)) if x is None else (x, y)
+
+    def series_near(self, position: QPointF, *, reach_px: float = 6.0) -> PlotSeriesId | None:
+        """Return the series drawn within a few pixels of a widget position, the nearest."""
+        point = self._box.mapSceneToView(self.mapToScene(position.toPoint()))
+        dx, dy = self._box.viewPixelSize()
+        best, best_distance = None, reach_px
+        for series, curve in self._curves.items():
+            x, y = curve.getData()
+            if x is None or not len(x):
+                continue
+            distance = float(np.min(np.hypot((x - point.x()) / dx, (y - point.y()) / dy)))
+            if distance < best_distance:
+                best, best_distance = series, distance
+        return best
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take the colours of a palette; lines follow with the next ``set_lines``."""
+        self.setBackground(QColor(palette.surface0))
+        self.value_axis.set_theme(palette)
+        self.time_axis.set_theme(palette)
+        self.restores.set_pen(line_pen(palette.muted, style=Qt.PenStyle.DashLine))
+        self.now_line.set_pen(line_pen(palette.accent))
+        self.cursor_line.set_pen(line_pen(palette.text, alpha=0.7))
+        self._colours.clear()
+
+    # --- inside
+
+    def _draw(self, series: PlotSeriesId, line: Polyline, colour: str) -> None:
+        curve = self._curves.get(series)
+        if curve is None:
+            curve = pg.PlotCurveItem(antialias=False, skipFiniteCheck=True)
+            dots = pg.ScatterPlotItem(size=4, pxMode=True, antialias=False, pen=None)
+            self._curves[series], self._dots[series] = curve, dots
+            self.addItem(curve, ignoreBounds=True)
+            self.addItem(dots, ignoreBounds=True)
+        if self._colours.get(series) != colour:
+            self._colours[series] = colour
+            curve.setPen(line_pen(colour))
+            self._dots[series].setBrush(QColor(colour))
+        # Same order as pyqtgraph's: entry i says whether point i leads to point i + 1.
+        connect = "all" if line.connect[:-1].all() else line.connect.astype(np.int32)
+        curve.setData(line.x, line.y, connect=connect)
+        self._dots[series].setData(line.x[line.dots], line.y[line.dots])
+
+    def _fit_values(self, lines: Iterable[Polyline]) -> None:
+        extremes = [line.extremes for line in lines if line.extremes is not None]
+        if not extremes:
+            return
+        low = min(each[0] for each in extremes)
+        high = max(each[1] for each in extremes)
+        shown_low, shown_high = self._range
+        outside = low < shown_low or high > shown_high
+        if not outside and (high - low) >= _SHRINK_BELOW * (shown_high - shown_low):
+            return
+        self._range = nice_range(low, high)
+        if not all(map(math.isfinite, self._range)):
+            return
+        self.value_axis.follow_range(*self._range)
+        self._box.setYRange(*self._range, padding=0.0)
+
+    def _on_values_changed_by_hand(self) -> None:
+        self.value_axis.follow_range(*self.value_range)
+        self.set_automatic_values(False)
+
+    def _on_mouse_moved(self, position: QPointF) -> None:
+        if self._box.sceneBoundingRect().contains(position):
+            self.cursor_moved.emit(self._box.mapSceneToView(position).x())
+        else:
+            self.cursor_moved.emit(None)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """The pointer left: no cursor."""
+        super().leaveEvent(event)
+        self.cursor_moved.emit(None)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom; never scroll the panel behind."""
+        super().wheelEvent(event)
+        event.accept()

@@ -1,0 +1,51 @@
+"""Axis labels keep still and can be read."""
+
+import numpy as np
+import pytest
+
+from stroboscope.app.plots.axes import TimeAxis, ValueAxis, decimals_for, nice_range
+
+
+@pytest.mark.parametrize(
+    ("spacing", "decimals"), [(1.0, 0), (0.5, 1), (0.1, 1), (0.02, 2), (250.0, 0), (1e-5, 5)]
+)
+def test_decimals_tell_neighbouring_ticks_apart(spacing, decimals):
+    assert decimals_for(spacing) == decimals
+
+
+def test_a_nice_range_holds_the_values_and_has_room():
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        low, high = sorted(rng.standard_normal(2) * 10.0 ** rng.integers(-8, 8))
+        start, end = nice_range(low, high)
+        assert start <= low < high <= end
+        assert end - start <= 2.0 * (high - low)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -3.5, 1e-12, 1e12])
+def test_a_constant_value_has_a_range_around_it(value):
+    start, end = nice_range(value, value)
+    assert start < value < end
+
+
+def test_a_value_growing_a_little_does_not_change_the_range():
+    assert nice_range(-1.1, 1.1) == nice_range(-1.101, 1.102)
+
+
+def test_large_values_share_a_power_of_ten_that_does_not_toggle(qapp):
+    axis = ValueAxis()
+    axis.set_unit("N·m")
+    axis.follow_range(-5e6, 5e6)
+    assert axis.tickStrings([0.0, 2e6], 1.0, 2e6) == ["0", "2"]
+    assert "×10⁶" in axis.labelText
+    assert "N·m" in axis.labelText
+    axis.follow_range(-9e5, 9e5)
+    assert "×10⁶" in axis.labelText
+    axis.follow_range(-1.0, 1.0)
+    assert "×10" not in axis.labelText
+
+
+def test_ticks_have_equal_decimals_and_a_real_minus_sign(qapp):
+    axis = ValueAxis()
+    assert axis.tickStrings([-0.5, 0.0, 0.5], 1.0, 0.5) == ["−0.5", "0.0", "0.5"]
+    assert TimeAxis().tickStrings([7.2, 7.4], 1.0, 0.2) == ["7.2\u2009s", "7.4\u2009s"]
