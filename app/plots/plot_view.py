@@ -171,7 +171,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         """Return the points that are drawn of a series, for tests and pictures."""
         curve = self._curves.get(series)
         x, y = curve.getData() if curve is not None else (None, None)
-        return (np.empty(0), np.empty(0)) if x is None else (x, y)
+        if x is None or y is None:
+            return np.empty(0), np.empty(0)
+        return x, y
 
     def series_near(self, position: QPointF, *, reach_px: float = 6.0) -> PlotSeriesId | None:
         """Return the series drawn within a few pixels of a widget position, the nearest."""
