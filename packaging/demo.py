@@ -1,7 +1,8 @@
 """What ``make demo`` does: the cross-thread demo in the window, or without a display a picture.
 
-Without a display the same program runs under Xvfb: the demo opens its window there, Play is pressed
-through the protocol, ten seconds pass, and the window's own screenshot becomes ``demo.png``.
+Without a display the same happens under Xvfb: the window opens, the demo attaches to it, Play is
+pressed through the protocol, ten seconds pass, and the window's own screenshot becomes
+``demo.png``. Only the choice of what the picture shows, a rollout and two plots, is made here.
 """
 
 import os
@@ -10,12 +11,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from with_display import display_environment, virtual_display
 
-from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
-from stroboscope.debugger_protocol.connection_file import list_sessions
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from stroboscope.app.main.application import DesktopApplication
+    from stroboscope.app.models.scene import SceneModel
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PICTURE = REPOSITORY / "demo.png"
@@ -23,7 +29,7 @@ STROBOSCOPE = [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
 DEMO = [*STROBOSCOPE, "demo", "cross-thread"]
 SHOWN_SCENE = "Rollout 1"
 PLAY_SECONDS = 10.0
-START_TIMEOUT = 120.0
+DEADLINE = 120.0
 
 
 def display_answers() -> bool:
@@ -45,81 +51,117 @@ def display_answers() -> bool:
     return True
 
 
-def run_headless(display: str) -> None:
-    """Play the demo for ten seconds on ``display`` and leave a picture; raise when it fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        # Folders of its own: a window that is open elsewhere has nothing to do with this one, and
-        # the picture should not depend on how somebody has arranged theirs.
-        environment = display_environment(display)
-        environment["STROBOSCOPE_RUNTIME_DIR"] = str(_private(folder, "runtime"))
-        environment["XDG_CONFIG_HOME"] = str(_private(folder, "config"))
-        os.environ.update(environment)
-        demo = subprocess.Popen(DEMO, cwd=_private(folder, "work"))
-        try:
-            _play_and_take_picture(demo)
-        finally:
-            demo.terminate()
-            demo.wait(30)
+def take_picture(size: tuple[int, int]) -> int:
+    """Open the window, play the demo in it for ten seconds, save the picture; 0 when all is well.
 
+    The environment is our own already: display, runtime directory, settings.
+    """
+    from stroboscope.app.main.application import DesktopApplication, make_qapplication
+    from stroboscope.debugger_protocol.window_link import WindowLock
 
-def _play_and_take_picture(demo: "subprocess.Popen[bytes]") -> None:
-    client = DebuggerClient.connect(_wait_for_session(demo), observe=True)
+    app = make_qapplication(sys.argv[:1])
+    lock = WindowLock.acquire()
+    if lock is None:
+        raise SystemExit("the new runtime directory has a window already")
+    desktop = DesktopApplication(app, lock=lock)
+    desktop.window.resize(*size)
+    desktop.window.show()
+    demo = subprocess.Popen(DEMO)
     try:
-        if not client.wait_until(lambda c: len(c.scenes()) == 3, START_TIMEOUT):
-            raise SystemExit(f"three scenes were expected, there are {client.scenes()}")
-        _ctl("play")
-        time.sleep(PLAY_SECONDS)
-        subprocess.run(
-            [*STROBOSCOPE, "screenshot", "--scene", SHOWN_SCENE, str(PICTURE)], check=True
-        )
-        scenes = {scene.name: scene for scene in client.scenes()}
+        scene = _play(app, desktop, demo)
+        _run(app, [*STROBOSCOPE, "screenshot", str(PICTURE)])
+        moved = _report(desktop, scene)
+        desktop.window.close()
+        _wait(app, lambda: demo.poll() is not None, "the demo to end with its window")
     finally:
-        client.close()
-    _report(scenes)
+        desktop.close()
+        demo.kill()
+        demo.wait()
+    return 0 if moved and demo.returncode == 0 else 1
 
 
-def _report(scenes: dict[str, SceneInfo]) -> None:
-    shown = scenes[SHOWN_SCENE]
-    print(f"{PICTURE}: the window after {PLAY_SECONDS:.0f} s of Play.")
+def _play(
+    app: "QApplication", desktop: "DesktopApplication", demo: "subprocess.Popen[bytes]"
+) -> "SceneModel":
+    """Wait for the three scenes, press Play, show a rollout; return it after ten seconds."""
+    scenes = desktop.sessions.all_scenes
+    _wait(app, lambda: len(scenes()) == 3 or demo.poll() is not None, "three scenes")
+    if demo.poll() is not None:
+        raise SystemExit("the demo ended before it was attached; what it said stands above")
+    _run(app, [*STROBOSCOPE, "ctl", "play"])
+    scene = next(scene for scene in scenes() if scene.name == SHOWN_SCENE)
+    desktop.sessions.show(scene)
+    _wait(app, lambda: scene.description is not None, "the scene's description")
+    _choose_what_to_show(desktop, scene)
+    end = time.monotonic() + PLAY_SECONDS
+    _wait(app, lambda: time.monotonic() > end, "ten seconds")
+    return scene
+
+
+def _choose_what_to_show(desktop: "DesktopApplication", scene: "SceneModel") -> None:
+    from stroboscope.app.main.plot_feed import scene_key
+    from stroboscope.app.models.plot_store import PlotSeriesId
+    from stroboscope.app.models.selection import Element, ElementKind
+
+    assert scene.description is not None
+    names = [joint.name for joint in scene.description.joints]
+    desktop.sessions.selection.select(Element(ElementKind.JOINT, names.index("shoulder")))
+    key = scene_key(scene)
+    joints = ("shoulder", "elbow")
+    addresses = [scene.description.joints[names.index(name)].qpos for name in joints]
+    desktop.window.plots.add_signals(*(PlotSeriesId(key, "qpos", each) for each in addresses))
+
+
+def _report(desktop: "DesktopApplication", shown: "SceneModel") -> bool:
+    """Say what the picture shows; return whether the rollout moved."""
+    if shown.status is None or not PICTURE.exists():
+        return False
+    print(f"{PICTURE}: the whole window after {PLAY_SECONDS:.0f} s of Play.")
     print(
-        f"It shows {SHOWN_SCENE!r} of the cross-thread demo at t = {shown.time:.2f} s, step "
-        f"{shown.step_count}: a cart on a rail kicks a ball with a double pendulum."
+        f"It shows {SHOWN_SCENE!r} of the cross-thread demo at t = {shown.status.time:.2f} s of "
+        "its five-second kick:\na cart on a rail kicks a ball with a double pendulum."
     )
-    for scene in scenes.values():
-        print(f"  {scene.name:<10} {scene.total_steps:6d} steps taken")
-    if shown.total_steps == 0:
-        raise SystemExit("the rollout did not move: Play did not reach it")
+    for scene in desktop.sessions.all_scenes():
+        steps = scene.status.total_steps if scene.status is not None else 0
+        print(f"  {scene.name:<10} {steps:6d} steps taken")
+    return shown.status.total_steps > 0
 
 
-def _ctl(*arguments: str) -> None:
-    subprocess.run([*STROBOSCOPE, "ctl", *arguments], check=True)
+def _run(app: "QApplication", command: list[str]) -> None:
+    """Run a command that talks to this very window, which goes on living meanwhile."""
+    process = subprocess.Popen(command)
+    _wait(app, lambda: process.poll() is not None, " ".join(command[3:]))
+    if process.returncode:
+        raise SystemExit(f"`{' '.join(command[3:])}` failed with status {process.returncode}")
 
 
-def _wait_for_session(demo: "subprocess.Popen[bytes]") -> Path:
-    end = time.monotonic() + START_TIMEOUT
-    while time.monotonic() < end:
-        if sessions := list_sessions():
-            return sessions[0][0]
-        if demo.poll() is not None:
-            break
-        time.sleep(0.1)
-    raise SystemExit("the demo opened no session; what it said stands above")
+def _wait(app: "QApplication", condition: Callable[[], object], what: str) -> None:
+    from PySide6.QtCore import QEventLoop
 
-
-def _private(folder: str, name: str) -> Path:
-    path = Path(folder, name)
-    path.mkdir(mode=0o700, exist_ok=True)
-    return path
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > end:
+            raise SystemExit(f"waited {DEADLINE:.0f} s in vain for {what}")
+        app.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        time.sleep(0.005)
 
 
 def main() -> int:
     """Choose between the two and return the exit status."""
+    if sys.argv[1:] == ["--picture"]:
+        return take_picture((1440, 900))
     if display_answers():
         return subprocess.call(DEMO)
     print("There is no display: starting one under Xvfb.", flush=True)
-    with virtual_display("1440x900") as display:
-        run_headless(display)
-    return 0
+    with tempfile.TemporaryDirectory() as folder, virtual_display("1440x900") as display:
+        environment = display_environment(display)
+        # Folders of its own: a window that is open elsewhere has nothing to do with this one, and
+        # the picture should not depend on how somebody has arranged theirs.
+        for variable in ("STROBOSCOPE_RUNTIME_DIR", "XDG_CONFIG_HOME"):
+            environment[variable] = str(Path(folder, variable.lower()))
+            Path(environment[variable]).mkdir(mode=0o700)
+        command = [sys.executable, str(Path(__file__).resolve()), "--picture"]
+        return subprocess.call(command, env=environment, cwd=folder)
 
 
 if __name__ == "__main__":
