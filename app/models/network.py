@@ -10,7 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import msgspec
@@ -195,6 +195,8 @@ class Network:
         self._loop = asyncio.new_event_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._connections: dict[int, _Connection] = {}
+        self._work: set[asyncio.Task[None]] = set()
+        self._at_close: list[Callable[[], Coroutine[object, object, None]]] = []
         self._next_key = 1
         self._closed = False
         self._thread = threading.Thread(
@@ -223,6 +225,15 @@ class Network:
         """Return what has arrived since the last call."""
         return self._inbox.take()
 
+    def submit(
+        self, work: Callable[[], Coroutine[object, object, None]], *, at_close: bool = False
+    ) -> None:
+        """Run a coroutine on the network thread, now or when the network closes."""
+        if at_close:
+            self._at_close.append(work)
+        else:
+            self._call(lambda: self._keep(work()))
+
     def close(self, *, timeout: float = 3.0) -> None:
         """Say goodbye to all sessions and end the thread. Twice is harmless."""
         if self._closed:
@@ -237,6 +248,11 @@ class Network:
             self._loop.call_soon_threadsafe(function, *args)
 
     # --- network thread
+
+    def _keep(self, work: Coroutine[object, object, None]) -> None:
+        task = self._loop.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -253,6 +269,11 @@ class Network:
                 task.cancel()
             if tasks:
                 await asyncio.wait(tasks, timeout=2.0)
+            for work in self._at_close:
+                with contextlib.suppress(ProtocolError, OSError):
+                    await work()
+            for extra in tuple(self._work):
+                extra.cancel()
             self._loop.stop()
 
         self._finishing = self._loop.create_task(finish())

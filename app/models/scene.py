@@ -43,6 +43,7 @@ class SceneModel:
         self.description: SceneDescription | None = None
         self.user_channels: dict[str, ChannelInfo] = {}
         self.gone = False
+        self.restored_at: tuple[int, float] | None = None
         self.dropped = 0
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, frozenset[Topic]] = {}
@@ -138,6 +139,7 @@ class SceneModel:
         """The state was replaced: executed frames of before don't belong to it any more."""
         for history in self._histories.values():
             history.clear()
+        self.restored_at = (restored.axis, restored.time)
         self.restored.emit(restored.reason)
 
     def set_gone(self) -> None:

@@ -54,7 +54,8 @@ class Icon(enum.StrEnum):
 
 def icon(which: Icon, palette: Palette, *, color: str | None = None) -> QIcon:
     """Return an icon in ``color`` (the palette's text), greyed when disabled."""
-    return qtawesome.icon(which.value, color=color or palette.text, color_disabled=palette.disabled)
+    made: QIcon = qtawesome.icon(which.value, color=color or palette.text, color_disabled=palette.disabled)
+    return made
 
 
 def pixmap(which: Icon, size: int, color: str, *, ratio: float = 1.0) -> QPixmap:

@@ -206,9 +206,8 @@ QFrame#badge[level="stop"] {{ border-color: {p.stop};
     background: {_mix(p.stop, p.surface1, 0.14)}; }}
 QFrame#badge[level="accent"] {{ border-color: {p.accent};
     background: {_mix(p.accent, p.surface1, 0.14)}; }}
-QLabel#code {{ background: {p.surface0}; border: 1px solid {p.line}; border-radius: 6px;
-    padding: 10px;
-    font-family: monospace; }}
+QFrame#code {{ background: {p.surface0}; border: 1px solid {p.line}; border-radius: 6px; }}
+QLabel#codeText {{ font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12px; }}
 QLabel#key {{ background: {p.surface2}; border: 1px solid {p.line}; border-radius: 4px;
     padding: 1px 6px; }}
 """

@@ -1,0 +1,229 @@
+"""Every action of the window with its menu and keys, in one table.
+
+Keys follow MuJoCo's viewer where they meet. They sleep while a text field has the focus.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QMainWindow,
+    QMenu,
+    QPlainTextEdit,
+    QTextEdit,
+    QWidget,
+)
+
+__all__ = ["ACTIONS", "MOUSE", "ActionSpec", "ShortcutGate", "WindowActions"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ActionSpec:
+    """One action: ``keys`` are alternatives, the first is shown."""
+
+    name: str
+    menu: str
+    text: str
+    keys: tuple[str, ...] = ()
+    tip: str = ""
+    checkable: bool = False
+    separator: bool = False
+
+
+def _spec(
+    menu: str,
+    name: str,
+    text: str,
+    *keys: str,
+    tip: str = "",
+    checkable: bool = False,
+    separator: bool = False,
+) -> ActionSpec:
+    return ActionSpec(
+        name=name,
+        menu=menu,
+        text=text,
+        keys=keys,
+        tip=tip,
+        checkable=checkable,
+        separator=separator,
+    )
+
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    _spec("Session", "connect", "Connect…", "Ctrl+O", tip="Attach to an application that runs."),
+    _spec("Session", "run_script", "Run script…", "Ctrl+R", tip="Run a script with the debugger."),
+    _spec("Session", "demos", "Demos"),
+    _spec("Session", "take_control", "Take control", separator=True),
+    _spec("Session", "reconnect", "Reconnect"),
+    _spec("Session", "disconnect", "Disconnect", tip="Leave the shown application; it goes on."),
+    _spec("Session", "quit", "Quit", "Ctrl+Q", separator=True),
+    _spec("Run", "play", "Play", "Space", "F5", tip="Play or pause what is in scope."),
+    _spec("Run", "fast_forward", "Fast forward", "Shift+Space", checkable=True),
+    _spec("Run", "step", "Single step", "Right", "F10", tip="One step of the shown scene."),
+    _spec("Run", "step_many", "Step N…", "Ctrl+Shift+Right"),
+    _spec("Run", "physics_step", "Physics step", "Shift+Right"),
+    _spec("Run", "run_until", "Run until…", "Ctrl+T"),
+    _spec("Run", "restore", "Restore initial state", "Backspace"),
+    _spec("Run", "slower", "Slower", "-", separator=True),
+    _spec("Run", "faster", "Faster", "=", "+"),
+    _spec("Run", "scope_scene", "Only this scene", checkable=True),
+    _spec("View", "next_scene", "Next scene", "PgDown"),
+    _spec("View", "previous_scene", "Previous scene", "PgUp"),
+    _spec("View", "instant", "NOW / executed step", "N", tip="Which instant of a paused scene."),
+    _spec("View", "frame_selection", "Frame selection", "Shift+F", separator=True),
+    _spec("View", "frame_all", "Frame everything", "Home"),
+    _spec("View", "free_camera", "Free camera", "Esc"),
+    _spec("View", "next_camera", "Next camera", "]"),
+    _spec("View", "previous_camera", "Previous camera", "["),
+    _spec("View", "contacts", "Contact points", "C", checkable=True, separator=True),
+    _spec("View", "joints", "Joints", "J", checkable=True),
+    _spec("View", "body_frames", "Body axes", "E", checkable=True),
+    _spec("View", "transparent", "Transparent", "T", checkable=True),
+    _spec("View", "wireframe", "Wireframe", "W", checkable=True),
+    _spec("View", "shadows", "Shadows", "S", checkable=True),
+    _spec("View", "icons", "Cameras and lights", "Q", checkable=True),
+    *(
+        _spec(
+            "View",
+            f"group_{n}",
+            f"Geom group {n}",
+            str(n),
+            checkable=True,
+            separator=n == 0,
+        )
+        for n in range(6)
+    ),
+    _spec("Window", "panels", "Panels", "Tab", tip="Hide all panels, or show them again."),
+    _spec("Window", "theme", "Light theme", checkable=True),
+    _spec("Window", "reset_layout", "Reset layout"),
+    _spec("Window", "full_screen", "Full screen", "F11", checkable=True),
+    _spec("Window", "picture", "Save picture…", "Ctrl+Shift+P", separator=True),
+    _spec("Window", "copy_picture", "Copy picture of the scene"),
+    _spec("Help", "command_palette", "Command palette…", "Ctrl+P"),
+    _spec("Help", "search", "Search in the scene", "Ctrl+F"),
+    _spec("Help", "keys", "Keys and mouse", "F1"),
+    _spec("Help", "about", "About Stroboscope", separator=True),
+)
+
+MOUSE: tuple[tuple[str, str], ...] = (
+    ("Turn", "left drag"),
+    ("Move", "right drag"),
+    ("Zoom", "wheel, or middle drag"),
+    ("Select", "double-click"),
+    ("Look at", "right double-click"),
+    ("Track a body", "Ctrl + right double-click"),
+    ("Fly", "W A S D Q E while the right button is held"),
+)
+
+_MENUS = ("Session", "Run", "View", "Window", "Help")
+
+
+class WindowActions(QObject):
+    """The actions by name, connected to ``handlers``, in the window's menus."""
+
+    def __init__(self, window: QMainWindow, handlers: dict[str, Callable[[], None]]) -> None:
+        super().__init__(window)
+        self.menus: dict[str, QMenu] = {}
+        self._actions: dict[str, QAction] = {}
+        for title in _MENUS:
+            self.menus[title] = window.menuBar().addMenu(f"&{title}")
+        for spec in ACTIONS:
+            action = QAction(spec.text, self)
+            action.setCheckable(spec.checkable)
+            action.setShortcuts([QKeySequence(key) for key in spec.keys])
+            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            shown = action.shortcut().toString()
+            hint = f"{spec.text}   {shown}" if shown else spec.text
+            action.setToolTip(f"{hint}\n{spec.tip}" if spec.tip else hint)
+            action.triggered.connect(lambda _=False, f=handlers[spec.name]: f())
+            menu = self.menus[spec.menu]
+            if spec.separator:
+                menu.addSeparator()
+            menu.addAction(action)
+            window.addAction(action)
+            self._actions[spec.name] = action
+
+    def __getitem__(self, name: str) -> QAction:
+        """Return an action."""
+        return self._actions[name]
+
+    def palette_entries(self) -> list[tuple[str, QAction]]:
+        """Return what the command palette lists."""
+        return [
+            (f"{spec.menu}: {spec.text.rstrip('…')}", self._actions[spec.name])
+            for spec in ACTIONS
+            if spec.name not in ("command_palette", "demos")
+        ]
+
+    def key_groups(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+        """Return what the key sheet shows."""
+        groups = []
+        for title in _MENUS:
+            rows = tuple(
+                (
+                    spec.text.rstrip("…"),
+                    "  ".join(k.toString() for k in self._actions[spec.name].shortcuts()),
+                )
+                for spec in ACTIONS
+                if spec.menu == title and spec.keys
+            )
+            groups.append((title, rows))
+        groups.append(("Mouse in the scene", MOUSE))
+        return tuple(groups)
+
+
+_ALWAYS = frozenset({Qt.Key.Key_F1, Qt.Key.Key_F11})
+_ARROWS = frozenset(
+    {Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
+)
+
+
+class ShortcutGate(QObject):
+    """Keeps shortcuts from taking keys that the focused text field or list needs.
+
+    Qt asks the focused widget first (ShortcutOverride); only that widget is filtered, so the rest
+    of the application pays nothing.
+    """
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._app = app
+        app.focusChanged.connect(self._on_focus)
+
+    def _on_focus(self, old: QWidget | None, new: QWidget | None) -> None:
+        if old is not None and old is not new:
+            old.removeEventFilter(self)
+        if new is not None:
+            new.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Accept what the widget needs; then Qt sends it as a key press instead."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            if _is_text_field(watched):
+                control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+                passes = event.key() in _ALWAYS or (control and event.key() == Qt.Key.Key_P)
+                if not passes:
+                    event.accept()
+                    return True
+            elif (
+                isinstance(watched, QAbstractItemView)
+                and event.key() in _ARROWS
+                and event.modifiers() == Qt.KeyboardModifier.NoModifier
+            ):
+                event.accept()
+                return True
+        return False
+
+
+def _is_text_field(widget: QObject) -> bool:
+    if isinstance(widget, QComboBox):
+        return widget.isEditable()
+    return isinstance(widget, QLineEdit | QPlainTextEdit | QTextEdit | QAbstractSpinBox)

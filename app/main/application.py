@@ -1,0 +1,174 @@
+"""Puts the window together and runs it: network, models, window, endpoint, clean end."""
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from stroboscope.app.main.actions import ShortcutGate
+from stroboscope.app.main.endpoint import WindowEndpoint
+from stroboscope.app.main.wake import Waker
+from stroboscope.app.main.window import MainWindow
+from stroboscope.app.models.log import LogModel
+from stroboscope.app.models.network import Network
+from stroboscope.app.models.session import SessionState
+from stroboscope.app.models.session_finder import find_sessions
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.settings import SettingsStore
+from stroboscope.app.panels.style import apply_theme, palette_named
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.window_link import WindowLock
+from stroboscope.debugger_protocol.window_messages import WindowSession
+
+__all__ = ["DesktopApplication", "make_qapplication"]
+
+_RECONNECT_MS = 1000
+
+
+def make_qapplication(argv: list[str]) -> QApplication:
+    """Return the QApplication, made with what the 3D view needs when there is none yet."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    # Undocking recreates a GL context; shared contexts keep what was uploaded.
+    QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
+    app = QApplication(argv)
+    app.setApplicationName("stroboscope")
+    app.setApplicationDisplayName("Stroboscope")
+    app.setDesktopFileName("stroboscope")
+    return app
+
+
+class DesktopApplication(QObject):
+    """Everything that lives as long as the window. ``close`` may be called twice."""
+
+    def __init__(
+        self,
+        app: QApplication,
+        *,
+        settings_path: Path | None = None,
+        lock: WindowLock | None = None,
+    ) -> None:
+        super().__init__()
+        self._app = app
+        self._closed = False
+        self._lock = lock
+        self._tried: set[Path] = set()
+        self.store = SettingsStore(settings_path)
+        self.settings = self.store.load()
+        apply_theme(app, palette_named(self.settings.theme))
+        self.log = LogModel()
+        self._waker = Waker(self)
+        self.network = Network(self._waker.wake)
+        self.sessions = SessionsModel(self.network, self.log)
+        self._waker.poll = self.sessions.poll
+        self._old_hook = sys.excepthook
+        sys.excepthook = self._on_exception
+        self._gate = ShortcutGate(app)
+        self.window = MainWindow(self.sessions, self.settings)
+        self.window.closed.connect(self.close)
+        if self.store.problem:
+            self.log.add(LogLevel.WARNING, self.store.problem)
+        if lock is not None:
+            self._endpoint = WindowEndpoint(
+                open_session=self.open_session_id,
+                focus=self.window.bring_to_front,
+                screenshot=self.window.picture_png,
+                sessions=self._window_sessions,
+                parent=self,
+            )
+            self._endpoint.start(self.network, lock)
+        self._reconnect = QTimer(self)
+        self._reconnect.setInterval(_RECONNECT_MS)
+        self._reconnect.timeout.connect(self._look_for_restarts)
+        self.sessions.session_changed.connect(self._on_session_changed)
+
+    def open_session_id(self, session_id: str) -> None:
+        """Attach to a session by its id and bring the window to the front.
+
+        Raises CommandError when no such session is running.
+        """
+        found, problem = find_sessions()
+        for session in found:
+            if session.session_id == session_id:
+                self.sessions.open(session.path)
+                self.window.bring_to_front()
+                return
+        raise CommandError(problem or f"no session {session_id} is running on this machine")
+
+    def close(self) -> None:
+        """Save the settings, say goodbye to every application, end the network thread."""
+        if self._closed:
+            return
+        self._closed = True
+        self._reconnect.stop()
+        self._waker.close()
+        self.sessions.session_changed.disconnect(self._on_session_changed)
+        self.store.save(self.settings)
+        self.network.close()
+        if self._lock is not None:
+            self._lock.release()
+        if sys.excepthook == self._on_exception:
+            sys.excepthook = self._old_hook
+        if not self._app.topLevelWindows() or QApplication.quitOnLastWindowClosed():
+            self._app.quit()
+
+    # --- restarts
+
+    def _on_session_changed(self, _session: object) -> None:
+        lost = any(s.state is SessionState.LOST for s in self.sessions.sessions)
+        if lost and not self._reconnect.isActive():
+            self._reconnect.start()
+        elif not lost:
+            self._reconnect.stop()
+
+    def _look_for_restarts(self) -> None:
+        """Attach again to a script that has been started again, or that lost us."""
+        lost = {s.identity for s in self.sessions.sessions if s.state is SessionState.LOST}
+        lost.discard("")
+        open_now = {s.path for s in self.sessions.sessions if s.state is not SessionState.LOST}
+        for found in find_sessions()[0]:
+            new = found.path not in open_now and found.path not in self._tried
+            if found.script in lost and new:
+                self._tried.add(found.path)
+                self.sessions.open(found.path)
+
+    def _window_sessions(self) -> tuple[WindowSession, ...]:
+        return tuple(
+            WindowSession(
+                session_id=s.info.session_id,
+                script=s.info.script,
+                pid=s.info.pid,
+                connected=s.is_connected,
+            )
+            for s in self.sessions.sessions
+            if s.info is not None
+        )
+
+    # --- errors
+
+    def _on_exception(
+        self,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: TracebackType | None,
+    ) -> None:
+        """An exception in a slot: into the log and the banner, never silent."""
+        if issubclass(kind, KeyboardInterrupt) or self._closed:
+            self._old_hook(kind, error, trace)
+            return
+        text = "".join(traceback.format_exception(kind, error, trace))
+        sys.stderr.write(text)
+        report: Callable[[], None] = lambda: self.log.add(  # noqa: E731 - both threads use it
+            LogLevel.ERROR, f"This window has a bug: {kind.__name__}: {error}\n{text}"
+        )
+        if threading.current_thread() is threading.main_thread():
+            report()
+        else:
+            QTimer.singleShot(0, self, report)

@@ -1,0 +1,225 @@
+"""The ``stroboscope`` command. Qt is imported only by what opens a window."""
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+__all__ = ["main"]
+
+_USAGE = """\
+usage: stroboscope [--session ID]             open the window
+       stroboscope run script.py [args…]      run a script with the debugger
+       stroboscope ctl list|play|pause|…      control a running session from the terminal
+       stroboscope demo NAME|list             run a demo
+       stroboscope screenshot out.png         picture of the open window
+       stroboscope doctor                     check this installation
+       stroboscope --version | --help
+"""
+_APP_MODULES = ("PySide6", "vispy", "pyqtgraph", "qtawesome", "superqt", "OpenGL")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = arguments[0] if arguments else ""
+    match command:
+        case "run":
+            from stroboscope.engine.instrument import run
+
+            return run.main(arguments[1:])
+        case "ctl":
+            from stroboscope.debugger_protocol import ctl
+
+            return ctl.main(arguments[1:])
+        case "demo":
+            return _demo(arguments[1:])
+        case "screenshot":
+            return _screenshot(arguments[1:])
+        case "doctor":
+            from stroboscope.app.main.doctor import main as doctor
+
+            return doctor()
+        case "--version" | "-V":
+            _say(f"stroboscope {_version()}")
+            return 0
+        case "--help" | "-h" | "help":
+            _say(_USAGE)
+            return 0
+        case "" | "--session":
+            return _window(arguments)
+    if command.startswith("-"):
+        return _window(arguments)
+    return _unknown(command)
+
+
+def _unknown(command: str) -> int:
+    known = ("run", "ctl", "demo", "screenshot", "doctor")
+    close = [name for name in known if name[:2] == command[:2]]
+    if command.endswith(".py"):
+        hint = f"To run a script with the debugger: stroboscope run {command}"
+    elif close:
+        hint = f"Did you mean: stroboscope {close[0]}?"
+    else:
+        hint = "These exist:"
+    _complain(f"stroboscope: unknown command {command!r}. {hint}\n\n{_USAGE}")
+    return 2
+
+
+def _version() -> str:
+    try:
+        return version("stroboscope")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text.rstrip("\n") + "\n")
+    sys.stdout.flush()
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()
+
+
+# --- demo
+
+
+def _demo(arguments: list[str]) -> int:
+    from stroboscope.resources.examples import DEMOS, find_demo
+
+    if not arguments or arguments[0] in ("list", "-h", "--help"):
+        width = max(len(demo.name) for demo in DEMOS)
+        _say("\n".join(f"{demo.name:{width}}  {demo.description}" for demo in DEMOS))
+        return 0
+    try:
+        demo = find_demo(arguments[0])
+    except KeyError as error:
+        _complain(f"stroboscope demo: {error.args[0]}")
+        return 2
+    missing = demo.missing()
+    if missing:
+        extras = {"mujoco": "stroboscope[mujoco]", "gymnasium": "stroboscope[gym]"}
+        names = " ".join(f'"{extras.get(name, name)}"' for name in missing)
+        _complain(f"The demo {demo.name} needs {', '.join(missing)}: pip install {names}")
+        return 1
+    try:
+        demo.run(launch="--no-window" not in arguments)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+# --- screenshot
+
+
+def _screenshot(arguments: list[str]) -> int:
+    from stroboscope.debugger_protocol.exceptions import ProtocolError
+    from stroboscope.debugger_protocol.window_link import WindowClient
+
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        _complain("usage: stroboscope screenshot out.png")
+        return 2
+    path = Path(arguments[0])
+    try:
+        with WindowClient.connect() as window:
+            path.write_bytes(window.screenshot())
+    except (ProtocolError, OSError) as error:
+        _complain(f"stroboscope screenshot: {error}")
+        return 1
+    _say(str(path.resolve()))
+    return 0
+
+
+# --- window
+
+
+def _window(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="stroboscope", usage=_USAGE, add_help=False)
+    parser.add_argument("--session", default="")
+    parser.add_argument("--settings", default="")
+    options, rest = parser.parse_known_args(arguments)
+    if rest:
+        _complain(f"stroboscope: unknown option {rest[0]!r}\n\n{_USAGE}")
+        return 2
+    missing = [name for name in _APP_MODULES if importlib.util.find_spec(name) is None]
+    if missing:
+        _complain(
+            f"The window needs {', '.join(missing)}, which this Python does not have.\n"
+            f'Install it with:  {sys.executable} -m pip install "stroboscope[app]"'
+        )
+        return 1
+    from stroboscope.debugger_protocol.exceptions import ProtocolError
+    from stroboscope.debugger_protocol.window_link import WindowLock
+
+    try:
+        lock = WindowLock.acquire()
+    except (ProtocolError, OSError) as error:
+        _complain(f"stroboscope: {error}")
+        return 1
+    if lock is None:
+        return _hand_over(options.session)
+    try:
+        return _open_window(options.session, lock, options.settings)
+    finally:
+        lock.release()
+
+
+def _hand_over(session_id: str) -> int:
+    """Another process is the window: have it show the session, and end."""
+    import time
+
+    from stroboscope.debugger_protocol.exceptions import NoSessionError, ProtocolError
+    from stroboscope.debugger_protocol.window_link import WindowClient
+
+    deadline = time.monotonic() + 20.0
+    while True:
+        try:
+            with WindowClient.connect() as window:
+                if session_id:
+                    window.open_session(session_id)
+                else:
+                    window.focus()
+        except NoSessionError as error:
+            # It holds the lock but does not listen yet: it is starting.
+            if time.monotonic() > deadline:
+                _complain(f"stroboscope: the window that is open does not answer: {error}")
+                return 1
+            _complain("stroboscope: starting … waiting for the window that is opening")
+            time.sleep(0.2)
+        except ProtocolError as error:
+            _complain(f"stroboscope: the window refused: {error}")
+            return 1
+        else:
+            _say("Shown in the window that is open.")
+            return 0
+
+
+def _open_window(session_id: str, lock: "object", settings: str) -> int:
+    _complain("stroboscope: starting … loading the window")
+    from stroboscope.app.main.application import DesktopApplication, make_qapplication
+    from stroboscope.debugger_protocol.exceptions import CommandError
+    from stroboscope.debugger_protocol.messages import LogLevel
+    from stroboscope.debugger_protocol.window_link import WindowLock
+
+    assert isinstance(lock, WindowLock)  # noqa: S101 - our own caller
+    app = make_qapplication(sys.argv[:1])
+    _complain("stroboscope: starting … opening the window")
+    desktop = DesktopApplication(app, settings_path=Path(settings) if settings else None, lock=lock)
+    desktop.window.show()
+    if session_id:
+        try:
+            desktop.open_session_id(session_id)
+        except CommandError as error:
+            desktop.log.add(LogLevel.ERROR, str(error))
+    _complain("stroboscope: ready")
+    code = app.exec()
+    desktop.close()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

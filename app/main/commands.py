@@ -1,0 +1,285 @@
+"""What every action of the window does."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox
+
+from stroboscope.app.models.element_values import elements_of
+from stroboscope.app.models.selection import ElementKind
+from stroboscope.app.models.session import SessionState
+from stroboscope.app.models.sessions import Scope
+from stroboscope.app.panels.command_palette import CommandPalette
+from stroboscope.app.panels.connect_dialog import ConnectDialog
+from stroboscope.app.panels.key_sheet import KeySheet
+from stroboscope.app.view3d.camera import ViewMode
+from stroboscope.debugger_protocol.messages import LogLevel, RunUntil
+from stroboscope.resources.themes import LIGHT
+
+if TYPE_CHECKING:
+    from stroboscope.app.main.window import MainWindow
+
+__all__ = ["Commands"]
+
+_TOGGLES = (
+    "contacts",
+    "joints",
+    "body_frames",
+    "transparent",
+    "wireframe",
+    "shadows",
+    "icons",
+)
+_GROUPS = 6
+
+
+class Commands:
+    """Handlers of the actions by name; ``refresh`` keeps check marks and enabled states true."""
+
+    def __init__(self, window: "MainWindow") -> None:
+        self._window = window
+        self._hidden_panels: list[str] = []
+
+    def handlers(self) -> dict[str, Callable[[], None]]:
+        """Return what each action does."""
+        w, s = self._window, self._window.sessions
+        table: dict[str, Callable[[], None]] = {
+            "connect": self.connect_dialog,
+            "run_script": self.run_script,
+            "demos": lambda: None,
+            "take_control": s.take_control,
+            "reconnect": self.reconnect,
+            "disconnect": self.disconnect,
+            "quit": lambda: _ignore(w.close()),
+            "play": s.toggle,
+            "fast_forward": s.toggle_fast_forward,
+            "step": s.step,
+            "step_many": self.step_many,
+            "physics_step": s.physics_step,
+            "run_until": self.run_until,
+            "restore": s.restore_initial,
+            "slower": lambda: s.nudge_speed(-1),
+            "faster": lambda: s.nudge_speed(1),
+            "scope_scene": self.toggle_scope,
+            "next_scene": lambda: s.show_neighbour(1),
+            "previous_scene": lambda: s.show_neighbour(-1),
+            "instant": w.view.toggle_instant,
+            "frame_selection": lambda: w.scene_view.viewport.frame_selection(),
+            "frame_all": lambda: w.scene_view.viewport.frame_scene(),
+            "free_camera": lambda: w.scene_view.viewport.free_camera(),
+            "next_camera": lambda: self.cycle_camera(1),
+            "previous_camera": lambda: self.cycle_camera(-1),
+            "panels": self.toggle_panels,
+            "theme": self.toggle_theme,
+            "reset_layout": w.reset_layout,
+            "full_screen": self.toggle_full_screen,
+            "picture": self.save_picture,
+            "copy_picture": self.copy_picture,
+            "command_palette": self.command_palette,
+            "search": self.search,
+            "keys": self.key_sheet,
+            "about": self.about,
+        }
+        for name in _TOGGLES:
+            table[name] = lambda n=name: self.toggle_option(n)  # type: ignore[misc]
+        for group in range(_GROUPS):
+            table[f"group_{group}"] = lambda g=group: self.toggle_group(g)  # type: ignore[misc]
+        return table
+
+    def refresh(self) -> None:
+        """Make check marks and enabled states say what is true now."""
+        w = self._window
+        a, options = w.actions_by_name, w.scene_view.viewport.options
+        for name in _TOGGLES:
+            a[name].setChecked(getattr(options, name))
+        for group in range(_GROUPS):
+            a[f"group_{group}"].setChecked(options.geom_groups[group])
+        a["theme"].setChecked(w.palette_tokens.name == LIGHT.name)
+        a["scope_scene"].setChecked(w.sessions.scope is Scope.SCENE)
+        a["full_screen"].setChecked(w.isFullScreen())
+        shown = w.sessions.shown
+        session = shown.session if shown is not None else None
+        live = shown is not None and not shown.is_stale
+        for name in ("step_many", "physics_step", "run_until"):
+            a[name].setEnabled(live)
+        a["take_control"].setEnabled(live and session is not None and not session.has_control)
+        a["reconnect"].setEnabled(session is not None and session.state is SessionState.LOST)
+        a["disconnect"].setEnabled(session is not None)
+
+    # --- sessions
+
+    def connect_dialog(self) -> None:
+        """Show the sessions of this machine."""
+        dialog = ConnectDialog(self._window.sessions, self._window)
+        dialog.exec()
+        dialog.list.stop()
+        dialog.deleteLater()
+
+    def run_script(self) -> None:
+        """Ask for a script and run it."""
+        path, _ = QFileDialog.getOpenFileName(
+            self._window, "Run a script with the debugger", "", "Python (*.py)"
+        )
+        if path:
+            self._window.start_script(path)
+
+    def reconnect(self) -> None:
+        """Try the shown session again."""
+        shown = self._window.sessions.shown
+        if shown is not None:
+            self._window.sessions.reconnect(shown.session)
+
+    def disconnect(self) -> None:
+        """Leave the shown session."""
+        shown = self._window.sessions.shown
+        if shown is not None:
+            self._window.memory.keep_camera()
+            self._window.sessions.remove(shown.session)
+
+    # --- run
+
+    def step_many(self) -> None:
+        """Ask how many steps."""
+        count, ok = QInputDialog.getInt(
+            self._window, "Step", "Steps of the shown scene", 10, 1, 1_000_000
+        )
+        if ok:
+            self._window.sessions.step(count)
+
+    def run_until(self) -> None:
+        """Ask until which simulation time."""
+        shown = self._window.sessions.shown
+        if shown is None or shown.status is None:
+            return
+        now = shown.status.time
+        until, ok = QInputDialog.getDouble(
+            self._window, "Run until", "Simulation time [s]", now + 1.0, now, 1e9, 3
+        )
+        if ok and not shown.is_stale:
+            scene_id = shown.scene_id
+            shown.session.send(lambda i: RunUntil(id=i, scene_id=scene_id, time=until))
+
+    def toggle_scope(self) -> None:
+        """Act on all scenes, or on the shown one."""
+        s = self._window.sessions
+        s.set_scope(Scope.ALL if s.scope is Scope.SCENE else Scope.SCENE)
+        self.refresh()
+
+    # --- view
+
+    def toggle_option(self, name: str) -> None:
+        """Switch one thing that is drawn."""
+        viewport = self._window.scene_view.viewport
+        value = not getattr(viewport.options, name)
+        change: dict[str, Any] = {name: value}
+        viewport.options = dataclasses.replace(viewport.options, **change)
+        if name == "contacts":
+            self._window.scene_view.set_contacts_shown(value)
+        self.refresh()
+
+    def toggle_group(self, group: int) -> None:
+        """Show or hide a geom group."""
+        viewport = self._window.scene_view.viewport
+        groups = list(viewport.options.geom_groups)
+        groups[group] = not groups[group]
+        viewport.options = dataclasses.replace(viewport.options, geom_groups=tuple(groups))
+        self.refresh()
+
+    def cycle_camera(self, places: int) -> None:
+        """Go through free camera and the model's cameras."""
+        shown = self._window.sessions.shown
+        viewport = self._window.scene_view.viewport
+        if shown is None or shown.description is None:
+            return
+        count = len(elements_of(shown.description, ElementKind.CAMERA))
+        camera = viewport.camera
+        at = camera.fixed_camera if camera.mode is ViewMode.FIXED else -1
+        after = (at + 1 + places) % (count + 1) - 1
+        if after < 0:
+            viewport.free_camera()
+        else:
+            viewport.look_through(after)
+
+    # --- window
+
+    def toggle_panels(self) -> None:
+        """Hide all panels, or show those that were there."""
+        docks = self._window.docks
+        visible = [name for name, dock in docks.items() if dock.isVisible()]
+        if visible:
+            self._hidden_panels = visible
+            for name in visible:
+                docks[name].hide()
+        else:
+            for name in self._hidden_panels or list(docks):
+                docks[name].show()
+
+    def toggle_theme(self) -> None:
+        """Dark or light."""
+        dark = self._window.palette_tokens.name == LIGHT.name
+        self._window.set_theme("dark" if dark else "light")
+
+    def toggle_full_screen(self) -> None:
+        """Full screen and back."""
+        w = self._window
+        w.showNormal() if w.isFullScreen() else w.showFullScreen()
+        self.refresh()
+
+    def save_picture(self) -> None:
+        """Ask for a file and write the window into it."""
+        path, _ = QFileDialog.getSaveFileName(
+            self._window, "Save a picture of the window", "stroboscope.png", "PNG (*.png)"
+        )
+        if not path:
+            return
+        log = self._window.sessions.log
+        try:
+            Path(path).write_bytes(self._window.picture_png())
+        except OSError as error:
+            log.add(LogLevel.ERROR, f"The picture can't be written: {error}")
+        else:
+            log.add(LogLevel.INFO, f"Saved {path}")
+
+    def copy_picture(self) -> None:
+        """Copy the 3D picture."""
+        QApplication.clipboard().setImage(self._window.scene_view.viewport.grab_image())
+
+    # --- help
+
+    def command_palette(self) -> None:
+        """Open the palette over the middle of the window."""
+        w = self._window
+        palette = CommandPalette(w.actions_by_name.palette_entries(), w)
+        corner = w.mapToGlobal(w.rect().center())
+        palette.move(corner.x() - palette.width() // 2, w.mapToGlobal(w.rect().topLeft()).y() + 80)
+        palette.show()
+        palette.field.setFocus()
+
+    def search(self) -> None:
+        """Put the cursor into the tree's search field."""
+        self._window.docks["sessions"].show()
+        self._window.tree.search.setFocus()
+        self._window.tree.search.selectAll()
+
+    def key_sheet(self) -> None:
+        """Show every key."""
+        sheet = KeySheet(self._window.actions_by_name.key_groups(), self._window)
+        sheet.exec()
+        sheet.deleteLater()
+
+    def about(self) -> None:
+        """Say what this is."""
+        from importlib.metadata import version
+
+        QMessageBox.about(
+            self._window,
+            "About Stroboscope",
+            f"Stroboscope {version('stroboscope')}\n\nThe debugger for physics simulations.\n"
+            "Apache License 2.0",
+        )
+
+
+def _ignore(_result: object) -> None:
+    """Swallow a result; handlers return nothing."""

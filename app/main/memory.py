@@ -1,0 +1,121 @@
+"""Remembers per script which scene, element, camera and plots the user looked at."""
+
+import dataclasses
+from collections.abc import Callable
+
+from stroboscope.app.models.element_values import element_name, elements_of
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.settings import Settings
+from stroboscope.app.view3d.camera import CameraState, ViewMode
+
+__all__ = ["Memory", "camera_from_dict", "camera_to_dict"]
+
+
+def camera_to_dict(camera: CameraState) -> dict[str, object]:
+    """Return a camera as plain data for the settings."""
+    return {
+        name: (value.value if isinstance(value, ViewMode) else value)
+        for name, value in dataclasses.asdict(camera).items()
+    }
+
+
+def camera_from_dict(data: dict[str, object]) -> CameraState | None:
+    """Return the camera that ``data`` describes, None when it is of no use."""
+    names = {field.name for field in dataclasses.fields(CameraState)}
+    known = {name: value for name, value in data.items() if name in names}
+    try:
+        if "mode" in known:
+            known["mode"] = ViewMode(str(known["mode"]))
+        if isinstance(known.get("lookat"), list):
+            known["lookat"] = tuple(known["lookat"])  # type: ignore[arg-type]
+        return CameraState(**known) if known else None  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+class Memory:
+    """Follows selection and scene; gives the selection back when a script is started again."""
+
+    def __init__(
+        self,
+        sessions: SessionsModel,
+        settings: Settings,
+        *,
+        get_camera: Callable[[], CameraState],
+        set_camera: Callable[[CameraState], None],
+    ) -> None:
+        self._sessions = sessions
+        self._settings = settings
+        self._get_camera = get_camera
+        self._set_camera = set_camera
+        self._scene: SceneModel | None = None
+        sessions.selection.changed.connect(self._on_selection)
+        sessions.shown_changed.connect(self._on_shown)
+        for script, memory in settings.scripts.items():
+            if memory.scene:
+                sessions.remembered_scene[script] = memory.scene
+
+    def close(self) -> None:
+        """Keep what is shown and stop listening."""
+        self.keep_camera()
+        self._sessions.selection.changed.disconnect(self._on_selection)
+        self._sessions.shown_changed.disconnect(self._on_shown)
+        self._follow(None)
+
+    def keep_camera(self) -> None:
+        """Remember where the camera of the shown scene stands."""
+        scene = self._scene
+        if scene is not None and scene.session.identity and scene.description is not None:
+            memory = self._settings.script(scene.session.identity)
+            memory.camera[scene.name] = camera_to_dict(self._get_camera())
+
+    def restore_camera(self, script: str, scene: str) -> bool:
+        """Put the camera where it was for that scene; False when nothing is known."""
+        memory = self._settings.scripts.get(script)
+        data = memory.camera.get(scene) if memory is not None else None
+        camera = camera_from_dict(data) if isinstance(data, dict) else None
+        if camera is None:
+            return False
+        self._set_camera(camera)
+        return True
+
+    def _follow(self, scene: SceneModel | None) -> None:
+        if self._scene is not None:
+            self._scene.described.disconnect(self._select_again)
+        self._scene = scene
+        if scene is not None:
+            scene.described.connect(self._select_again)
+
+    def _on_shown(self, scene: SceneModel | None) -> None:
+        self.keep_camera()
+        self._follow(scene)
+        if scene is not None and scene.session.identity:
+            self._settings.script(scene.session.identity).scene = scene.name
+            self._select_again()
+
+    def _on_selection(self, element: Element | None) -> None:
+        scene = self._sessions.shown
+        if element is None or scene is None or scene.description is None:
+            return
+        if scene.session.identity:
+            memory = self._settings.script(scene.session.identity)
+            memory.element_kind = element.kind.value
+            memory.element_name = element_name(scene.description, element)
+
+    def _select_again(self) -> None:
+        scene = self._scene
+        if scene is None or scene.description is None or self._sessions.selection.element:
+            return
+        memory = self._settings.scripts.get(scene.session.identity)
+        if memory is None or not memory.element_name:
+            return
+        try:
+            kind = ElementKind(memory.element_kind)
+        except ValueError:
+            return
+        for index in range(len(elements_of(scene.description, kind))):
+            if element_name(scene.description, Element(kind, index)) == memory.element_name:
+                self._sessions.selection.select(Element(kind, index))
+                return

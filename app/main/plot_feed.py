@@ -1,0 +1,150 @@
+"""Connects scenes and signals with the plots: names, subscriptions, rows."""
+
+import numpy as np
+from PySide6.QtCore import QMimeData
+
+from stroboscope.app.models.element_values import ValueRow
+from stroboscope.app.models.plot_store import (
+    SIGNAL_MIME_TYPE,
+    PlotSeriesId,
+    PlotStore,
+    SceneKey,
+    encode_signals,
+)
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.session import SessionModel
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.debugger_protocol.arrays import unpack_arrays
+from stroboscope.debugger_protocol.exceptions import InvalidMessage
+from stroboscope.debugger_protocol.messages import Frame, Subscribe, Unsubscribe
+from stroboscope.debugger_protocol.topics import Topic
+
+__all__ = ["PlotFeed", "mime_of", "scene_key", "series_of"]
+
+
+def scene_key(scene: SceneModel) -> SceneKey:
+    """Return how the plots call a scene."""
+    info = scene.session.info
+    return SceneKey(info.session_id if info is not None else "", scene.scene_id)
+
+
+def series_of(scene: SceneModel, row: ValueRow) -> PlotSeriesId:
+    """Return the signal behind a number of the inspector."""
+    return PlotSeriesId(scene_key(scene), row.channel, row.column)
+
+
+def mime_of(scene: SceneModel, row: ValueRow) -> QMimeData | None:
+    """Return what is dragged from the inspector into a plot; None: no such channel."""
+    if all(channel.name != row.channel for channel in scene.channels):
+        return None
+    mime = QMimeData()
+    mime.setData(SIGNAL_MIME_TYPE, encode_signals([series_of(scene, row)]))
+    return mime
+
+
+class PlotFeed:
+    """Keeps the store in step with the scenes, and subscribes to what is plotted.
+
+    GUI thread only. ``close`` stops listening.
+    """
+
+    def __init__(self, sessions: SessionsModel, store: PlotStore) -> None:
+        self._sessions = sessions
+        self._store = store
+        self._scenes: dict[SceneKey, SceneModel] = {}
+        self._subscribed: dict[SceneKey, set[str]] = {}
+        self._closers: dict[SceneKey, list[tuple[object, object]]] = {}
+        sessions.scene_added.connect(self._add)
+        sessions.scene_removed.connect(self._remove)
+        sessions.session_changed.connect(self._on_session)
+        sessions.signals_arrived.connect(self._on_signals)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._sessions.scene_added.disconnect(self._add)
+        self._sessions.scene_removed.disconnect(self._remove)
+        self._sessions.session_changed.disconnect(self._on_session)
+        self._sessions.signals_arrived.disconnect(self._on_signals)
+
+    def want(self, key: SceneKey, channels: frozenset[str]) -> None:
+        """Subscribe to exactly these channels of a scene."""
+        scene = self._scenes.get(key)
+        if scene is None or scene.is_stale:
+            return
+        known = {channel.name for channel in scene.channels}
+        wanted = {name for name in channels if name in known}
+        now = self._subscribed.setdefault(key, set())
+        more, less = tuple(sorted(wanted - now)), tuple(sorted(now - wanted))
+        scene_id, topics = scene.scene_id, (Topic.SIGNALS,)
+        if more:
+            scene.session.send(
+                lambda i: Subscribe(id=i, scene_id=scene_id, topics=topics, channels=more)
+            )
+        if less:
+            scene.session.send(
+                lambda i: Unsubscribe(id=i, scene_id=scene_id, topics=topics, channels=less)
+            )
+        self._subscribed[key] = wanted
+
+    def _add(self, scene: SceneModel) -> None:
+        key = scene_key(scene)
+        self._scenes[key] = scene
+        self._subscribed[key] = set()
+        self._store.add_scene(key, name=scene.name, script=scene.session.identity)
+        scene.described.connect(lambda: self._on_described(key, scene))
+        scene.channels_changed.connect(lambda: self._store.set_channels(key, scene.channels))
+        scene.status_changed.connect(lambda: self._on_status(key, scene))
+        scene.restored.connect(lambda reason: self._on_restored(key, scene, reason))
+        if scene.channels:
+            self._store.set_channels(key, scene.channels)
+
+    def _on_described(self, key: SceneKey, scene: SceneModel) -> None:
+        if scene.description is not None:
+            self._store.add_scene(
+                key,
+                name=scene.name,
+                script=scene.session.identity,
+                timestep=scene.description.timestep,
+            )
+            self._store.set_channels(key, scene.channels)
+
+    def _on_status(self, key: SceneKey, scene: SceneModel) -> None:
+        if scene.status is not None:
+            self._store.observe(key, axis=scene.status.axis, time=scene.status.time)
+
+    def _on_restored(self, key: SceneKey, scene: SceneModel, reason: str) -> None:
+        moment = scene.restored_at
+        if moment is not None:
+            self._store.mark_restore(key, axis=moment[0], time=moment[1], reason=reason)
+
+    def _remove(self, scene: SceneModel) -> None:
+        key = scene_key(scene)
+        self._scenes.pop(key, None)
+        self._subscribed.pop(key, None)
+        self._store.set_stale(key)
+
+    def _on_session(self, session: SessionModel) -> None:
+        if not session.is_connected:
+            for scene in session.scenes.values():
+                key = scene_key(scene)
+                self._subscribed.pop(key, None)
+                known = self._store.scenes.get(key)
+                if known is not None and not known.stale:
+                    self._store.set_stale(key)
+
+    def _on_signals(self, scene: SceneModel, frame: Frame) -> None:
+        arrays = dict(unpack_arrays(frame.arrays, frame.blob))
+        axis, time = arrays.pop("axis", None), arrays.pop("time", None)
+        key = scene_key(scene)
+        if axis is None or time is None or key not in self._store.scenes:
+            return
+        try:
+            self._store.append(
+                key,
+                np.asarray(axis, np.int64),
+                np.asarray(time, np.float64),
+                {name: np.asarray(values, np.float64) for name, values in arrays.items()},
+                lost=frame.dropped,
+            )
+        except ValueError as error:
+            raise InvalidMessage(str(error)) from error

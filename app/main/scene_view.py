@@ -1,0 +1,168 @@
+"""Connects the shown scene with the 3D view: the only place where both are known."""
+
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from stroboscope.app.models.assets import asset_digests
+from stroboscope.app.models.frames import SceneFrame
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.selection import Element
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.view3d.viewport import Viewport
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.resources.themes import Palette
+
+__all__ = ["SceneView"]
+
+_NONE = np.empty(0)
+
+
+class SceneView(QWidget):
+    """Holds the viewport and feeds it: description, assets, poses, contacts, selection."""
+
+    def __init__(
+        self,
+        sessions: SessionsModel,
+        view: ViewState,
+        palette: Palette,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._sessions = sessions
+        self._view = view
+        self._scene: SceneModel | None = None
+        self._description: SceneDescription | None = None
+        self._drawn_pose: SceneFrame | None = None
+        self._drawn_contacts: SceneFrame | None = None
+        # Called with script and scene name when a scene appears: puts the camera where it was.
+        self.restore_camera: Callable[[str, str], bool] = lambda _script, _scene: False
+        self.viewport = Viewport(palette, self)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.viewport)
+        self.viewport.picked.connect(self._on_picked)
+        sessions.shown_changed.connect(self._on_shown)
+        sessions.session_changed.connect(self._on_session)
+        sessions.selection.changed.connect(self._on_selection)
+        sessions.assets.arrived.connect(self._on_asset)
+        view.instant_changed.connect(self._on_instant)
+        self._on_shown(sessions.shown)
+
+    def close_panel(self) -> None:
+        """Stop listening and give the GL resources back."""
+        self._sessions.shown_changed.disconnect(self._on_shown)
+        self._sessions.session_changed.disconnect(self._on_session)
+        self._sessions.selection.changed.disconnect(self._on_selection)
+        self._sessions.assets.arrived.disconnect(self._on_asset)
+        self._view.instant_changed.disconnect(self._on_instant)
+        self._follow(None)
+        self.viewport.close()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self.viewport.set_theme(palette)
+
+    def set_contacts_shown(self, shown: bool) -> None:
+        """Subscribe to contacts while they are drawn."""
+        if self._scene is not None and not self._scene.is_stale:
+            self._scene.want("contacts", (Topic.CONTACTS,) if shown else ())
+        self._draw()
+
+    def _follow(self, scene: SceneModel | None) -> None:
+        if self._scene is not None:
+            self._scene.described.disconnect(self._on_described)
+            self._scene.frame_arrived.disconnect(self._on_frame)
+            self._scene.status_changed.disconnect(self._on_status)
+            self._scene.want("contacts", ())
+        self._scene = scene
+        if scene is not None:
+            scene.described.connect(self._on_described)
+            scene.frame_arrived.connect(self._on_frame)
+            scene.status_changed.connect(self._on_status)
+
+    def _on_shown(self, scene: SceneModel | None) -> None:
+        self._follow(scene)
+        self._drawn_pose = self._drawn_contacts = None
+        self._describe()
+        self._on_status()
+        self.set_contacts_shown(self.viewport.options.contacts)
+
+    def _on_described(self) -> None:
+        self._describe()
+
+    def _describe(self) -> None:
+        scene = self._scene
+        description = scene.description if scene is not None else None
+        if scene is not None and description is None:
+            return  # the picture of the scene before stays until this one can be drawn
+        if description is self._description:
+            self._draw()
+            return
+        self._description = description
+        digests = asset_digests(description) if description is not None else ()
+        known = {digest: self._sessions.assets.get(digest) for digest in digests}
+        here = {digest: arrays for digest, arrays in known.items() if arrays is not None}
+        self.viewport.set_description(description, here)
+        if scene is None or description is None:
+            return
+        self._sessions.assets.fetch(scene.session, digests)
+        # Before the first poses, which would frame a scene that nothing is remembered of.
+        self.restore_camera(scene.session.identity, scene.name)
+        self._drawn_pose = self._drawn_contacts = None
+        self._draw()
+        self._on_selection(self._sessions.selection.element)
+
+    def _on_frame(self, frame: SceneFrame) -> None:
+        if frame.topic in (Topic.POSE, Topic.CONTACTS):
+            self._draw()
+
+    def _on_instant(self, _instant: Instant) -> None:
+        self._draw()
+
+    def _on_asset(self, digest: str, arrays: Arrays) -> None:
+        if self._description is not None and digest in asset_digests(self._description):
+            self.viewport.set_asset(digest, arrays)
+
+    def _on_selection(self, element: Element | None) -> None:
+        self.viewport.set_selection(element)
+
+    def _on_session(self, _session: object) -> None:
+        self._on_status()
+
+    def _on_status(self) -> None:
+        self.viewport.set_stale(self._scene is not None and self._scene.is_stale)
+        self._draw()
+
+    def _on_picked(self, element: Element | None) -> None:
+        self._sessions.selection.select(element)
+
+    def _draw(self) -> None:
+        """Give the viewport what has changed; it draws only then."""
+        scene, description = self._scene, self._description
+        if scene is None or scene.description is not description or description is None:
+            return
+        pose = scene.latest(Topic.POSE, self._view.instant)
+        if pose is not None and pose is not self._drawn_pose:
+            self._drawn_pose = pose
+            xpos, xquat = pose.arrays.get("xpos"), pose.arrays.get("xquat")
+            if xpos is not None and xquat is not None and len(xpos) == len(description.bodies):
+                self.viewport.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
+        contacts = scene.latest(Topic.CONTACTS, self._view.instant)
+        if not self.viewport.options.contacts:
+            contacts = None
+        if contacts is not self._drawn_contacts:
+            self._drawn_contacts = contacts
+            self._draw_contacts(contacts)
+
+    def _draw_contacts(self, contacts: SceneFrame | None) -> None:
+        arrays = contacts.arrays if contacts is not None else {}
+        pos = np.asarray(arrays.get("pos", _NONE), np.float64).reshape(-1, 3)
+        frame = np.asarray(arrays.get("frame", _NONE), np.float64).reshape(-1, 3, 3)
+        dist = np.asarray(arrays.get("dist", _NONE), np.float64).reshape(-1)
+        if len(pos) == len(frame) == len(dist):
+            self.viewport.set_contacts(pos, frame, dist)

@@ -1,0 +1,103 @@
+"""The status bar: who is attached, how the window does, and how many problems there were."""
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
+
+from stroboscope.app.models.log import LogModel
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.labels import ElidedLabel
+from stroboscope.app.view3d.viewport import Viewport
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.resources.themes import Palette
+
+__all__ = ["StatusLine"]
+
+
+class StatusLine(QStatusBar):
+    """One line: "attached to train.py (pid 4711) · 3 scenes · 60 fps · 0 dropped" and the log."""
+
+    def __init__(
+        self, sessions: SessionsModel, log: LogModel, viewport: Viewport, palette: Palette
+    ) -> None:
+        super().__init__()
+        self._sessions = sessions
+        self._log = log
+        self._viewport = viewport
+        self._palette = palette
+        self._frames = 0
+        self._fps = 0
+        self.setSizeGripEnabled(False)
+        self.text = ElidedLabel()
+        self.addWidget(self.text, 1)
+        self.renderer = QLabel()
+        self.addPermanentWidget(self.renderer)
+        self.counter = QToolButton()
+        self.counter.setToolTip("Warnings and errors. Click to see the log.")
+        self.addPermanentWidget(self.counter)
+        self._timer = QTimer(self)
+        self._timer.setInterval(1000)
+        self._timer.timeout.connect(self.refresh)
+        self._timer.start()
+        sessions.session_changed.connect(self._on_session)
+        sessions.session_removed.connect(self._on_session)
+        log.changed.connect(self._refresh_counter)
+        self.refresh()
+        self._refresh_counter()
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        self._timer.stop()
+        self._sessions.session_changed.disconnect(self._on_session)
+        self._sessions.session_removed.disconnect(self._on_session)
+        self._log.changed.disconnect(self._refresh_counter)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self._refresh_counter()
+
+    def _on_session(self, _session: object) -> None:
+        self._refresh_text(fps=None)
+
+    def refresh(self) -> None:
+        """Show what a second has brought."""
+        stats = self._viewport.stats
+        fps, self._frames = max(0, stats.frames - self._frames), stats.frames
+        self._refresh_text(fps=fps)
+
+    def _refresh_text(self, *, fps: int | None) -> None:
+        connected = [s for s in self._sessions.sessions if s.is_connected]
+        parts = []
+        if not connected:
+            parts.append("not attached to any application")
+        elif len(connected) == 1 and connected[0].info is not None:
+            parts.append(f"attached to {connected[0].name} (pid {connected[0].info.pid})")
+        else:
+            parts.append(f"attached to {len(connected)} applications")
+        scenes = sum(len(session.scenes) for session in connected)
+        if connected:
+            parts.append(f"{scenes} scene" if scenes == 1 else f"{scenes} scenes")
+            free = sum(s.status.free_running_scenes for s in connected if s.status)
+            if free:
+                parts.append(f"{free} more run free")
+            self._fps = self._fps if fps is None else fps
+            parts.append(f"{self._fps} fps")
+            parts.append(f"{self._sessions.dropped} dropped")
+            waiting = self._sessions.assets.waiting
+            if waiting:
+                parts.append(f"loading {waiting} meshes")
+        self.text.set_full_text(" · ".join(parts))
+
+    def _refresh_counter(self) -> None:
+        errors = self._log.counts[LogLevel.ERROR]
+        warnings = self._log.counts[LogLevel.WARNING]
+        p = self._palette
+        which, color = Icon.INFO, p.muted
+        if errors:
+            which, color = Icon.ERROR, p.stop
+        elif warnings:
+            which, color = Icon.WARNING, p.warn
+        self.counter.setIcon(icon(which, p, color=color))
+        self.counter.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.counter.setText(f"Log  {errors + warnings}" if errors or warnings else "Log")

@@ -1,0 +1,435 @@
+"""The main window: where models, panels, plots and the 3D view meet."""
+
+import base64
+import dataclasses
+from pathlib import Path
+from typing import Any, Protocol
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QPixmap
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+
+from stroboscope.app.main.actions import WindowActions
+from stroboscope.app.main.commands import Commands
+from stroboscope.app.main.docks import PanelDock
+from stroboscope.app.main.memory import Memory
+from stroboscope.app.main.plot_feed import PlotFeed, mime_of, scene_key, series_of
+from stroboscope.app.main.scene_view import SceneView
+from stroboscope.app.main.script_processes import ScriptProcesses
+from stroboscope.app.main.status_line import StatusLine
+from stroboscope.app.models.element_values import ValueRow
+from stroboscope.app.models.log import LogLine
+from stroboscope.app.models.plot_store import PlotStore
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.session import SessionModel
+from stroboscope.app.models.sessions import Scope, SessionsModel
+from stroboscope.app.models.settings import Settings
+from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.panels.banner import Banner
+from stroboscope.app.panels.inspector import InspectorPanel
+from stroboscope.app.panels.log_panel import LogPanel
+from stroboscope.app.panels.style import apply_theme, palette_named
+from stroboscope.app.panels.transport import TransportActions, TransportBar
+from stroboscope.app.panels.tree import TreePanel
+from stroboscope.app.panels.welcome import WelcomePage
+from stroboscope.app.plots.plot_panel import PlotPanel
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.resources.examples import DEMOS
+from stroboscope.resources.themes import Palette
+
+__all__ = ["MainWindow"]
+
+_LAYOUT_VERSION = 1
+
+
+class _Themed(Protocol):
+    def set_theme(self, palette: Palette) -> None: ...
+
+
+class MainWindow(QMainWindow):
+    """The one window. ``closed`` is emitted when the user has closed it."""
+
+    closed = Signal()
+
+    def __init__(self, sessions: SessionsModel, settings: Settings) -> None:
+        super().__init__()
+        self.setWindowTitle("Stroboscope")
+        self.setObjectName("stroboscope")
+        self.setDockNestingEnabled(True)
+        self.sessions = sessions
+        self.settings = settings
+        self.palette_tokens = palette_named(settings.theme)
+        self.view = ViewState()
+        self.store = PlotStore()
+        self._docks_shown = False
+        self._kept_docks: QByteArray | None = None
+        self.processes = ScriptProcesses(self._on_process_failed, self)
+        self.commands = Commands(self)
+        self.actions_by_name = WindowActions(self, self.commands.handlers())
+        self._build()
+        self._listen()
+        self._restore_view()
+        self._restore_geometry()
+        self._refresh_page()
+
+    # --- building
+
+    def _build(self) -> None:
+        p, s = self.palette_tokens, self.sessions
+        a = self.actions_by_name
+        self.transport = TransportBar(
+            s,
+            self.view,
+            TransportActions(
+                restore=a["restore"],
+                play=a["play"],
+                step=a["step"],
+                fast_forward=a["fast_forward"],
+            ),
+            p,
+        )
+        self.banner = Banner(p)
+        self.scene_view = SceneView(s, self.view, p)
+        self.welcome = WelcomePage(s, p, demos=tuple((d.name, d.description) for d in DEMOS))
+        self.welcome.start_demo.connect(self.start_demo)
+        self.welcome.start_script.connect(self.start_script)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.welcome)
+        self.pages.addWidget(self.scene_view)
+        center = QWidget()
+        column = QVBoxLayout(center)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.banner)
+        column.addWidget(self.pages, 1)
+        self.setCentralWidget(center)
+        self._build_top()
+        self._build_docks()
+        self.status = StatusLine(s, s.log, self.scene_view.viewport, p)
+        self.status.counter.clicked.connect(self.show_log)
+        self.setStatusBar(self.status)
+        self.memory = Memory(
+            s,
+            self.settings,
+            get_camera=lambda: self.scene_view.viewport.camera,
+            set_camera=self.scene_view.viewport.set_camera,
+        )
+        self.scene_view.restore_camera = self.memory.restore_camera
+        self.plot_feed = PlotFeed(s, self.store)
+        self.plots.subscriptions_changed.connect(
+            lambda key, channels: self.plot_feed.want(key, frozenset(channels))
+        )
+        self.plots.message.connect(lambda text: s.log.add(LogLevel.INFO, text, source="plots"))
+
+    def _build_top(self) -> None:
+        # Menu and transport share the top; a QToolBar would put an extension arrow over buttons.
+        top = QWidget()
+        column = QVBoxLayout(top)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        menu = self.menuBar()
+        column.addWidget(menu)
+        column.addWidget(self.transport)
+        self.setMenuWidget(top)
+
+    def _build_docks(self) -> None:
+        p, s = self.palette_tokens, self.sessions
+        self.tree = TreePanel(s, p)
+        self.inspector = InspectorPanel(s, self.view, p, plot=self.plot_value, make_mime=mime_of)
+        self.plots = PlotPanel(self.store, p)
+        self.log_panel = LogPanel(s.log, p)
+        area = Qt.DockWidgetArea
+        self.docks = {
+            name: PanelDock(name, title, content, p, self)
+            for name, title, content in (
+                ("sessions", "Sessions", self.tree),
+                ("inspector", "Inspector", self.inspector),
+                ("plots", "Plots", self.plots),
+                ("log", "Log", self.log_panel),
+            )
+        }
+        self.addDockWidget(area.LeftDockWidgetArea, self.docks["sessions"])
+        self.addDockWidget(area.RightDockWidgetArea, self.docks["inspector"])
+        self.addDockWidget(area.BottomDockWidgetArea, self.docks["plots"])
+        self.splitDockWidget(self.docks["plots"], self.docks["log"], Qt.Orientation.Horizontal)
+        menu = self.actions_by_name.menus["Window"]
+        first = menu.actions()[0]
+        for dock in self.docks.values():
+            menu.insertAction(first, dock.toggleViewAction())
+        menu.insertSeparator(first)
+        demos = self.actions_by_name["demos"]
+        submenu = self.actions_by_name.menus["Session"]
+        demo_menu = submenu.addMenu("Demos")
+        for demo in DEMOS:
+            entry = demo_menu.addAction(demo.title)
+            entry.setToolTip(demo.description)
+            entry.triggered.connect(lambda _=False, n=demo.name: self.start_demo(n))
+        submenu.insertMenu(demos, demo_menu)
+        submenu.removeAction(demos)
+
+    def _listen(self) -> None:
+        s = self.sessions
+        s.session_added.connect(self._on_sessions)
+        s.session_removed.connect(self._on_sessions)
+        s.session_changed.connect(self._on_session)
+        s.shown_changed.connect(self._on_shown)
+        s.log.added.connect(self._on_log)
+        s.scope_changed.connect(self._on_scope)
+
+    # --- following the models
+
+    def _on_sessions(self, _session: SessionModel) -> None:
+        self._refresh_page()
+
+    def _on_session(self, session: SessionModel) -> None:
+        if session.is_connected and session.identity:
+            if not self.settings.recent or self.settings.recent[0] != session.identity:
+                self.settings.add_recent(session.identity)
+            self._restore_plots(session.identity)
+        self.commands.refresh()
+
+    def _on_shown(self, scene: SceneModel | None) -> None:
+        self.plots.set_shown_scene(scene_key(scene) if scene is not None else None)
+        self._refresh_page()
+        self.commands.refresh()
+
+    def _on_scope(self, scope: Scope) -> None:
+        self.settings.scope = scope.value
+        self.commands.refresh()
+
+    def _on_log(self, line: LogLine) -> None:
+        if line.level is LogLevel.ERROR:
+            source = f"{line.source}: " if line.source else ""
+            first = line.text.splitlines()[0] if line.text else ""
+            self.banner.show_message(f"{source}{first}", details=line.as_text())
+
+    def _on_process_failed(self, name: str, text: str) -> None:
+        self.sessions.log.add(LogLevel.ERROR, text, source=name)
+
+    def _refresh_page(self) -> None:
+        has_scene = self.sessions.shown is not None or bool(self.sessions.sessions)
+        page = self.scene_view if has_scene else self.welcome
+        if not has_scene:
+            self.welcome.set_recent(tuple(self.settings.recent))
+        self.pages.setCurrentWidget(page)
+        self.transport.setVisible(has_scene)
+        if has_scene != self._docks_shown:
+            self._show_docks(has_scene)
+        scene = self.sessions.shown
+        name = f"{scene.session.name} — " if scene is not None else ""
+        self.setWindowTitle(f"{name}Stroboscope")
+
+    def _show_docks(self, shown: bool) -> None:
+        self._docks_shown = shown
+        if shown:
+            for dock in self.docks.values():
+                dock.show()
+            if self._kept_docks is not None:
+                self.restoreState(self._kept_docks, _LAYOUT_VERSION)
+            else:
+                self.default_sizes()
+        else:
+            self._kept_docks = self.saveState(_LAYOUT_VERSION)
+            for dock in self.docks.values():
+                dock.hide()
+
+    # --- what commands do
+
+    def plot_value(self, scene: SceneModel, row: ValueRow) -> None:
+        """Plot the signal behind a number of the inspector."""
+        if all(channel.name != row.channel for channel in scene.channels):
+            text = f"{row.label} has no signal to plot in this scene."
+            self.sessions.log.add(LogLevel.WARNING, text, source=scene.name)
+            return
+        self.docks["plots"].show()
+        self.plots.add_signals(series_of(scene, row))
+
+    def start_demo(self, name: str) -> None:
+        """Run a demo as a process of its own; it attaches to this window."""
+        self.processes.start(f"demo {name}", ["demo", name])
+        self.status.showMessage(f"Starting the demo {name}…", 4000)
+
+    def start_script(self, script: str) -> None:
+        """Run a script with the debugger; it attaches to this window."""
+        self.processes.start(Path(script).name, ["run", script])
+        self.status.showMessage(f"Starting {Path(script).name}…", 4000)
+
+    def show_log(self) -> None:
+        """Bring the log to the front."""
+        self.docks["log"].show()
+        self.docks["log"].raise_()
+
+    def set_theme(self, name: str) -> None:
+        """Change between dark and light."""
+        palette = palette_named(name)
+        self.settings.theme = palette.name
+        self.palette_tokens = palette
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            apply_theme(app, palette)
+        parts: tuple[_Themed, ...] = (
+            self.transport,
+            self.banner,
+            self.scene_view,
+            self.welcome,
+            self.tree,
+            self.inspector,
+            self.plots,
+            self.log_panel,
+            self.status,
+            *self.docks.values(),
+        )
+        for part in parts:
+            part.set_theme(palette)
+        self.commands.refresh()
+
+    def bring_to_front(self) -> None:
+        """Raise the window, also when it is minimised."""
+        if self.isMinimized():
+            self.showNormal()
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def picture_png(self) -> bytes:
+        """Return the whole window, 3D included, as a PNG file."""
+        return _png(self.grab())
+
+    # --- what is remembered
+
+    def default_sizes(self) -> None:
+        """Give the panels their first sizes for this window."""
+        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        side = min(280, max(200, self.width() // 5))
+        self.resizeDocks(
+            [self.docks["sessions"], self.docks["inspector"]], [side, side + 40], horizontal
+        )
+        bottom = min(240, max(150, self.height() // 4))
+        self.resizeDocks([self.docks["plots"], self.docks["log"]], [bottom, bottom], vertical)
+        width = max(self.width(), 600)
+        self.resizeDocks(
+            [self.docks["plots"], self.docks["log"]],
+            [round(width * 0.62), round(width * 0.38)],
+            horizontal,
+        )
+
+    def reset_layout(self) -> None:
+        """Put every panel back to where it was in the beginning."""
+        area = Qt.DockWidgetArea
+        places = {
+            "sessions": area.LeftDockWidgetArea,
+            "inspector": area.RightDockWidgetArea,
+            "plots": area.BottomDockWidgetArea,
+        }
+        for dock in self.docks.values():
+            dock.setFloating(False)
+        for name, place in places.items():
+            self.addDockWidget(place, self.docks[name])
+        self.splitDockWidget(self.docks["plots"], self.docks["log"], Qt.Orientation.Horizontal)
+        for dock in self.docks.values():
+            dock.show()
+        self.default_sizes()
+
+    def _restore_geometry(self) -> None:
+        self.resize(1280, 800)
+        geometry = _decode(self.settings.geometry)
+        if geometry is not None:
+            # Qt moves a window whose screen is gone onto one that is there.
+            self.restoreGeometry(geometry)
+        self._kept_docks = _decode(self.settings.docks)
+        for dock in self.docks.values():
+            dock.hide()
+
+    def _restore_view(self) -> None:
+        viewport = self.scene_view.viewport
+        known = {field.name: field for field in dataclasses.fields(viewport.options)}
+        changes: dict[str, Any] = {
+            name: (tuple(value) if isinstance(value, list) else value)
+            for name, value in self.settings.view.items()
+            if name in known and _fits(value, getattr(viewport.options, name))
+        }
+        viewport.options = dataclasses.replace(viewport.options, **changes)
+        if self.settings.scope == Scope.SCENE.value:
+            self.sessions.set_scope(Scope.SCENE)
+        self.commands.refresh()
+
+    def _restore_plots(self, script: str) -> None:
+        memory = self.settings.scripts.get(script)
+        if memory is not None and memory.plots and not self.plots.plots.plots:
+            self.plots.restore_state(memory.plots)
+
+    def keep_settings(self) -> None:
+        """Put everything that is remembered into the settings."""
+        settings = self.settings
+        settings.geometry = _encode(self.saveGeometry())
+        docks = self.saveState(_LAYOUT_VERSION) if self._docks_shown else self._kept_docks
+        settings.docks = _encode(docks) if docks is not None else ""
+        settings.view = {
+            name: value
+            for name, value in dataclasses.asdict(self.scene_view.viewport.options).items()
+            if isinstance(value, bool | tuple)
+        }
+        scene = self.sessions.shown
+        if scene is not None and scene.session.identity:
+            settings.script(scene.session.identity).plots = self.plots.state()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Keep the settings, let the applications go, and stop every timer."""
+        self.keep_settings()
+        self.memory.close()
+        s = self.sessions
+        s.session_added.disconnect(self._on_sessions)
+        s.session_removed.disconnect(self._on_sessions)
+        s.session_changed.disconnect(self._on_session)
+        s.shown_changed.disconnect(self._on_shown)
+        s.log.added.disconnect(self._on_log)
+        s.scope_changed.disconnect(self._on_scope)
+        self.plot_feed.close()
+        for part in (
+            self.transport,
+            self.tree,
+            self.inspector,
+            self.log_panel,
+            self.scene_view,
+            self.status,
+        ):
+            part.close_panel()
+        self.plots.close()
+        self.processes.close()
+        self.welcome.sessions.stop()
+        super().closeEvent(event)
+        self.closed.emit()
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the first start."""
+        return QSize(1280, 800)
+
+
+def _fits(value: object, present: object) -> bool:
+    if isinstance(present, bool):
+        return isinstance(value, bool)
+    if isinstance(present, tuple):
+        return (
+            isinstance(value, list)
+            and len(value) == len(present)
+            and all(isinstance(item, bool) for item in value)
+        )
+    return False
+
+
+def _encode(data: QByteArray) -> str:
+    return base64.b64encode(data.data()).decode()
+
+
+def _decode(text: str) -> QByteArray | None:
+    try:
+        return QByteArray(base64.b64decode(text, validate=True)) if text else None
+    except ValueError:
+        return None
+
+
+def _png(pixmap: QPixmap) -> bytes:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    pixmap.save(buffer, "PNG")
+    return bytes(buffer.data().data())

@@ -1,0 +1,74 @@
+"""A line across the window for what can't wait: an error as a sentence, with a Copy button."""
+
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from stroboscope.app.panels.icons import Icon, icon, pixmap
+from stroboscope.app.panels.labels import icon_button, label
+from stroboscope.app.panels.style import METRICS, set_property
+from stroboscope.resources.themes import Palette
+
+__all__ = ["Banner"]
+
+
+class Banner(QFrame):
+    """Shows one message until it is closed; further ones are counted, not stacked."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self._palette = palette
+        self._details = ""
+        self._more = 0
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
+        layout.setSpacing(METRICS.gap)
+        self._icon = QLabel()
+        self.text = label("", wrap=True)
+        self.copy_button = QPushButton("Copy")
+        self.copy_button.setToolTip("Copy the message with its details.")
+        self.copy_button.clicked.connect(self.copy)
+        self._close = icon_button(Icon.CLOSE, palette, "Close this message")
+        self._close.clicked.connect(self.dismiss)
+        layout.addWidget(self._icon)
+        layout.addWidget(self.text, 1)
+        layout.addWidget(self.copy_button)
+        layout.addWidget(self._close)
+        self.hide()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self._close.setIcon(icon(Icon.CLOSE, palette))
+        self._dress()
+
+    def show_message(self, text: str, *, details: str = "", level: str = "stop") -> None:
+        """Show ``text``; while another one is shown it is only counted."""
+        if self.isVisible() and self.text.text() and not self.text.text().startswith(text):
+            self._more += 1
+            self._details += f"\n\n{details or text}"
+            shown = self.text.text().split("  (+")[0]
+            self.text.setText(f"{shown}  (+{self._more} more in the log)")
+            return
+        self._more = 0
+        self._details = details or text
+        self.text.setText(text)
+        set_property(self, "level", level)
+        self._dress()
+        self.show()
+
+    def dismiss(self) -> None:
+        """Hide."""
+        self.text.setText("")
+        self.hide()
+
+    def copy(self) -> None:
+        """Copy everything there is to know."""
+        QApplication.clipboard().setText(f"{self.text.text()}\n\n{self._details}".strip())
+
+    def _dress(self) -> None:
+        level = self.property("level") or "stop"
+        colors = {"stop": self._palette.stop, "warn": self._palette.warn}
+        color = colors.get(level, self._palette.accent)
+        which = Icon.ERROR if level == "stop" else Icon.INFO
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(pixmap(which, METRICS.large_icon, color, ratio=ratio))

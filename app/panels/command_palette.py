@@ -1,0 +1,75 @@
+"""Ctrl+P: find any command by its words."""
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from stroboscope.app.panels.style import METRICS
+
+__all__ = ["CommandPalette", "matches"]
+
+_ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+def matches(query: str, text: str) -> bool:
+    """Return whether every word of ``query`` appears in ``text``, in any order."""
+    folded = text.casefold()
+    return all(word in folded for word in query.casefold().split())
+
+
+class CommandPalette(QDialog):
+    """A field over a list of actions; Enter does the chosen one."""
+
+    def __init__(self, actions: list[tuple[str, QAction]], parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self._actions = actions
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(METRICS.gap, METRICS.gap, METRICS.gap, METRICS.gap)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Type a command")
+        self.list = QListWidget()
+        layout.addWidget(self.field)
+        layout.addWidget(self.list)
+        self.field.textChanged.connect(self._filter)
+        self.field.installEventFilter(self)
+        self.list.itemActivated.connect(self._run)
+        self.list.itemClicked.connect(self._run)
+        self.resize(520, 360)
+        self._filter("")
+        self.field.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let the arrow keys move in the list while the field has the focus."""
+        if (
+            watched is self.field
+            and isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+        ):
+            if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+                step = 1 if event.key() == Qt.Key.Key_Down else -1
+                row = self.list.currentRow() + step
+                self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self._run(self.list.currentItem())
+                return True
+        return super().eventFilter(watched, event)
+
+    def _filter(self, query: str) -> None:
+        self.list.clear()
+        for path, action in self._actions:
+            if matches(query, path):
+                shortcut = action.shortcut().toString()
+                item = QListWidgetItem(f"{path}      {shortcut}" if shortcut else path)
+                item.setData(_ACTION_ROLE, action)
+                if not action.isEnabled():
+                    item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)
+                self.list.addItem(item)
+        self.list.setCurrentRow(0)
+
+    def _run(self, item: QListWidgetItem | None) -> None:
+        if item is None or not item.flags() & Qt.ItemFlag.ItemIsEnabled:
+            return
+        action = item.data(_ACTION_ROLE)
+        self.accept()
+        action.trigger()

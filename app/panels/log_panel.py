@@ -1,0 +1,165 @@
+"""The log: every error of every session is here, not only in a console."""
+
+import time
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QStackedLayout,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from stroboscope.app.models.log import LogLine, LogModel
+from stroboscope.app.models.numbers import number_text, with_unit
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.labels import icon_button, label
+from stroboscope.app.panels.style import METRICS
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.resources.themes import Palette
+
+__all__ = ["LogPanel"]
+
+_LINE_ROLE = Qt.ItemDataRole.UserRole + 1
+_SHOWN = 1000
+
+
+class LogPanel(QWidget):
+    """Lines with level, time, source and text; filtered by level and words."""
+
+    def __init__(self, log: LogModel, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("panel")
+        self._log = log
+        self._palette = palette
+        self._build()
+        # Many lines at once are shown together.
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(50)
+        self._timer.timeout.connect(self.refresh)
+        log.changed.connect(self._schedule)
+        self.refresh()
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        self._timer.stop()
+        self._log.changed.disconnect(self._schedule)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self.copy_button.setIcon(icon(Icon.COPY, palette))
+        self.clear_button.setIcon(icon(Icon.CLEAR, palette))
+        self.refresh()
+
+    def _build(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(METRICS.gap, METRICS.grid, METRICS.gap, METRICS.grid)
+        bar.setSpacing(METRICS.gap)
+        self.level = QComboBox()
+        for text, level in (
+            ("All", LogLevel.INFO),
+            ("Warnings", LogLevel.WARNING),
+            ("Errors", LogLevel.ERROR),
+        ):
+            self.level.addItem(text, level)
+        self.level.setToolTip("Show lines of this level and above.")
+        self.level.currentIndexChanged.connect(lambda _: self.refresh())
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText("Filter")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setMinimumWidth(60)
+        self.filter.textChanged.connect(lambda _: self.refresh())
+        self.copy_button = icon_button(Icon.COPY, self._palette, "Copy the lines shown")
+        self.copy_button.clicked.connect(self.copy)
+        self.clear_button = icon_button(Icon.CLEAR, self._palette, "Clear the log")
+        self.clear_button.clicked.connect(self._log.clear)
+        bar.addWidget(self.level)
+        bar.addWidget(self.filter, 1)
+        bar.addWidget(self.copy_button)
+        bar.addWidget(self.clear_button)
+        layout.addLayout(bar)
+
+        self.view = QTreeWidget()
+        self.view.setColumnCount(3)
+        self.view.setHeaderHidden(True)
+        self.view.setRootIsDecorated(False)
+        self.view.setUniformRowHeights(True)
+        self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        header = self.view.header()
+        header.setStretchLastSection(True)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
+        header.resizeSection(0, 96)
+        header.resizeSection(1, 110)
+        self._empty = label(
+            "Nothing yet. Messages of the applications and problems of this window appear here.",
+            "muted",
+            wrap=True,
+        )
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._empty.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, 0)
+        host = QWidget()
+        self._stack = QStackedLayout(host)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self.view)
+        layout.addWidget(host, 1)
+
+    def _schedule(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def refresh(self) -> None:
+        """Show the lines that pass the filter, newest last."""
+        lines = self._log.select(at_least=self.level.currentData(), text=self.filter.text())
+        bar = self.view.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum() - 2
+        self.view.clear()
+        hidden = self._log.forgotten + max(0, len(lines) - _SHOWN)
+        if hidden:
+            note = QTreeWidgetItem(["", "", f"+{hidden} older lines are not shown"])
+            note.setForeground(2, QBrush(QColor(self._palette.muted)))
+            self.view.addTopLevelItem(note)
+        self.view.addTopLevelItems([self._item(line) for line in lines[-_SHOWN:]])
+        self._stack.setCurrentWidget(self.view if self._log.lines else self._empty)
+        if at_end:
+            self.view.scrollToBottom()
+
+    def _item(self, line: LogLine) -> QTreeWidgetItem:
+        p = self._palette
+        clock = time.strftime("%H:%M:%S", time.localtime(line.wall_time))
+        item = QTreeWidgetItem([clock, line.source, line.text.replace("\n", "  ")])
+        look = {
+            LogLevel.INFO: (Icon.INFO, p.muted),
+            LogLevel.WARNING: (Icon.WARNING, p.warn),
+            LogLevel.ERROR: (Icon.ERROR, p.stop),
+        }
+        which, color = look[line.level]
+        item.setIcon(0, icon(which, p, color=color))
+        for column in (0, 1):
+            item.setForeground(column, QBrush(QColor(p.muted)))
+        at = f"\nt {with_unit(number_text(line.time), 's')}" if line.time is not None else ""
+        item.setToolTip(2, f"{line.text}{at}")
+        item.setToolTip(1, line.source)
+        item.setData(0, _LINE_ROLE, line)
+        return item
+
+    def copy(self) -> None:
+        """Copy the selected lines, or all that are shown."""
+        every = (self.view.topLevelItem(n) for n in range(self.view.topLevelItemCount()))
+        items: list[QTreeWidgetItem | None] = [*self.view.selectedItems()] or [*every]
+        lines = [item.data(0, _LINE_ROLE) for item in items if item is not None]
+        text = "\n".join(line.as_text() for line in lines if isinstance(line, LogLine))
+        QApplication.clipboard().setText(text)

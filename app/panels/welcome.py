@@ -1,0 +1,205 @@
+"""What the window shows while nothing is attached: how to begin."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.signal import Signal
+from stroboscope.app.panels.icons import Icon, icon, pixmap
+from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
+from stroboscope.app.panels.session_list import SessionList
+from stroboscope.app.panels.style import METRICS
+from stroboscope.resources.themes import Palette
+
+__all__ = ["WelcomePage"]
+
+_COMMAND = "stroboscope run train.py"
+_SCRIPT = "import stroboscope.engine as physics\n\nphysics.debugger.attach()"
+_MAX_RECENT = 6
+
+
+class WelcomePage(QWidget):
+    """Four cards: running applications, your script, demos, recent scripts."""
+
+    def __init__(
+        self,
+        sessions: SessionsModel,
+        palette: Palette,
+        *,
+        demos: tuple[tuple[str, str], ...] = (),
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("welcome")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.start_demo: Signal[[str]] = Signal()
+        self.start_script: Signal[[str]] = Signal()
+        self._palette = palette
+        self._demos = demos
+        self.demo_buttons: dict[str, QPushButton] = {}
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        outer.addWidget(scroll)
+        page = QWidget()
+        page.setObjectName("welcome")
+        scroll.setWidget(page)
+        layout = QHBoxLayout(page)
+        layout.addStretch(1)
+        column = QVBoxLayout()
+        layout.addLayout(column, 10)
+        layout.addStretch(1)
+        column.setSpacing(METRICS.padding)
+        column.addStretch(1)
+        self._build_title(column)
+        self.sessions = SessionList(sessions)
+        self.sessions.setMinimumHeight(76)
+        self.sessions.connect_to.connect(sessions.open)
+        grid = QGridLayout()
+        grid.setSpacing(METRICS.padding)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
+        self._icons: list[tuple[QLabel, Icon]] = []
+        grid.addWidget(self._card(Icon.CONNECT, "Running applications", self.sessions), 0, 0)
+        grid.addWidget(self._card(Icon.CODE, "Your script", self._script_card()), 0, 1)
+        grid.addWidget(self._card(Icon.DEMO, "Demos", self._demo_card()), 1, 0)
+        self._recent = QVBoxLayout()
+        self._recent.setSpacing(METRICS.grid)
+        recent = QWidget()
+        recent.setLayout(self._recent)
+        self._recent.setContentsMargins(0, 0, 0, 0)
+        grid.addWidget(self._card(Icon.RECENT, "Recent", recent), 1, 1)
+        column.addLayout(grid)
+        column.addStretch(2)
+        self.set_recent(())
+        self.set_theme(palette)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        ratio = self.devicePixelRatioF()
+        for holder, which in self._icons:
+            holder.setPixmap(pixmap(which, METRICS.large_icon, palette.accent, ratio=ratio))
+        self._logo.setPixmap(pixmap(Icon.LOGO, 32, palette.accent, ratio=ratio))
+        for button in self._copy_buttons:
+            button.setIcon(icon(Icon.COPY, palette))
+
+    def set_recent(self, scripts: tuple[str, ...]) -> None:
+        """Show the scripts that were attached lately."""
+        while (item := self._recent.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.deleteLater()
+        for script in scripts[:_MAX_RECENT]:
+            exists = Path(script).is_file()
+            button = QPushButton(Path(script).name)
+            button.setProperty("flat", "true")
+            button.setStyleSheet("text-align: left;")
+            button.setEnabled(exists)
+            missing = "" if exists else "\nThe file is not there any more."
+            button.setToolTip(f"Run {script} with the debugger{missing}")
+            button.clicked.connect(lambda _=False, s=script: self.start_script.emit(s))
+            self._recent.addWidget(button)
+        if not scripts:
+            self._recent.addWidget(
+                label("Scripts that were attached appear here.", "muted", wrap=True)
+            )
+        elif len(scripts) > _MAX_RECENT:
+            self._recent.addWidget(label(f"+{len(scripts) - _MAX_RECENT} more", "small"))
+        self._recent.addStretch(1)
+
+    def _build_title(self, column: QVBoxLayout) -> None:
+        line = QHBoxLayout()
+        line.setSpacing(METRICS.padding)
+        self._logo = QLabel()
+        line.addWidget(self._logo)
+        line.addWidget(label("Stroboscope", "title"))
+        line.addStretch(1)
+        column.addLayout(line)
+        column.addWidget(
+            label("Stop a running simulation, look at it, and go on.", "muted", wrap=True)
+        )
+
+    def _card(self, which: Icon, title: str, content: QWidget) -> QFrame:
+        card = QFrame()
+        card.setObjectName("card")
+        layout = QVBoxLayout(card)
+        layout.setContentsMargins(16, METRICS.padding, 16, METRICS.padding)
+        layout.setSpacing(METRICS.gap)
+        head = QHBoxLayout()
+        head.setSpacing(METRICS.gap)
+        picture = QLabel()
+        self._icons.append((picture, which))
+        head.addWidget(picture)
+        head.addWidget(label(title, "heading"))
+        head.addStretch(1)
+        layout.addLayout(head)
+        layout.addWidget(content, 1)
+        return card
+
+    def _script_card(self) -> QWidget:
+        host = QWidget()
+        layout = QVBoxLayout(host)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(METRICS.grid)
+        self._copy_buttons: list[QToolButton] = []
+        for intro, code in (
+            ("Put two words in front of your command:", _COMMAND),
+            ("or attach from inside the script:", _SCRIPT),
+        ):
+            layout.addWidget(label(intro, "muted"))
+            layout.addWidget(self._code(code))
+        layout.addStretch(1)
+        return host
+
+    def _code(self, code: str) -> QFrame:
+        frame = QFrame()
+        frame.setObjectName("code")
+        row = QHBoxLayout(frame)
+        row.setContentsMargins(10, METRICS.grid, METRICS.grid, METRICS.grid)
+        text = label(code)
+        text.setObjectName("codeText")
+        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        copy = icon_button(Icon.COPY, self._palette, "Copy")
+        copy.clicked.connect(lambda _=False: QApplication.clipboard().setText(code))
+        self._copy_buttons.append(copy)
+        row.addWidget(text, 1)
+        row.addWidget(copy, 0, Qt.AlignmentFlag.AlignTop)
+        return frame
+
+    def _demo_card(self) -> QWidget:
+        host = QWidget()
+        layout = QVBoxLayout(host)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(METRICS.grid)
+        for name, about in self._demos:
+            row = QHBoxLayout()
+            row.setSpacing(METRICS.gap)
+            button = QPushButton(name)
+            button.setToolTip(f"Run the demo: stroboscope demo {name}")
+            button.clicked.connect(lambda _=False, n=name: self.start_demo.emit(n))
+            self.demo_buttons[name] = button
+            text = ElidedLabel(about)
+            text.setProperty("role", "small")
+            row.addWidget(button)
+            row.addWidget(text, 1)
+            layout.addLayout(row)
+        if not self._demos:
+            layout.addWidget(label("No demos are installed.", "muted"))
+        layout.addStretch(1)
+        return host
