@@ -35,7 +35,7 @@ def update_times(repeats: int) -> list[float]:
         ),
     )
     scene = DrawnScene()
-    scene.set_description(description)
+    scene.set_description(description, {})
     rng = np.random.default_rng(0)
     xquat = rng.normal(size=(GEOMS + 1, 4))
     xquat /= np.linalg.norm(xquat, axis=1, keepdims=True)
