@@ -29,7 +29,7 @@ from stroboscope.debugger_protocol.host.playback import (
     Reply,
     Ticket,
 )
-from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.host.scene_link import Interest, SceneLink
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import EditField, LogEntry, LogLevel, PlaybackMode
 
@@ -174,8 +174,42 @@ class Host:
             for link in self._links.values():
                 self._forget_pending(link, reason)
                 link.holds.clear()
-                link.interest = type(link.interest)()
+                link.interest = Interest()
             self._refresh_all()
+
+    def let_go(self, mode: PlaybackMode, reason: str) -> None:
+        """Release every scene to ``mode``, because nobody controls the session any more."""
+        with self.playback.lock:
+            self.playback.mode = mode
+            for link in self._links.values():
+                self._forget_pending(link, reason)
+                link.holds.clear()
+            self._refresh_all()
+        self.wake()
+
+    def set_interest(self, link: SceneLink, interest: Interest) -> None:
+        """Tell a scene's owner what the clients want from now on."""
+        with self.playback.lock:
+            link.interest = interest
+            link.owner.refresh()
+
+    def forget_parent(self) -> None:
+        """In a forked child: start detached, with locks that no other thread ever held."""
+        self.listener = None
+        self._events.clear()
+        self.playback.lock = threading.Lock()
+        self.playback.attached = False
+        survivor = threading.current_thread()
+        for thread, owner in list(self._owners.items()):
+            owner.forget_parent()
+            for link in owner.links:
+                link.forget_parent()
+                if thread is not survivor:
+                    link.closed = "its thread did not survive a fork"
+                link.refresh()
+            if thread is not survivor:
+                del self._owners[thread]
+        self._links = {k: link for k, link in self._links.items() if not link.closed}
 
     def release_all(self, reason: str) -> None:
         """Release every thread and end the session; safe in signal handlers and finalizers.

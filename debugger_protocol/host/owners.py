@@ -94,6 +94,13 @@ class Owner:
         for job in [job for job in self.mailbox if job.ticket is ticket]:
             self.mailbox.remove(job)
 
+    def forget_parent(self) -> None:
+        """In a forked child: begin anew with a condition on the playback's new lock."""
+        self.condition = threading.Condition(self._playback.lock)
+        self.mailbox.clear()
+        self.parked_in = self.pacing_in = None
+        self.serving = False
+
     # --- the owner thread
 
     def attend(self, link: "SceneLink", *, visit: Visit) -> bool:

@@ -67,6 +67,7 @@ class FramePublisher:
         self._begun: frozenset[Topic] = frozenset()
         self._begun_clock: Clock | None = None
         self._now_published: set[Topic] = set()
+        self._sequences: dict[tuple[Topic, Instant], int] = {}
 
     # --- executed frames
 
@@ -120,6 +121,12 @@ class FramePublisher:
         """Forget which NOW frames were published: the scene stands somewhere else."""
         self._now_published.clear()
 
+    def state_replaced(self) -> None:
+        """Forget what was published about the state that was replaced."""
+        self._now_published.clear()
+        for topic in Topic:
+            self.slots.pop((topic, Instant.EXECUTED), None)
+
     def has_stale_now(self) -> bool:
         """Return whether a subscribed topic has no NOW frame of the present state."""
         return any(t not in self._now_published and t not in self._disabled for t in self.interest)
@@ -172,7 +179,8 @@ class FramePublisher:
         self, frames: TopicFrames, *, clock: Clock, instant: Instant, only_changed: bool = False
     ) -> None:
         for topic, arrays in frames.arrays.items():
-            previous = self.slots.get((topic, instant))
+            key = (topic, instant)
+            previous = self.slots.get(key)
             if (
                 only_changed
                 and previous is not None
@@ -181,14 +189,15 @@ class FramePublisher:
                 and _same_arrays(previous.arrays, arrays)
             ):
                 continue
-            self.slots[topic, instant] = PublishedFrame(
+            self._sequences[key] = sequence = self._sequences.get(key, 0) + 1
+            self.slots[key] = PublishedFrame(
                 topic=topic,
                 instant=instant,
                 revision=self.revision,
                 clock=clock,
                 arrays=arrays,
                 notes=frames.notes,
-                sequence=1 if previous is None else previous.sequence + 1,
+                sequence=sequence,
             )
 
     def _disable(self, topics: frozenset[Topic], error: Exception, *, doing: str) -> None:

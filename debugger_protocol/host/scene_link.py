@@ -110,6 +110,8 @@ class SceneLink:
         self.replacements = 0
         """How often the state was replaced: restored, reset or edited."""
         self.in_step = False
+        self.opened = host.monotonic()
+        """When the scene was opened [s]."""
         self.touched = False
         """Whether the scene has ever been stepped or served."""
         self.physics_ticks = 0
@@ -272,7 +274,7 @@ class SceneLink:
         """Say that the script has restored or reset the scene: an episode, never a stop."""
         self.replacements += 1
         self.pacer.forget()
-        self.publisher.state_changed()
+        self.publisher.state_replaced()
         if not self.active or self.closed:
             return
         clock = self._push_clock(self._monotonic())
@@ -547,6 +549,15 @@ class SceneLink:
         with self._playback.lock:
             ticket.settle(error)
         self._host.wake()
+
+    def forget_parent(self) -> None:
+        """In a forked child: nothing that was asked for in the parent counts."""
+        self.grants.clear()
+        self.holds.clear()
+        self.pause_waits.clear()
+        self.told_paused = self.needs_initial = self.in_step = False
+        self.interest = Interest()
+        self.initial = None
 
     # --- lock held
 

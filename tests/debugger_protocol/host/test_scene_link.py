@@ -304,25 +304,26 @@ def test_a_script_that_pauses_itself_stays_until_it_is_released(
     host: Host, run: Run, wait_until: Wait
 ) -> None:
     host.attach(FAST)
+    started = threading.Event()
     passed = []
 
     def between() -> None:
-        scene = stepper_box[0].scene if stepper_box else None
-        if scene is not None and scene.backend.step_count == 100:
+        started.wait(10)
+        scene = stepper.scene
+        if not passed:
             scene.link.park("reward is NaN", "train.py:118")
             passed.append(scene.backend.step_count)
 
-    stepper_box: list[Stepper] = []
     stepper = Stepper(host, "A", between=between)
-    stepper_box.append(stepper)
+    started.set()
     wait_until(lambda: is_parked(stepper))
     assert "reward is NaN (train.py:118)" in stepper.scene.link.holds.values()
-    assert stepper.scene.backend.step_count == 100
+    assert stepper.scene.backend.step_count == 1
     run(host.step, stepper.scene.link.scene_id)
-    assert stepper.scene.backend.step_count == 101
+    assert stepper.scene.backend.step_count == 2
     run(host.fast_forward)
     wait_until(lambda: stepper.scene.backend.step_count > 200)
-    assert passed == [100]
+    assert passed == [1]
     host.close()
     stepper.join()
 

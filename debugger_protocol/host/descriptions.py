@@ -1,0 +1,99 @@
+"""Descriptions of scenes, made when first asked for, and the assets they name.
+
+Server thread only: a backend's ``describe`` and ``asset`` may be called nowhere else.
+"""
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.messages import AssetChunk, AssetRequest
+from stroboscope.debugger_protocol.scene_description import SceneDescription
+
+__all__ = ["Descriptions"]
+
+# Assets that are being transferred stay here, so that a backend isn't asked for every chunk.
+_KEPT_BYTES: Final = 64 << 20
+
+
+class Descriptions:
+    """Describes scenes once per revision and serves their assets in ranges."""
+
+    def __init__(self, *, chunk_bytes: int) -> None:
+        self._chunk_bytes = chunk_bytes
+        self._of: dict[int, tuple[int, SceneDescription]] = {}
+        self._owners: dict[str, SceneLink] = {}
+        self._assets: OrderedDict[str, bytes] = OrderedDict()
+
+    def describe(self, link: SceneLink) -> SceneDescription:
+        """Return the description of the scene as it is now; raises CommandError."""
+        revision = link.revision
+        known = self._of.get(link.scene_id)
+        if known is not None and known[0] == revision:
+            return known[1]
+        try:
+            description = link.backend.describe(link.scene_id, link.name)
+        except Exception as error:  # told to the client that asked
+            raise CommandError(
+                f"{link.name!r} can't be described: {type(error).__name__}: {error}"
+            ) from error
+        if description.revision != revision:
+            description = msgspec.structs.replace(description, revision=revision)
+        self._of[link.scene_id] = (revision, description)
+        digests = [mesh.digest for mesh in description.meshes]
+        digests += [hfield.digest for hfield in description.hfields]
+        digests += [texture.digest for texture in description.textures]
+        self._owners.update(dict.fromkeys(digests, link))
+        return description
+
+    def channels(self, link: SceneLink) -> frozenset[str]:
+        """Return the names of the engine's channels; raises CommandError."""
+        return frozenset(channel.name for channel in self.describe(link).channels)
+
+    def chunk(self, request: AssetRequest) -> AssetChunk:
+        """Return the range of an asset that was asked for; raises CommandError."""
+        data = self._asset(request.digest)
+        if not 0 <= request.offset < max(1, len(data)):
+            raise CommandError(
+                f"asset {request.digest[:12]}… has {len(data)} bytes; "
+                f"nothing begins at {request.offset}"
+            )
+        end = request.offset + self._chunk_bytes
+        return AssetChunk(
+            id=request.id,
+            digest=request.digest,
+            offset=request.offset,
+            total=len(data),
+            data=data[request.offset : end],
+        )
+
+    def forget(self, link: SceneLink) -> None:
+        """Drop everything about a scene that was closed."""
+        self._of.pop(link.scene_id, None)
+        for digest in [digest for digest, owner in self._owners.items() if owner is link]:
+            del self._owners[digest]
+
+    def _asset(self, digest: str) -> bytes:
+        data = self._assets.get(digest)
+        if data is not None:
+            self._assets.move_to_end(digest)
+            return data
+        link = self._owners.get(digest)
+        try:
+            data = link.backend.asset(digest) if link is not None else None
+        except Exception as error:
+            raise CommandError(
+                f"asset {digest[:12]}… can't be read: {type(error).__name__}: {error}"
+            ) from error
+        if data is None:
+            raise CommandError(
+                f"no described scene has an asset {digest[:12]}…: it was closed, or not described"
+            )
+        self._assets[digest] = data
+        kept = sum(len(each) for each in self._assets.values())
+        while kept > _KEPT_BYTES and len(self._assets) > 1:
+            kept -= len(self._assets.popitem(last=False)[1])
+        return data

@@ -1,0 +1,445 @@
+"""The middle of the server thread: scenes on one side, clients on the other.
+
+Everything runs on the event loop's thread but :meth:`Hub.wake` and :meth:`Hub.released`. It
+sleeps unless a client has said something, an owner thread has published something, or a scene
+that somebody watches is running.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+
+import msgspec
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.commands import Answer, CommandDesk
+from stroboscope.debugger_protocol.host.control import Control, OnDisconnect
+from stroboscope.debugger_protocol.host.descriptions import Descriptions
+from stroboscope.debugger_protocol.host.host import Host, HostListener
+from stroboscope.debugger_protocol.host.main_thread import why_main_thread_ends
+from stroboscope.debugger_protocol.host.scene_link import Interest, SceneLink, channel_info
+from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
+from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
+from stroboscope.debugger_protocol.messages import (
+    AssetRequest,
+    ClientMessage,
+    Command,
+    ControlChanged,
+    Done,
+    Failed,
+    FailureKind,
+    LogEntry,
+    LogLevel,
+    OwnerActivity,
+    PlaybackMode,
+    ReleaseControl,
+    RequestControl,
+    SceneAdded,
+    SceneChannels,
+    SceneDescribed,
+    SceneRemoved,
+    SceneRestored,
+    SceneStatus,
+    SessionStatus,
+    Subscribe,
+    Unsubscribe,
+)
+from stroboscope.debugger_protocol.server_connection import ServerConnection
+from stroboscope.debugger_protocol.topics import Topic
+
+__all__ = ["Hub"]
+
+# Bursts of news are passed on together [s].
+_FLUSH_INTERVAL = 0.004
+_STATUS_INTERVAL = 0.1
+_WATCH_INTERVAL = 0.05
+_MAX_RATE_HZ = 1000.0
+
+
+class _Client:
+    """A connection and what it wants of each scene."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self.connection = connection
+        self.scenes: dict[int, SceneSubscription] = {}
+
+
+class Hub(HostListener):
+    """Connects the clients of one session with the scenes of one host.
+
+    ``end_session`` is called on the event loop when the session has to end, with the reason.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        mode: PlaybackMode,
+        grants_control: bool,
+        on_disconnect: OnDisconnect,
+        end_session: Callable[[str], None],
+        clients_changed: Callable[[int], None],
+    ) -> None:
+        self._host = host
+        self._loop = loop
+        self._end_session = end_session
+        self._clients_changed = clients_changed
+        self._clients: dict[int, _Client] = {}
+        self.control = Control(
+            host,
+            mode=mode,
+            grants_control=grants_control,
+            on_disconnect=on_disconnect,
+            announce=self._announce,
+        )
+        self._desk = CommandDesk(host, loop, answer=self._answer)
+        self._descriptions = Descriptions(chunk_bytes=host.limits.asset_chunk_bytes)
+        self._packer = FramePacker()
+        self._known: dict[int, SceneLink] = {}
+        self._meters: dict[int, SceneMeter] = {}
+        self._statuses: dict[int, SceneStatus] = {}
+        self._session_status: SessionStatus | None = None
+        self._woken = False
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self._flushed_at = -math.inf
+        self._tick_timer: asyncio.TimerHandle | None = None
+        self._watch_timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    # --- any thread
+
+    def wake(self) -> None:
+        """Have a look at the scenes soon."""
+        if not self._woken:
+            self._woken = True
+            self._call(self._look)
+
+    def released(self, reason: str) -> None:
+        """End the session: every thread was released."""
+        self._call(self._end_session, reason)
+
+    def _call(self, function: Callable[..., None], *args: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, *args)
+        except RuntimeError:
+            return  # the loop has ended: nobody listens any more
+
+    # --- clients
+
+    def client_joined(self, connection: ServerConnection) -> None:
+        """Tell a new client everything, then let it take its place."""
+        client = _Client(connection)
+        self._update_scenes()
+        self.control.joined(connection.client_id, connection.name, observe=connection.observe)
+        self._clients[connection.client_id] = client
+        connection.send_snapshot(self._snapshot())
+        self._session_status = None
+        self._clients_changed(len(self._clients))
+        self._look()
+
+    def client_left(self, connection: ServerConnection, reason: str) -> None:
+        """Let go of what a client held and wanted."""
+        client = self._clients.pop(connection.client_id, None)
+        if client is None:
+            return
+        self._clients_changed(len(self._clients))
+        self._desk.forget(connection)
+        self.control.left(connection.client_id, reason)
+        if self._host.playback.attached:
+            for scene_id in client.scenes:
+                self._update_interest(scene_id)
+        self._look()
+
+    def client_message(self, connection: ServerConnection, message: ClientMessage) -> None:
+        """Do what a client asks for, and answer."""
+        client = self._clients.get(connection.client_id)
+        if client is None or not isinstance(message, Command):
+            return
+        try:
+            self._obey(client, message)
+        except CommandError as error:
+            failed = Failed(id=message.id, kind=FailureKind.REFUSED, reason=str(error))
+            connection.send(failed)
+
+    def _obey(self, client: _Client, message: Command) -> None:
+        connection = client.connection
+        match message:
+            case Subscribe():
+                self._subscribe(client, message)
+            case Unsubscribe():
+                self._unsubscribe(client, message)
+            case AssetRequest():
+                connection.send(self._descriptions.chunk(message))
+                return
+            case RequestControl():
+                self.control.request(connection.client_id, connection.name)
+            case ReleaseControl():
+                self.control.release(connection.client_id)
+            case _:
+                refusal = self.control.refusal(connection.client_id)
+                if refusal:
+                    raise CommandError(refusal)
+                self._desk.take(connection, message)
+                return
+        connection.send(Done(id=message.id))
+        self._look()
+
+    def _answer(self, connection: ServerConnection, answer: Answer, scene_id: int | None) -> None:
+        """Answer a command, after a status that is at least as new as its effect."""
+        self._send_events()
+        self._send_session_status()
+        links = self._host.links
+        for link in links.values() if scene_id is None else [links.get(scene_id)]:
+            if link is not None:
+                self._send_status(link, force=True)
+        connection.send(answer)
+        self._look()
+
+    def _announce(self, change: ControlChanged) -> None:
+        self._broadcast(change)
+
+    # --- subscriptions
+
+    def _subscribe(self, client: _Client, message: Subscribe) -> None:
+        link = self._link(message.scene_id)
+        rate = message.max_rate_hz
+        if not math.isfinite(rate) or rate <= 0.0:
+            raise CommandError(f"max_rate_hz must be above 0 and at most 1000, got {rate}")
+        if Topic.SIGNALS in message.topics and not message.channels:
+            raise CommandError("signals need channels: name those to plot")
+        description = self._descriptions.describe(link)
+        subscription = client.scenes.get(link.scene_id)
+        if subscription is None:
+            subscription = client.scenes[link.scene_id] = SceneSubscription(link)
+        if subscription.described_revision != description.revision:
+            subscription.described_revision = description.revision
+            client.connection.send(SceneDescribed(description=description))
+        subscription.add(message.topics, message.channels, interval=1.0 / min(rate, _MAX_RATE_HZ))
+        self._update_interest(link.scene_id)
+
+    def _unsubscribe(self, client: _Client, message: Unsubscribe) -> None:
+        link = self._link(message.scene_id)
+        subscription = client.scenes.get(link.scene_id)
+        if subscription is not None:
+            subscription.remove(message.topics, message.channels)
+            self._update_interest(link.scene_id)
+
+    def _update_interest(self, scene_id: int) -> None:
+        """Tell a scene's owner what all clients together want."""
+        link = self._host.links.get(scene_id)
+        if link is None:
+            return
+        intervals: dict[Topic, float] = {}
+        channels: dict[str, None] = {}
+        for client in self._clients.values():
+            subscription = client.scenes.get(scene_id)
+            if subscription is not None:
+                channels.update(subscription.channels)
+                for topic, interval in subscription.intervals.items():
+                    if topic not in (Topic.SIGNALS, Topic.LOG):
+                        intervals[topic] = min(interval, intervals.get(topic, math.inf))
+        known = self._descriptions.channels(link) if channels else frozenset()
+        self._host.set_interest(
+            link,
+            Interest(
+                intervals=intervals,
+                channels=tuple(channel for channel in channels if channel in known),
+                user_channels=any(channel not in known for channel in channels),
+            ),
+        )
+
+    def _link(self, scene_id: int) -> SceneLink:
+        link = self._host.links.get(scene_id)
+        if link is None:
+            raise CommandError(f"there is no scene {scene_id}: it may have been closed")
+        return link
+
+    # --- passing on
+
+    def _look(self) -> None:
+        """Flush now, or soon after the last time; on the event loop."""
+        self._woken = False
+        if self._closed or self._flush_timer is not None:
+            return
+        wait = self._flushed_at + _FLUSH_INTERVAL - self._loop.time()
+        if wait > 0.0:
+            self._flush_timer = self._loop.call_later(wait, self._flush)
+        else:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._flush_timer = None
+        if self._closed:
+            return
+        self._flushed_at = self._loop.time()
+        self._update_scenes()
+        self._send_events()
+        self._send_session_status()
+        for link in self._known.values():
+            self._send_status(link, force=False)
+        for client in tuple(self._clients.values()):
+            for subscription in tuple(client.scenes.values()):
+                self._send_frames(client, subscription)
+        self._set_timers()
+
+    def _update_scenes(self) -> None:
+        """Announce scenes that were opened or closed."""
+        links = self._host.links
+        for scene_id in [known for known in self._known if known not in links]:
+            link = self._known.pop(scene_id)
+            self._descriptions.forget(link)
+            self._packer.forget(scene_id)
+            self._meters.pop(scene_id, None)
+            self._statuses.pop(scene_id, None)
+            for client in self._clients.values():
+                client.scenes.pop(scene_id, None)
+            self._broadcast(SceneRemoved(scene_id=scene_id))
+        for scene_id, link in links.items():
+            if scene_id not in self._known:
+                self._known[scene_id] = link
+                self._meters[scene_id] = SceneMeter()
+                self._broadcast(_added(link))
+
+    def _send_events(self) -> None:
+        for event in self._host.take_events():
+            scene_id = getattr(event, "scene_id", None)
+            if isinstance(event, SceneRestored):
+                for client in self._clients.values():
+                    client.connection.discard_frames(event.scene_id)
+            if scene_id is not None and not isinstance(event, LogEntry):
+                self._update_scenes()
+                if scene_id not in self._known:
+                    continue  # closed meanwhile: clients were told already
+            self._broadcast(event)
+
+    def _send_session_status(self) -> None:
+        status = self._make_session_status()
+        if status != self._session_status:
+            self._session_status = status
+            self._broadcast(status)
+
+    def _make_session_status(self) -> SessionStatus:
+        playback = self._host.playback
+        return SessionStatus(
+            mode=playback.mode,
+            speed=playback.speed,
+            controller=self.control.controller,
+            clients=len(self._clients),
+            free_running_scenes=sum(not link.follow for link in self._host.links.values()),
+        )
+
+    def _send_status(self, link: SceneLink, *, force: bool) -> None:
+        """Send a scene's status when it has changed, at once if it is news that one waits for."""
+        if not self._clients:
+            return
+        meter = self._meters.get(link.scene_id)
+        if meter is None:
+            return
+        now = self._host.monotonic()
+        previous = self._statuses.get(link.scene_id)
+        due = meter.status_due <= now
+        if not due and not force and previous is not None and not _is_news(link, previous):
+            return
+        meter.sample(link, now=now)
+        status = scene_status(
+            link, meter, playback=self._host.playback, links=self._host.links, now=now
+        )
+        meter.status_due = now + _STATUS_INTERVAL
+        if previous is None or _differs(status, previous):
+            self._statuses[link.scene_id] = status
+            self._broadcast(status)
+
+    def _send_frames(self, client: _Client, subscription: SceneSubscription) -> None:
+        link = subscription.link
+        connection = client.connection
+        if connection.closing:
+            return
+        try:
+            description = self._descriptions.describe(link)
+            if subscription.described_revision != description.revision:
+                subscription.described_revision = description.revision
+                connection.send(SceneDescribed(description=description))
+            standing = link.owner.parked_in is not None
+            now = self._host.monotonic()
+            for frame in subscription.frames(self._packer, now=now, standing=standing):
+                connection.send(frame)
+            for frame in subscription.signals(lambda: connection.wants_signals):
+                connection.send(frame)
+        except (CommandError, TypeError) as error:
+            self._host.log_once(link, f"its frames can't be sent: {error}")
+
+    def _snapshot(self) -> list[msgspec.Struct]:
+        """Return what a client has to know of everything, the session's status last."""
+        messages: list[msgspec.Struct] = []
+        now = self._host.monotonic()
+        links = self._host.links
+        for link in self._known.values():
+            messages.append(_added(link))
+            channels = tuple(channel_info(c) for c in tuple(link.user_channels.values()))
+            if channels:
+                messages.append(SceneChannels(scene_id=link.scene_id, channels=channels))
+            meter = self._meters[link.scene_id]
+            messages.append(
+                scene_status(link, meter, playback=self._host.playback, links=links, now=now)
+            )
+        messages.append(self._make_session_status())
+        return messages
+
+    def _broadcast(self, message: msgspec.Struct) -> None:
+        for client in tuple(self._clients.values()):
+            client.connection.send(message)
+
+    # --- the clock
+
+    def _set_timers(self) -> None:
+        parked = any(link.owner.parked_in is not None for link in self._known.values())
+        if parked and self._watch_timer is None:
+            self._watch_timer = self._loop.call_later(_WATCH_INTERVAL, self._watch_main_thread)
+        moving = any(
+            status.activity not in (OwnerActivity.PARKED, OwnerActivity.FINISHED)
+            for status in self._statuses.values()
+        )
+        if self._clients and moving and self._tick_timer is None:
+            self._tick_timer = self._loop.call_later(_STATUS_INTERVAL, self._tick)
+
+    def _tick(self) -> None:
+        """Look at scenes that run: what owner threads do elsewhere, nobody else reports."""
+        self._tick_timer = None
+        self._look()
+
+    def _watch_main_thread(self) -> None:
+        self._watch_timer = None
+        reason = why_main_thread_ends()
+        if reason:
+            self._host.log(LogLevel.INFO, f"every scene was released: {reason}")
+            self._end_session(reason)
+        else:
+            self._set_timers()
+
+    def close(self) -> None:
+        """Stop looking; on the event loop."""
+        self._closed = True
+        self._desk.close()
+        for timer in (self._flush_timer, self._tick_timer, self._watch_timer):
+            if timer is not None:
+                timer.cancel()
+
+
+def _added(link: SceneLink) -> SceneAdded:
+    return SceneAdded(scene_id=link.scene_id, name=link.name, owner=link.owner.thread.name)
+
+
+def _is_news(link: SceneLink, previous: SceneStatus) -> bool:
+    """Return whether a scene has stopped, started or been held since its last status."""
+    parked = link.owner.parked_in is not None
+    return parked != (previous.activity is OwnerActivity.PARKED) or bool(link.holds) != (
+        previous.held
+    )
+
+
+def _differs(status: SceneStatus, previous: SceneStatus) -> bool:
+    """Return whether there is something to tell; for how long a thread is parked isn't."""
+    if status.activity is OwnerActivity.PARKED:
+        status = msgspec.structs.replace(status, activity_s=previous.activity_s)
+    return status != previous

@@ -1,0 +1,197 @@
+"""What one client wants of one scene, and the frames that are therefore due to it.
+
+Server thread only. Frames are picked from the scene's slots when they are newer than what this
+client has seen; signals are read from the rings behind the client's own cursors.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.arrays import pack_arrays
+from stroboscope.debugger_protocol.host.publishing import PublishedFrame
+from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.host.signals import RingReader, SignalRing, SignalRows
+from stroboscope.debugger_protocol.messages import ArrayEntry, Frame
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+__all__ = ["FramePacker", "SceneSubscription"]
+
+_SIGNAL_FRAME_BYTES: Final = 256 << 10
+
+Packed = tuple[tuple[ArrayEntry, ...], bytes]
+
+
+class FramePacker:
+    """Packs each published frame once, however many clients get it."""
+
+    def __init__(self) -> None:
+        self._packed: dict[tuple[int, Topic, Instant], tuple[PublishedFrame, Packed]] = {}
+
+    def pack(self, scene_id: int, frame: PublishedFrame) -> Packed:
+        """Return offset table and blob; raises TypeError for arrays that can't travel."""
+        key = (scene_id, frame.topic, frame.instant)
+        known = self._packed.get(key)
+        if known is not None and known[0] is frame:
+            return known[1]
+        packed = pack_arrays(frame.arrays)
+        self._packed[key] = (frame, packed)
+        return packed
+
+    def forget(self, scene_id: int) -> None:
+        """Drop what was packed for a scene."""
+        self._packed = {key: value for key, value in self._packed.items() if key[0] != scene_id}
+
+
+class SceneSubscription:
+    """One client's subscriptions to one scene."""
+
+    def __init__(self, link: SceneLink) -> None:
+        self.link = link
+        self.described_revision: int | None = None
+        self.intervals: dict[Topic, float] = {}
+        self.channels: dict[str, None] = {}
+        # Sequence numbers last looked at, and when a topic may be sent next.
+        self._seen: dict[tuple[Topic, Instant], int] = {}
+        self._not_before: dict[Topic, float] = {}
+        self._readers: dict[str, RingReader] = {}
+
+    # --- what is wanted
+
+    def add(self, topics: Iterable[Topic], channels: Iterable[str], *, interval: float) -> None:
+        """Want these topics, at most every ``interval`` seconds, and channels of SIGNALS."""
+        for topic in topics:
+            self.intervals[topic] = interval
+            # A new window sees the scene at once, even if it stands still.
+            for instant in Instant:
+                self._seen.pop((topic, instant), None)
+            self._not_before.pop(topic, None)
+        self.channels.update(dict.fromkeys(channels))
+        ring = self.link.ring
+        if self.channels and ring is not None and "" not in self._readers:
+            # Others plot already: their past is not ours, but a ring made for us is read whole.
+            self._readers[""] = RingReader(ring, start=ring.count)
+
+    def remove(self, topics: Iterable[Topic], channels: Iterable[str]) -> None:
+        """Stop topics, or only these channels."""
+        channels = tuple(channels)
+        if channels:
+            for channel in channels:
+                self.channels.pop(channel, None)
+                self._readers.pop(channel, None)
+            if self.channels:
+                return
+        for topic in topics:
+            self.intervals.pop(topic, None)
+            if topic is Topic.SIGNALS:
+                self.channels.clear()
+                self._readers.clear()
+
+    # --- what is due
+
+    def frames(self, pack: FramePacker, *, now: float, standing: bool) -> Iterator[Frame]:
+        """Yield the frames that this client has not seen; all of them when the scene stands."""
+        slots = self.link.publisher.slots
+        fresh = [
+            frame
+            for (topic, instant), frame in tuple(slots.items())
+            if topic in self.intervals and self._seen.get((topic, instant)) != frame.sequence
+        ]
+        for frame in sorted(fresh, key=lambda frame: frame.clock.axis):
+            key = (frame.topic, frame.instant)
+            if not standing and now < self._not_before.get(frame.topic, 0.0):
+                continue
+            interval = self.intervals[frame.topic]
+            if frame.instant is Instant.EXECUTED:
+                # A little early, or a client at the scene's own rate would miss every other one.
+                self._not_before[frame.topic] = now + 0.8 * interval
+            dropped = self._missed(key, frame.sequence)
+            entries, blob = pack.pack(self.link.scene_id, frame)
+            yield Frame(
+                scene_id=self.link.scene_id,
+                topic=frame.topic,
+                instant=frame.instant,
+                revision=frame.revision,
+                axis=frame.clock.axis,
+                step=frame.clock.step_count,
+                time=frame.clock.time,
+                dropped=dropped,
+                arrays=entries,
+                blob=blob,
+                notes=frame.notes,
+            )
+
+    def _missed(self, key: tuple[Topic, Instant], sequence: int) -> int:
+        seen = self._seen.get(key)
+        self._seen[key] = sequence
+        return 0 if seen is None else max(0, sequence - seen - 1)
+
+    # --- signals
+
+    def signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:
+        """Yield the rows written since the last time, as long as ``may_send()`` allows."""
+        if Topic.SIGNALS not in self.intervals:
+            return
+        yield from self._engine_signals(may_send)
+        for name, channel in tuple(self.link.user_channels.items()):
+            if name not in self.channels:
+                continue
+            reader = self._readers.get(name)
+            if reader is None or reader.ring is not channel:
+                reader = self._readers[name] = RingReader(channel, start=0)
+            yield from self._rows(reader, {name: slice(0, channel.width)}, may_send)
+
+    def _engine_signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:
+        ring = self.link.ring
+        reader = self._readers.get("")
+        if reader is not None and reader.ring is not ring:
+            # The set of channels has changed: first what the old ring still holds.
+            yield from self._rows(reader, self._columns(reader.ring), may_send)
+            reader = None if reader.next >= reader.ring.count else reader
+            if reader is not None:
+                return
+            del self._readers[""]
+            if ring is not None:
+                reader = self._readers[""] = RingReader(ring, start=0)
+        if ring is not None:
+            if reader is None:
+                reader = self._readers[""] = RingReader(ring, start=0)
+            yield from self._rows(reader, self._columns(ring), may_send)
+
+    def _columns(self, ring: object) -> dict[str, slice]:
+        if not isinstance(ring, SignalRing):
+            return {}
+        return {name: ring.columns[name] for name in self.channels if name in ring.columns}
+
+    def _rows(
+        self, reader: RingReader, columns: dict[str, slice], may_send: Callable[[], bool]
+    ) -> Iterator[Frame]:
+        if not columns:
+            reader.next = reader.ring.count
+            return
+        limit = max(1, _SIGNAL_FRAME_BYTES // (8 * (reader.ring.width + 2)))
+        while reader.next < reader.ring.count and may_send():
+            rows = reader.read(limit)
+            if len(rows.axis):
+                yield self._signal_frame(rows, columns)
+
+    def _signal_frame(self, rows: SignalRows, columns: dict[str, slice]) -> Frame:
+        arrays: dict[str, NDArray[np.generic]] = {"axis": rows.axis, "time": rows.time}
+        for name, columns_of in columns.items():
+            arrays[name] = rows.values[:, columns_of]
+        entries, blob = pack_arrays(arrays)
+        clock = self.link.clock
+        return Frame(
+            scene_id=self.link.scene_id,
+            topic=Topic.SIGNALS,
+            instant=Instant.EXECUTED,
+            revision=self.link.revision,
+            axis=int(rows.axis[-1]),
+            step=clock.step_count if clock is not None else 0,
+            time=float(rows.time[-1]),
+            dropped=rows.lost,
+            arrays=entries,
+            blob=blob,
+        )

@@ -1,0 +1,726 @@
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oscillator import Scene, Stepper
+
+from stroboscope.debugger_protocol.client import CommandError, CommandTimeout, DebuggerClient
+from stroboscope.debugger_protocol.exceptions import ConnectionLost
+from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect, Patience
+from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.messages import (
+    ControlChanged,
+    OwnerActivity,
+    PlaybackMode,
+    SceneChannels,
+    SceneRemoved,
+    SceneRestored,
+)
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+Wait = Callable[..., None]
+FAST = PlaybackMode.FAST_FORWARD
+
+
+@pytest.fixture
+def server(host: Host) -> Iterator[DebugServer]:
+    server = DebugServer(host, script="train.py")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def clients() -> list[DebuggerClient]:
+    """The clients that ``connect`` has made."""
+    return []
+
+
+@pytest.fixture
+def connect(
+    server: DebugServer, clients: list[DebuggerClient]
+) -> Iterator[Callable[..., DebuggerClient]]:
+    def make(**options: bool) -> DebuggerClient:
+        client = DebuggerClient.connect(server.connection_file, **options)
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def own(clients: list[DebuggerClient]) -> Iterator[Callable[..., Stepper]]:
+    """``own(host, "A")``: an owner thread whose scenes the clients know, joined at the end."""
+    steppers: list[Stepper] = []
+
+    def make(*args: object, **options: object) -> Stepper:
+        stepper = Stepper(*args, **options)  # type: ignore[arg-type]
+        steppers.append(stepper)
+        names = {scene.link.name for scene in stepper.scenes}
+        for client in clients:
+            if not client.closed_reason:
+                client.wait_until(lambda c: names <= {s.name for s in c.scenes()}, 5)
+        return stepper
+
+    yield make
+    for stepper in steppers:
+        stepper.scene.link._host.close()
+        stepper.join()
+
+
+def parked(client: DebuggerClient, scene_id: int = 1) -> bool:
+    return any(
+        s.scene_id == scene_id and s.activity is OwnerActivity.PARKED for s in client.scenes()
+    )
+
+
+# --- life
+
+
+def test_start_and_stop_are_idempotent_from_any_thread(host: Host) -> None:
+    server = DebugServer(host)
+    assert not server.is_running()
+    assert server.get_port() == 0
+    for _ in range(3):
+        server.start()
+        server.start()
+        port, file = server.get_port(), server.connection_file
+        assert port > 0
+        assert file is not None
+        assert file.exists()
+        thread = threading.Thread(target=server.stop)
+        thread.start()
+        thread.join()
+        server.stop()
+        assert not file.exists()
+        assert server.get_port() == 0
+        assert server.connection_file is None
+        assert not server.has_connection()
+
+
+def test_a_port_that_is_taken_raises(host: Host) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        server = DebugServer(host)
+        with pytest.raises(OSError, match="in use"):
+            server.start(taken.getsockname()[1])
+        assert not server.is_running()
+    server.start()
+    server.stop()
+
+
+def test_waiting_for_a_client_counts_silence(server: DebugServer) -> None:
+    asked: list[int] = []
+
+    def starting_up() -> Patience:
+        asked.append(1)
+        return Patience.EXTEND if len(asked) < 5 else Patience.GIVE_UP
+
+    begun = time.monotonic()
+    assert not server.wait_for_client(0.08, keep_waiting=starting_up)
+    assert len(asked) == 5
+    assert time.monotonic() - begun > 0.15
+    assert not server.wait_for_client(0.01)
+
+
+def test_a_client_that_comes_ends_the_wait(
+    server: DebugServer, connect: Callable[[], DebuggerClient]
+) -> None:
+    waiting = threading.Thread(target=server.wait_for_client, args=(10,))
+    waiting.start()
+    connect()
+    waiting.join(10)
+    assert not waiting.is_alive()
+    assert server.has_connection()
+
+
+# --- playback over the wire
+
+
+def test_one_step_of_three_scenes_over_the_wire(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    steppers = [own(host, name) for name in "ABC"]
+    assert client.wait_until(lambda c: len(c.scenes()) == 3, 5)
+    for expected in range(1, 11):
+        client.step(2)
+        assert [s.step_count for s in client.scenes()] == [0, expected, 0]
+    assert [s.scene.backend.step_count for s in steppers] == [0, 10, 0]
+
+
+def test_play_is_as_fast_as_wall_time_and_fast_forward_faster(
+    host: Host,
+    server: DebugServer,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+) -> None:
+    client = connect()
+    own(host, "A")
+    client.play()
+    assert client.wait_until(lambda c: c.scenes()[0].throttled, 5)
+    assert client.wait_until(lambda c: (c.scenes()[0].rtf or 0) > 0.8, 5)
+    rtf = client.scenes()[0].rtf
+    assert rtf is not None
+    assert rtf < 1.2
+    client.set_speed(4.0)
+    assert client.wait_until(lambda c: (c.scenes()[0].rtf or 0) > 3.0, 5)
+    assert client.session_status.speed == 4.0
+    with pytest.raises(CommandError, match="1/64"):
+        client.set_speed(1000.0)
+    client.fast_forward()
+    assert client.wait_until(lambda c: (c.scenes()[0].rtf or 0) > 5.0, 5)
+    assert client.wait_until(lambda c: not c.scenes()[0].throttled, 5)
+
+
+def test_a_pause_says_at_once_where_everything_stands(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(host, "A", nstep=3)
+    for _ in range(30):
+        client.fast_forward()
+        client.pause()
+        told = client.scenes()[0].step_count
+        assert client.wait_until(parked, 5)
+        assert client.scenes()[0].step_count == told == stepper.scene.backend.step_count
+
+
+def test_restore_is_announced_and_the_scene_is_shown_as_it_stands(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    own(host, "A")
+    client.subscribe(1, [Topic.POSE])
+    client.step(1, 40)
+    client.restore_initial(1)
+    assert any(isinstance(event, SceneRestored) for event in client.events())
+    assert client.scenes()[0].step_count == 0
+    assert client.scenes()[0].axis == 40
+    frames = []
+    while (frame := client.next_frame(0.3)) is not None:
+        frames.append(frame)
+    assert frames[-1].instant is Instant.NOW
+    assert frames[-1].arrays["xpos"][1, 2] == 1.0
+    assert frames[-1].axis == 40
+
+
+def test_a_new_window_sees_a_standing_scene_at_once(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    first = connect()
+    stepper = own(host, "A")
+    first.step(1, 7)
+    assert first.wait_until(parked, 5)
+    taken = stepper.scene.backend.frames_taken
+    second = connect(observe=True)
+    second.subscribe(1, [Topic.POSE, Topic.STATE])
+    topics = set()
+    for _ in range(2):
+        frame = second.next_frame(5)
+        assert frame is not None
+        assert frame.axis == 7
+        topics.add(frame.topic)
+    assert topics == {Topic.POSE, Topic.STATE}
+    assert second.next_frame(0.2) is None
+    # Once per change, not again and again.
+    assert stepper.scene.backend.frames_taken == taken + 1
+
+
+def test_executed_frames_hold_the_state_before_their_step(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    own(host, "A")
+    client.subscribe(1, [Topic.STATE])
+    while client.next_frame(0.2) is not None:
+        pass
+    client.step(1)
+    frames = {}
+    while (frame := client.next_frame(0.3)) is not None:
+        frames[frame.instant] = frame
+    executed, now = frames[Instant.EXECUTED], frames[Instant.NOW]
+    assert (executed.axis, executed.step, executed.time) == (0, 0, 0.0)
+    assert executed.arrays["qpos"].tolist() == [1.0]
+    assert (now.axis, now.step, now.time) == (1, 1, pytest.approx(0.002))
+    assert now.arrays["qpos"][0] < 1.0
+
+
+def test_every_physics_step_of_a_plotted_channel_arrives(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    own(host, "A", nstep=3)
+    client.subscribe(1, [Topic.SIGNALS], ["qpos", "qacc"])
+    client.step(1, 100)
+    axes: list[int] = []
+    while len(axes) < 300:
+        frame = client.next_frame(5)
+        assert frame is not None
+        assert frame.dropped == 0
+        axes += frame.arrays["axis"].tolist()
+        assert frame.arrays["qpos"].shape == (len(frame.arrays["axis"]), 1)
+    assert axes == list(range(300))
+
+
+def test_channels_of_the_script_are_announced_and_plotted_from_their_start(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(
+        host, "A", between=lambda: stepper.scene.link.log("reward", [1.5, 2.5], names=["a", "b"])
+    )
+    client.step(1, 5)
+    assert client.wait_until(
+        lambda c: any(isinstance(event, SceneChannels) for event in c.events()), 5
+    )
+    client.subscribe(1, [Topic.SIGNALS], ["reward"])
+    frame = client.next_frame(5)
+    assert frame is not None
+    assert frame.arrays["reward"].tolist() == [[1.5, 2.5]] * len(frame.arrays["axis"])
+    assert frame.arrays["axis"][0] == 1
+    with pytest.raises(CommandError, match="channels"):
+        client.subscribe(1, [Topic.SIGNALS])
+
+
+def test_unsubscribed_topics_cost_nothing(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(host, "A")
+    client.subscribe(1, [Topic.POSE])
+    client.subscribe(1, [Topic.SIGNALS], ["qpos"])
+    client.step(1)
+    client.unsubscribe(1, [Topic.POSE, Topic.SIGNALS])
+    client.step(1)
+    taken = stepper.scene.backend.frames_taken
+    client.step(1, 50)
+    assert stepper.scene.backend.frames_taken == taken
+    assert stepper.scene.link.ring is None
+
+
+def test_assets_arrive_in_ranges(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    from oscillator import MESH, Oscillator
+
+    client = connect()
+    backend = Oscillator(mesh=True)
+    host.open_scene("mesh", backend)
+    assert client.wait_until(lambda c: bool(c.scenes()), 5)
+    description = client.description(1)
+    arrays = client.asset(description.meshes[0].digest)
+    assert np.array_equal(arrays["vertices"], MESH["vertices"])
+    with pytest.raises(CommandError, match="no described scene"):
+        client.asset("0" * 64)
+
+
+def test_a_closed_scene_disappears(host: Host, connect: Callable[..., DebuggerClient]) -> None:
+    client = connect()
+    scene = Scene(host, "A")
+    assert client.wait_until(lambda c: len(c.scenes()) == 1, 5)
+    scene.link.close()
+    assert client.wait_until(lambda c: not c.scenes(), 5)
+    assert any(isinstance(event, SceneRemoved) for event in client.events())
+    with pytest.raises(CommandError, match="no scene"):
+        client.step(1)
+
+
+# --- timeouts
+
+
+@pytest.fixture
+def quick() -> Iterator[tuple[Host, DebuggerClient]]:
+    """A host whose commands time out quickly, and a client that controls it."""
+    host = Host(limits=Limits(command_timeout=0.4))
+    server = DebugServer(host)
+    server.start()
+    with DebuggerClient.connect(server.connection_file) as client:
+        yield host, client
+    server.stop()
+    host.close()
+
+
+def test_a_step_that_the_owner_does_not_get_to_says_where_it_is(
+    quick: tuple[Host, DebuggerClient], clients: list[DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    host, client = quick
+    clients.append(client)
+    gate = threading.Event()
+    stepper = own(host, "A", between=lambda: gate.wait(20) and None)
+    client.step(1)
+    with pytest.raises(CommandTimeout, match=r"busy in your code for .* s, test_server.py:\d+"):
+        client.step(1)
+    assert client.wait_until(lambda c: c.scenes()[0].activity is OwnerActivity.USER_CODE, 5)
+    gate.set()
+    assert client.wait_until(parked, 5)
+    # The right to move was withdrawn with the answer.
+    assert stepper.scene.backend.step_count == 1
+
+
+def test_a_long_run_does_not_time_out_while_it_gets_on(
+    quick: tuple[Host, DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    host, client = quick
+    pause = threading.Event()
+    stepper = own(host, "A", between=lambda: pause.wait(0.01) and None)
+    client.step(1, 80)
+    assert stepper.scene.backend.step_count == 80
+
+
+def test_a_scene_that_waits_for_a_parked_one_says_so_and_steps_with_dependents(
+    quick: tuple[Host, DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    host, client = quick
+    turn = threading.Semaphore(0)
+    leader = own(host, "leader", between=turn.release)
+    follower = own(host, "follower", between=lambda: turn.acquire(timeout=20) and None)
+    client.step(2)  # the first step waits for nobody
+    with pytest.raises(CommandTimeout, match="waiting for leader"):
+        client.step(2)
+    client.step(2, with_dependents=True)
+    assert follower.scene.backend.step_count == 2
+    assert leader.scene.backend.step_count >= 1
+    turn.release(1000)
+
+
+def test_a_stepped_scene_behind_a_parked_one_of_its_thread_names_it(
+    quick: tuple[Host, DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    host, client = quick
+    stepper = own(host, "A", "B")
+    with pytest.raises(CommandTimeout, match="waiting for A"):
+        client.step(2)
+    client.step(2, with_dependents=True)
+    assert [s.backend.step_count for s in stepper.scenes] == [1, 1]
+
+
+# --- control
+
+
+def test_the_first_client_controls_and_others_are_told_how_to(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    first, second = connect(), connect()
+    own(host, "A")
+    assert first.has_control
+    assert not second.has_control
+    with pytest.raises(CommandError, match=r"request_control\(\)"):
+        second.step(1)
+    second.request_control()
+    assert first.wait_until(lambda c: not c.has_control, 5)
+    assert any(isinstance(event, ControlChanged) for event in first.events())
+    second.step(1)
+    with pytest.raises(CommandError, match="observe"):
+        first.play()
+
+
+def test_two_clients_do_not_disturb_each_other_when_one_leaves(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    first, second = connect(), connect()
+    stepper = own(host, "A")
+    first.step(1, 3)
+    second.close()
+    first.step(1, 3)
+    third = connect()
+    assert first.session_status.mode is PlaybackMode.PAUSED
+    assert stepper.scene.backend.step_count == 6
+    # The controlling client's going sets the others' scenes free.
+    first.close()
+    assert third.wait_until(lambda c: c.session_status.mode is PlaybackMode.PLAYING, 5)
+    assert third.wait_until(lambda c: c.session_status.controller is None, 5)
+    assert third.wait_until(lambda c: c.scenes()[0].step_count > 6, 5)
+    fourth = connect()
+    assert fourth.has_control
+    assert fourth.session_status.mode is PlaybackMode.PLAYING
+
+
+def test_a_released_control_lets_the_scenes_go(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    own(host, "A")
+    assert client.wait_until(parked, 5)
+    client.release_control()
+    assert client.wait_until(lambda c: c.scenes()[0].step_count > 3, 5)
+
+
+def test_listening_changes_nothing_until_control_is_asked_for(
+    host: Host, own: Callable[..., Stepper]
+) -> None:
+    server = DebugServer(host)
+    server.start(control=False)
+    stepper = own(host, "A")
+    with DebuggerClient.connect(server.connection_file) as client:
+        assert not client.has_control
+        assert client.session_status.mode is FAST
+        assert client.wait_until(lambda c: (c.scenes()[0].rtf or 0) > 5, 5)
+        with pytest.raises(CommandError, match="nobody controls"):
+            client.pause()
+        client.request_control()
+        assert client.session_status.mode is FAST
+        client.pause()
+        assert client.wait_until(parked, 5)
+    axis = stepper.scene.backend.axis
+    deadline = time.monotonic() + 5
+    while stepper.scene.backend.axis <= axis + 10:
+        assert time.monotonic() < deadline
+    server.stop()
+
+
+def test_an_observer_alone_holds_nobody(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    watcher = connect(observe=True)
+    own(host, "A")
+    assert watcher.wait_until(lambda c: bool(c.scenes()) and c.scenes()[0].step_count > 100, 5)
+    controller = connect()
+    assert controller.has_control
+    assert controller.session_status.mode is PlaybackMode.PAUSED
+
+
+# --- release
+
+
+@pytest.mark.parametrize("trial", range(20))
+def test_a_parked_step_goes_on_when_the_client_closes_or_the_server_stops(
+    host: Host, wait_until: Wait, trial: int
+) -> None:
+    server = DebugServer(host)
+    server.start()
+    client = DebuggerClient.connect(server.connection_file)
+    stepper = Stepper(host, "A")
+    wait_until(lambda: stepper.scene.link.owner.parked_in is not None)
+    if trial % 2:
+        client.close()
+        wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+        wait_until(lambda: not server.has_connection())
+        server.stop()
+    else:
+        server.stop()
+        wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+        with pytest.raises(ConnectionLost):
+            client.pause()
+        client.close()
+    assert not stepper.scene.link.active
+    stepper.join()
+
+
+def test_a_reconnect_is_paused_again_and_keeps_the_initial_state(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(host, "A")
+    client.step(1, 5)
+    client.close()
+    deadline = time.monotonic() + 5
+    while stepper.scene.backend.axis < 50:
+        assert time.monotonic() < deadline
+    again = connect()
+    assert again.wait_until(parked, 5)
+    again.restore_initial(1)
+    assert stepper.scene.backend.q == 1.0
+
+
+def test_hold_waits_for_a_reconnect(host: Host, wait_until: Wait) -> None:
+    server = DebugServer(host, on_disconnect=OnDisconnect.HOLD)
+    server.start()
+    stepper = Stepper(host, "A")
+    with DebuggerClient.connect(server.connection_file) as client:
+        client.step(1, 4) if client.wait_until(parked, 5) else pytest.fail("not parked")
+        count = stepper.scene.backend.step_count
+    wait_until(lambda: not server.has_connection())
+    assert stepper.scene.link.active
+    with DebuggerClient.connect(server.connection_file) as client:
+        assert client.has_control
+        assert client.session_status.mode is PlaybackMode.PAUSED
+        assert stepper.scene.backend.step_count == count
+        client.step(1)
+        assert stepper.scene.backend.step_count == count + 1
+    server.stop()
+    wait_until(lambda: stepper.scene.backend.step_count > count + 10)
+    stepper.join()
+
+
+def test_release_all_ends_the_session_and_tells_why(
+    host: Host, server: DebugServer, connect: Callable[..., DebuggerClient], wait_until: Wait
+) -> None:
+    client = connect()
+    stepper = Stepper(host, "A")
+    assert client.wait_until(parked, 5)
+    host.release_all("SIGINT")
+    wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+    wait_until(lambda: "SIGINT" in client.closed_reason)
+    wait_until(lambda: not server.has_connection() and not server.is_running())
+    stepper.join()
+    server.start()
+    assert server.is_running()
+
+
+def test_a_backend_that_fails_is_reported_once_and_never_hurts(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(host, "A")
+
+    def broken(topics: frozenset[Topic]) -> None:
+        if Topic.STATE in topics:
+            raise ZeroDivisionError("no state")
+        return original(topics)
+
+    original = stepper.scene.backend.frame_now
+    stepper.scene.backend.frame_now = broken  # type: ignore[method-assign, assignment]
+    client.subscribe(1, [Topic.STATE, Topic.POSE])
+    client.step(1, 50)
+    client.step(1, 50)
+    assert stepper.scene.backend.step_count == 100
+    assert client.wait_until(lambda c: bool(c.log_entries()), 5)
+    entries = [entry.text for entry in client.log_entries()]
+    assert sum("no state" in text for text in entries) == 1
+    topics = set()
+    while (frame := client.next_frame(0.3)) is not None:
+        topics.add(frame.topic)
+    assert topics == {Topic.POSE}
+
+
+# --- other processes
+
+
+CLIENT = """
+import sys, time
+from stroboscope.debugger_protocol.client import DebuggerClient
+client = DebuggerClient.connect(sys.argv[1])
+print("connected", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def client_process() -> Iterator[Callable[[Path], "subprocess.Popen[str]"]]:
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(file: Path) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [sys.executable, "-c", CLIENT, str(file)], stdout=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "connected\n"
+        return process
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.mark.parametrize("trial", range(3))
+def test_a_parked_step_goes_on_when_the_client_is_killed(
+    host: Host,
+    server: DebugServer,
+    client_process: Callable[[Path], "subprocess.Popen[str]"],
+    wait_until: Wait,
+    trial: int,
+) -> None:
+    assert server.connection_file is not None
+    process = client_process(server.connection_file)
+    stepper = Stepper(host, "A")
+    wait_until(lambda: stepper.scene.link.owner.parked_in is not None)
+    os.kill(process.pid, signal.SIGKILL)
+    wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+    wait_until(lambda: not server.has_connection())
+    stepper.join()
+
+
+def test_a_frozen_client_loses_its_lease(
+    client_process: Callable[[Path], "subprocess.Popen[str]"], wait_until: Wait
+) -> None:
+    host = Host(limits=Limits(lease_timeout=2.5))
+    server = DebugServer(host)
+    server.start()
+    assert server.connection_file is not None
+    process = client_process(server.connection_file)
+    stepper = Stepper(host, "A")
+    wait_until(lambda: stepper.scene.link.owner.parked_in is not None)
+    os.kill(process.pid, signal.SIGSTOP)
+    wait_until(lambda: stepper.scene.backend.axis > 100, 10)
+    assert not server.has_connection()
+    os.kill(process.pid, signal.SIGCONT)
+    server.stop()
+    stepper.join()
+    host.close()
+
+
+def test_a_frozen_client_never_slows_a_stepping_scene(
+    host: Host,
+    server: DebugServer,
+    client_process: Callable[[Path], "subprocess.Popen[str]"],
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    wait_until: Wait,
+) -> None:
+    assert server.connection_file is not None
+    process = client_process(server.connection_file)
+    stepper = own(host, "A")
+    client = connect()
+    client.request_control()
+    client.fast_forward()
+    os.kill(process.pid, signal.SIGSTOP)
+    for _ in range(20):
+        axis = stepper.scene.backend.axis
+        wait_until(lambda axis=axis: stepper.scene.backend.axis > axis + 1000)
+    assert len(client.scenes()) == 1
+    os.kill(process.pid, signal.SIGCONT)
+
+
+def test_a_forked_child_is_detached_and_leaves_the_parent_alone(
+    host: Host, server: DebugServer, connect: Callable[..., DebuggerClient]
+) -> None:
+    client = connect()
+    scene = Scene(host, "A")
+    client.wait_until(lambda c: len(c.scenes()) == 1, 5)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        result = b"failed"
+        try:
+            for _ in range(20):
+                scene.step()
+            assert not scene.link.active
+            assert not server.is_running()
+            assert not server.has_connection()
+            server.start()
+            with DebuggerClient.connect(server.connection_file) as other:
+                assert other.session is not None
+                assert other.session.pid == os.getpid()
+                assert len(other.scenes()) == 1
+            server.stop()
+            result = b"passed"
+        finally:
+            os.write(write, result)
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        assert pipe.read() == b"passed"
+    os.waitpid(pid, 0)
+    assert server.has_connection()
+    assert server.connection_file is not None
+    assert server.connection_file.exists()
+    client.set_speed(2.0)
+    assert client.session_status.speed == 2.0
