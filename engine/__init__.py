@@ -10,25 +10,30 @@
 Importing it needs neither a window nor MuJoCo; the first scene needs MuJoCo (>= 3.3).
 """
 
-from stroboscope.engine.articulation import Articulation
-from stroboscope.engine.byte_array import DynamicArrayUint8
-from stroboscope.engine.creation import create_scene, destroy_scene
-from stroboscope.engine.errors import (
-    EngineError,
-    ModelError,
-    MujocoUnavailableError,
-    OwnerThreadError,
-    SceneDestroyedError,
-    StateCorruptError,
-    StateError,
-    StateMismatchError,
-    StepFailedError,
-)
-from stroboscope.engine.options import Integrator, SceneOptions, Solver
-from stroboscope.engine.pose_controller import PoseControllerParams
-from stroboscope.engine.runtime import initialize, is_initialized, shutdown
-from stroboscope.engine.scene import Scene
-from stroboscope.engine.scene_state import StateHandle
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stroboscope.engine import debugger
+    from stroboscope.engine.articulation import Articulation
+    from stroboscope.engine.byte_array import DynamicArrayUint8
+    from stroboscope.engine.creation import create_scene, destroy_scene
+    from stroboscope.engine.errors import (
+        EngineError,
+        ModelError,
+        MujocoUnavailableError,
+        OwnerThreadError,
+        SceneDestroyedError,
+        StateCorruptError,
+        StateError,
+        StateMismatchError,
+        StepFailedError,
+    )
+    from stroboscope.engine.options import Integrator, SceneOptions, Solver
+    from stroboscope.engine.pose_controller import PoseControllerParams
+    from stroboscope.engine.runtime import initialize, is_initialized, shutdown
+    from stroboscope.engine.scene import Scene
+    from stroboscope.engine.scene_state import StateHandle
 
 __all__ = [
     "Articulation",
@@ -49,8 +54,39 @@ __all__ = [
     "StateMismatchError",
     "StepFailedError",
     "create_scene",
+    "debugger",
     "destroy_scene",
     "initialize",
     "is_initialized",
     "shutdown",
 ]
+
+# Where each public name stands. They are imported on first use: `stroboscope run` must not import
+# NumPy before the script has set what NumPy reads when it is imported (OMP_NUM_THREADS, …).
+_HOMES = {
+    "articulation": ("Articulation",),
+    "byte_array": ("DynamicArrayUint8",),
+    "creation": ("create_scene", "destroy_scene"),
+    "errors": tuple(name for name in __all__ if name.endswith("Error")),
+    "options": ("Integrator", "SceneOptions", "Solver"),
+    "pose_controller": ("PoseControllerParams",),
+    "runtime": ("initialize", "is_initialized", "shutdown"),
+    "scene": ("Scene",),
+    "scene_state": ("StateHandle",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name == "debugger":
+        return importlib.import_module(f"{__name__}.debugger")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,7 +4,6 @@
 """
 
 import atexit
-import contextlib
 import logging
 import os
 import threading
@@ -61,6 +60,17 @@ class Runtime:
         """Run ``action`` first on shutdown (the debugger stops its server there)."""
         with self._lock:
             self._before_shutdown.append(action)
+
+    def forget_parent(self) -> None:
+        """In a forked child: make it this process's own."""
+        self.process_id = os.getpid()
+        self._lock = threading.Lock()
+        self.host.forget_parent()
+        survivor = threading.current_thread()
+        for scene in tuple(self._scenes.values()):
+            if scene.owner is not survivor:
+                self._scenes.pop(scene.scene_id, None)
+                scene.end("its thread did not survive a fork")
 
     def close(self) -> None:
         """Stop the server, release parked threads and destroy all scenes; never waits for them."""
@@ -145,9 +155,11 @@ def shutdown() -> None:
         runtime.close()
 
 
-def forget_runtime_of_parent() -> None:
-    """In a forked child: drop the parent's runtime without touching its sockets and files."""
-    with contextlib.suppress(RuntimeError):
-        _current.lock.release()
+def forget_parent() -> None:
+    """In a forked child: keep the scenes of the thread that forked, detached, and end the others.
+
+    The parent's sockets and files are not touched.
+    """
     _current.lock = threading.RLock()
-    _current.runtime = None
+    if _current.runtime is not None:
+        _current.runtime.forget_parent()

@@ -1,0 +1,225 @@
+"""The debugger's side of one process: at most one open session, the window, signals and forks."""
+
+import contextlib
+import logging
+import math
+import os
+import sys
+import threading
+
+from stroboscope.debugger_protocol.connection_file import read_connection_file
+from stroboscope.debugger_protocol.exceptions import NoSessionError, ProtocolError
+from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect, Patience
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.window_link import WindowClient
+from stroboscope.engine.instrument.instrumentation import Instrumentation
+from stroboscope.engine.launch import LaunchError, WindowProcess
+from stroboscope.engine.process_exit import SignalWatch
+from stroboscope.engine.runtime import Runtime, current_runtime, forget_parent
+
+__all__ = ["DebugSession"]
+
+_log = logging.getLogger("stroboscope.debugger")
+
+_PRESS_PLAY = "paused at the first step: press Play in the window"
+
+
+class DebugSession:
+    """What ``stroboscope.engine.debugger`` does; one object per process, any thread."""
+
+    def __init__(self) -> None:
+        # Held while a session is opened or closed, which may take as long as a window starts.
+        self._lock = threading.RLock()
+        self._server: DebugServer | None = None
+        self._server_runtime: Runtime | None = None
+        self._instrumentation: Instrumentation | None = None
+        self._signals = SignalWatch(release=self._release)
+        if sys.platform != "win32":
+            os.register_at_fork(after_in_child=self._forget_parent)
+
+    # --- sessions
+
+    @property
+    def server(self) -> DebugServer:
+        """The debug server of the present engine runtime, started or not."""
+        with self._lock:
+            runtime = current_runtime()
+            if self._server is None or self._server_runtime is not runtime:
+                self._server = DebugServer(
+                    runtime.host,
+                    script=sys.argv[0] if sys.argv else "",
+                    argv=tuple(sys.argv),
+                    engine="mujoco",
+                )
+                self._server_runtime = runtime
+                runtime.before_shutdown(self._close)
+            return self._server
+
+    def is_attached(self) -> bool:
+        """Return whether any client is connected."""
+        server = self._server
+        return server is not None and server.has_connection()
+
+    def attach(
+        self, timeout: float, *, launch: bool, mode: PlaybackMode, on_disconnect: OnDisconnect
+    ) -> bool:
+        """Open a session and wait for a client; see :func:`stroboscope.engine.debugger.attach`."""
+        if self.is_attached():
+            return True
+        with self._lock:
+            if self.is_attached():
+                return True
+            self._open(mode=mode, control=True, on_disconnect=on_disconnect)
+            attached = False
+            try:
+                attached = self._wait_for_client(timeout, launch=launch)
+            finally:
+                if not attached:
+                    self._close()
+        if attached and mode is PlaybackMode.PAUSED:
+            _tell(_PRESS_PLAY if launch else "paused at the first step")
+        return attached
+
+    def listen(self, port: int = 0) -> None:
+        """Open a session that clients may join as observers, without waiting for one."""
+        with self._lock:
+            if not self.server.is_running():
+                self._open(
+                    mode=PlaybackMode.FAST_FORWARD,
+                    control=False,
+                    on_disconnect=OnDisconnect.CONTINUE,
+                    port=port,
+                )
+                _tell(f"listening: {self._how_to_connect()}")
+
+    def start(self, port: int = 0) -> None:
+        """Open a session that its first client controls, without waiting for one."""
+        with self._lock:
+            if not self.server.is_running():
+                self._open(
+                    mode=PlaybackMode.PAUSED,
+                    control=True,
+                    on_disconnect=OnDisconnect.CONTINUE,
+                    port=port,
+                )
+
+    def detach(self, reason: str = "the script detached") -> None:
+        """End the session; harmless when there is none."""
+        # Without the lock: another thread may be waiting for a window with it.
+        self._close(reason)
+
+    def watch_signals(self) -> None:
+        """Be ready to hear of signals although a session may be opened by another thread."""
+        self._signals.take_descriptor()
+
+    # --- scripts that don't know us
+
+    @property
+    def instrumentation(self) -> Instrumentation:
+        """The wrapped ``mujoco``, made on first use; raises MujocoUnavailableError."""
+        with self._lock:
+            if self._instrumentation is None:
+                self._instrumentation = Instrumentation()
+                if self._server is not None and self._server.is_running():
+                    self._instrumentation.session_opened()
+            return self._instrumentation
+
+    # --- inside
+
+    def _open(
+        self, *, mode: PlaybackMode, control: bool, on_disconnect: OnDisconnect, port: int = 0
+    ) -> None:
+        server = self.server
+        server.stop("the script attached anew")
+        server.start(port, mode=mode, control=control, on_disconnect=on_disconnect)
+        self._signals.start()
+        if self._instrumentation is not None:
+            self._instrumentation.session_opened()
+
+    def _close(self, reason: str = "the engine was shut down") -> None:
+        if self._server is not None:
+            self._server.stop(reason)
+        self._signals.stop()
+        if self._instrumentation is not None:
+            self._instrumentation.session_closed()
+
+    def _release(self, reason: str) -> None:
+        """Let every parked thread go, because the process is to end; on the signal thread."""
+        runtime = self._server_runtime
+        if runtime is not None:
+            runtime.host.release_all(reason)
+
+    def _forget_parent(self) -> None:
+        """In a forked child: start detached; what the parent has open is the parent's."""
+        self._lock = threading.RLock()
+        self._signals.forget_parent()
+        if self._server is not None:
+            self._server.forget_parent()
+        forget_parent()
+        if self._instrumentation is not None:
+            self._instrumentation.forget_parent()
+
+    # --- waiting for somebody
+
+    def _wait_for_client(self, timeout: float, *, launch: bool) -> bool:
+        limit = None if math.isinf(timeout) else timeout
+        if not launch:
+            _tell(f"waiting for a debugger: {self._how_to_connect()}")
+            if self.server.wait_for_client(limit):
+                return True
+            _log.warning("no debugger connected within %g s", timeout)
+            return False
+        try:
+            if self._ask_running_window(timeout):
+                return self.server.wait_for_client(limit)
+            window = WindowProcess(self._session_id())
+        except (LaunchError, ProtocolError) as error:
+            _log.warning("not attached: %s", error)
+            return False
+        try:
+            return self._wait_for_window(window, timeout)
+        finally:
+            window.forget_log()
+
+    def _ask_running_window(self, timeout: float) -> bool:
+        """Have the open window add this session; False when none is open."""
+        try:
+            window = WindowClient.connect(timeout=timeout)
+        except NoSessionError:
+            return False
+        with window:
+            window.open_session(self._session_id(), timeout=timeout)
+        return True
+
+    def _wait_for_window(self, window: WindowProcess, timeout: float) -> bool:
+        limit = None if math.isinf(timeout) else timeout
+
+        def look() -> Patience:
+            if window.failure():
+                return Patience.GIVE_UP
+            return Patience.EXTEND if window.has_printed_more() else Patience.WAIT
+
+        if self.server.wait_for_client(limit, keep_waiting=look):
+            return True
+        reason = window.failure() or f"the window did not connect and was silent for {timeout:g} s"
+        _log.warning("not attached: %s", reason)
+        return False
+
+    def _session_id(self) -> str:
+        path = self.server.connection_file
+        if path is None:
+            raise NoSessionError("the debug server was stopped while a client was waited for")
+        return read_connection_file(path).session_id
+
+    def _how_to_connect(self) -> str:
+        return (
+            f"run `stroboscope --session {self._session_id()}` or `stroboscope ctl` on this "
+            f"machine (connection file {self.server.connection_file})"
+        )
+
+
+def _tell(text: str) -> None:
+    """Say something in the script's terminal."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all
+        sys.stderr.write(f"stroboscope: {text}\n")
+        sys.stderr.flush()

@@ -1,0 +1,1 @@
+"""Debugging scripts that don't know us: wrapped ``mujoco`` functions, and ``stroboscope run``."""

@@ -1,0 +1,42 @@
+"""Attach when the script steps a simulation for the first time (``stroboscope run``)."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from stroboscope.engine import debugger
+
+if TYPE_CHECKING:
+    from stroboscope.engine.instrument.run import RunOptions
+
+__all__ = ["attach_at_first_step"]
+
+
+def attach_at_first_step(options: "RunOptions") -> None:
+    """Wrap MuJoCo's functions, and open the session that ``options`` ask for at the first step.
+
+    Raises MujocoUnavailableError when this MuJoCo can't be used; nothing is wrapped then.
+    """
+    session = debugger.the_session()
+    instrumentation = session.instrumentation
+    instrumentation.install(adopt_unknown=True)
+    if options.detached:
+        return
+    # The first step may be a worker thread's, which can't take the descriptor any more.
+    session.watch_signals()
+    instrumentation.before_first_scene(lambda: _open_session(options))
+
+
+def _open_session(options: "RunOptions") -> None:
+    if debugger.is_attached() or debugger.get_debug_server().is_running():
+        return  # the script has attached by itself
+    if not options.window and options.wait is None:
+        debugger.listen()
+        return
+    attached = debugger.attach(
+        options.timeout if options.wait is None else options.wait,
+        launch=options.window,
+        mode=options.mode,
+        on_disconnect=options.on_disconnect,
+    )
+    if not attached:
+        sys.stderr.write("stroboscope: the script runs on without the debugger\n")

@@ -1,0 +1,37 @@
+"""Physics steps that the script takes in two halves, ``mj_step1`` and ``mj_step2``."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stroboscope.engine.stepping import Stepper
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["HalfStepper"]
+
+
+class HalfStepper(Stepper):
+    """Completes physics steps whose first half the script has run already; owner thread only.
+
+    The scene stops between the halves, where the controls of the step are in place and nothing
+    has moved. What a debugger changes there is put through the first half again.
+    """
+
+    def __init__(self, scene: "Scene") -> None:
+        super().__init__(scene)
+        self.world = scene.world
+        self._mj_step = self._second_half
+        self._begun = np.full_like(self._row, np.nan)
+
+    def complete(self) -> None:
+        """Complete the application step; raises what :meth:`Stepper.step` raises."""
+        self._get_state(self._model, self._live(), self._begun, self._mask)
+        self.step(1, timestep=None)
+
+    def _second_half(self, model: Any, data: Any, count: int = 1) -> None:
+        self.capture_row(data)
+        if not np.array_equal(self._row.view(np.uint64), self._begun.view(np.uint64)):
+            self._adapter.mj_step1(model, data)
+        self._adapter.mj_step2(model, data)
