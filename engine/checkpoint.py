@@ -7,7 +7,6 @@ islands may sleep every array of ``MjData`` outside its arena. The CRC covers al
 
 import dataclasses
 import enum
-import math
 import struct
 import zlib
 from typing import Any
@@ -127,8 +126,9 @@ class CheckpointCodec:
         self._incoming_row = np.frombuffer(
             incoming[self._row_at : self._sleep_at], dtype=np.float64
         )
-        self._incoming_physics = self._incoming_row[: self._physics_length]
-        self._incoming_inputs = self._incoming_row[self._physics_length :]
+        # Looking for a zero among bytes is much faster than NumPy's all().
+        self._finite_bytes = bytearray(self._row_length)
+        self._finite = np.frombuffer(self._finite_bytes, dtype=np.bool_)
         self._incoming_sleep = incoming[self._sleep_at :]
         # What must be equal in every checkpoint that fits: all but the CRC and the clock.
         self._fixed_head = bytes(view[_CHECKED_FROM:_CLOCK_AT])
@@ -181,9 +181,9 @@ class CheckpointCodec:
                 f"model has {timestep} s: set model.opt.timestep to the same value first"
             )
         row = self._incoming_row
-        # A sum of squares is finite only when all numbers are: one call in the common case.
         self._has_nonfinite_inputs = False
-        if time != row[0] or not math.isfinite(row.dot(row)):
+        np.isfinite(row, out=self._finite)
+        if time != row[0] or 0 in self._finite_bytes:
             self._check_finite()
         self._set_state(self._model, self._live(), row, self._mask)
         if self._sleep is not None:
@@ -196,13 +196,13 @@ class CheckpointCodec:
         return self._has_nonfinite_inputs
 
     def _check_finite(self) -> None:
-        if not np.isfinite(self._incoming_physics).all():
+        if not self._finite[: self._physics_length].all():
             raise StateCorruptError(
                 "the checkpoint holds a position, velocity, activation or time that is not "
                 "finite: it was captured after the simulation had diverged; use an earlier one"
             )
         # Inputs that are not finite are evidence of what went wrong: they come back as they were.
-        self._has_nonfinite_inputs = not np.isfinite(self._incoming_inputs).all()
+        self._has_nonfinite_inputs = 0 in self._finite_bytes
 
     def _refusal(self, state: bytes) -> StateCorruptError | StateMismatchError:
         """Return the error that says why ``state`` is not for this scene."""

@@ -3,7 +3,7 @@
 After ``mj_step`` the data holds two instants: qpos, qvel and time are new, everything derived
 (xpos, contacts, forces, sensors) belongs to the state before the step. An executed frame
 therefore takes its inputs just before the step and the derived arrays just after it. NOW is
-recomputed on scratch data with the stage functions; the live data is never written.
+recomputed on scratch data; the live data is never written.
 """
 
 import dataclasses
@@ -37,10 +37,14 @@ _ENERGY_ORDER = ("potential", "kinetic")
 def evaluate(model: Any, scratch: Any, *, adapter: MujocoAdapter) -> None:
     """Compute on ``scratch`` all that a step computes before it integrates.
 
-    The stage functions do what ``mj_forward`` does without calling ``mjcb_control``, which
-    belongs to the script and may count its calls.
+    ``mjcb_control`` belongs to the script and may count its calls: where there is one, the stage
+    functions do what ``mj_forward`` does without it.
     """
+    if not adapter.has_control_callback():
+        adapter.mj_forward(model, scratch)
+        return
     module = adapter.module
+    adapter.forget_lazy_results(scratch)
     module.mj_fwdPosition(model, scratch)
     module.mj_sensorPos(model, scratch)
     module.mj_fwdVelocity(model, scratch)
@@ -139,13 +143,14 @@ class FrameMaker:
             module.mj_copyData(scratch, self._model, source)
         if row is not None:
             self._adapter.mj_setState(self._model, scratch, row, self._adapter.integration)
+        self._adapter.forget_lazy_results(scratch)
         module.mj_energyPos(self._model, scratch)
         module.mj_energyVel(self._model, scratch)
         return np.array(scratch.energy, dtype=np.float64)
 
     def recompute(self, row: NDArray[np.float64]) -> Any | None:
         """Return scratch data evaluated at ``row``; None when Python callbacks forbid it."""
-        if self._adapter.python_callbacks():
+        if self._adapter.callbacks_in_the_way(self._model):
             return None
         self._adapter.mj_setState(self._model, self.scratch, row, self._adapter.integration)
         evaluate(self._model, self.scratch, adapter=self._adapter)
@@ -158,7 +163,7 @@ class FrameMaker:
         scratch = self.recompute(row)
         if scratch is not None:
             return scratch
-        callbacks = ", ".join(self._adapter.python_callbacks())
+        callbacks = ", ".join(self._adapter.callbacks_in_the_way(self._model))
         notes.append(
             "poses, contacts and forces are of the last RK4 stage, not of the step's start: "
             f"recomputing them would call the script's callbacks ({callbacks})"
@@ -172,7 +177,7 @@ class FrameMaker:
         if topics <= {Topic.POSE, Topic.TIMING}:
             self._adapter.module.mj_kinematics(self._model, self.scratch)
             return topics
-        callbacks = self._adapter.python_callbacks()
+        callbacks = self._adapter.callbacks_in_the_way(self._model)
         if not callbacks:
             evaluate(self._model, self.scratch, adapter=self._adapter)
             return topics

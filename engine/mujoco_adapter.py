@@ -38,12 +38,18 @@ class MujocoAdapter:
     integration: int
     """``mjSTATE_INTEGRATION``: what a physics step reads, as a bit mask."""
 
-    def python_callbacks(self) -> tuple[str, ...]:
+    def callbacks_in_the_way(self, model: Any) -> tuple[str, ...]:
         """Return the names of installed callbacks that recomputing values would call."""
         module = self.module
-        return tuple(
-            name for name in _STAGE_CALLBACKS if getattr(module, f"get_mjcb_{name}")() is not None
-        )
+        found = [n for n in _STAGE_CALLBACKS if getattr(module, f"get_mjcb_{n}")() is not None]
+        if self._is_discrete(model) and self.has_control_callback():
+            found.append("control")
+        return tuple(found)
+
+    def _is_discrete(self, model: Any) -> bool:
+        """Return whether constraints are solved in a metric that only mj_forward sets up."""
+        member = getattr(self.module.mjtIntegrator, "mjINT_DISCRETE", None)
+        return member is not None and int(model.opt.integrator) == int(member)
 
     def has_control_callback(self) -> bool:
         """Return whether the script set ``mjcb_control``, which writes ctrl inside a step."""
@@ -62,6 +68,16 @@ class MujocoAdapter:
         if model.nplugin and model.npluginstate == 0:
             return "engine plugins may keep state that MuJoCo does not expose"
         return ""
+
+    def forget_lazy_results(self, data: Any) -> None:
+        """Make MuJoCo compute anew what it computes on demand and remembers in flags.
+
+        A copy of live data says "done" for results of the state before; ``mj_forward`` clears
+        these flags, the stage functions do not.
+        """
+        for flag in ("flg_energypos", "flg_energyvel", "flg_subtreevel", "flg_rnepost"):
+            if hasattr(data, flag):
+                setattr(data, flag, 0)
 
     def is_runge_kutta(self, model: Any) -> bool:
         """Return whether a step evaluates the model several times (its arrays are no instant)."""

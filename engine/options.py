@@ -24,6 +24,7 @@ class Integrator(enum.StrEnum):
     RK4 = "RK4"
     IMPLICIT = "implicit"
     IMPLICITFAST = "implicitfast"
+    DISCRETE = "discrete"
 
 
 class Solver(enum.StrEnum):
@@ -73,7 +74,13 @@ class SceneOptions:
         if self.gravity is not None:
             option.gravity[:] = self.gravity
         if self.integrator is not None:
-            option.integrator = int(_integrators(adapter)[self.integrator])
+            known = _integrators(adapter)
+            if self.integrator not in known:
+                raise ValueError(
+                    f"MuJoCo {adapter.version} has no integrator {self.integrator!r}; "
+                    f"it has {', '.join(known)}"
+                )
+            option.integrator = known[self.integrator]
         if self.solver is not None:
             option.solver = int(_solvers(adapter)[self.solver])
         if self.iterations is not None:
@@ -99,12 +106,12 @@ def options_in_force(model: Any, *, adapter: MujocoAdapter) -> SceneOptions:
 
 
 def _integrators(adapter: MujocoAdapter) -> dict[Integrator, int]:
-    enum_ = adapter.module.mjtIntegrator
+    """Return the integrators that the installed MuJoCo has."""
+    members = adapter.module.mjtIntegrator.__members__
     return {
-        Integrator.EULER: int(enum_.mjINT_EULER),
-        Integrator.RK4: int(enum_.mjINT_RK4),
-        Integrator.IMPLICIT: int(enum_.mjINT_IMPLICIT),
-        Integrator.IMPLICITFAST: int(enum_.mjINT_IMPLICITFAST),
+        integrator: int(members[f"mjINT_{integrator.upper()}"])
+        for integrator in Integrator
+        if f"mjINT_{integrator.upper()}" in members
     }
 
 

@@ -279,7 +279,8 @@ class Scene:
         if self._owner_ident != get_ident():
             raise self._misuse()
         self.states.restore(state)
-        self.link.state_replaced("the script restored a checkpoint")
+        if self.link.active:
+            self.link.state_replaced("the script restored a checkpoint")
 
     def capture_state(self) -> StateHandle:
         """Capture the state and keep it in the scene until it is released."""
@@ -292,7 +293,8 @@ class Scene:
         self.states.restore(self.states.kept(handle))
         if release_immediately:
             self.states.release(handle)
-        self.link.state_replaced("the script restored a state")
+        if self.link.active:
+            self.link.state_replaced("the script restored a state")
 
     def release_state(self, handle: StateHandle) -> None:
         """Forget a kept state."""
