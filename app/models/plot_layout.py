@@ -154,6 +154,7 @@ class PlotLayout:
                     adopted = True
         if adopted or self._subscribed != self._wanted():
             self._publish()
+        self._forget_gone()
 
     # --- inside
 
@@ -259,6 +260,13 @@ class PlotLayout:
                 self._hand_over(key, new)
                 adopted = True
         return adopted
+
+    def _forget_gone(self) -> None:
+        """Drop scenes that are gone and not plotted: a training run makes thousands."""
+        plotted = {series.scene for series in self.all_series()}
+        for key, scene in tuple(self.store.scenes.items()):
+            if scene.stale and key not in plotted and key in self.store.scenes:
+                self.store.forget_scene(key)
 
     def _hand_over(self, old: SceneKey, new: SceneKey) -> None:
         for plot in self.plots:

@@ -1,10 +1,10 @@
 """One row of the plot panel: a plot and its legend."""
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtGui import QContextMenuEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from stroboscope.app.plots.plot_legend import PlotLegend
+from stroboscope.app.plots.plot_legend import LEGEND_WIDTH, PlotLegend
 from stroboscope.app.plots.plot_view import PlotView
 from stroboscope.resources.themes import Palette
 
@@ -49,6 +49,11 @@ class PlotCell(QWidget):
         self.view.set_theme(palette)
         self.legend.set_theme(palette)
         self._target.setStyleSheet(f"border: 2px solid {palette.accent};")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave most of the width to the plot."""
+        super().resizeEvent(event)
+        self.legend.setFixedWidth(min(LEGEND_WIDTH, max(140, self.width() // 3)))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Ask the panel for the plot's menu."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.plot_layout import Plot, PlotLayout
-from stroboscope.app.models.plot_store import PlotScene, PlotSeriesId, PlotStore
+from stroboscope.app.models.plot_store import PlotScene, PlotSeriesId, PlotStore, SceneKey
 from stroboscope.app.models.polyline import Polyline, visible_polyline
 from stroboscope.app.models.session_time import Moment
 from stroboscope.app.models.signal_columns import SignalColumns
@@ -137,6 +137,10 @@ class PlotContents:
     def _columns(self, series: PlotSeriesId) -> SignalColumns | None:
         return self._store.columns(series.scene, series.channel)
 
+    def _newest_axis(self, key: SceneKey) -> int:
+        columns = (self._columns(each) for each in self._layout.all_series() if each.scene == key)
+        return max((int(c.axis[-1]) for c in columns if c is not None and c.count), default=0)
+
     def _scenes(self, plot: Plot | None = None) -> list[PlotScene]:
         series = self._layout.all_series() if plot is None else plot.series
         keys = dict.fromkeys(each.scene for each in series)
@@ -157,9 +161,9 @@ class PlotContents:
         row = columns.count - 1 if cursor is None else _nearest(columns, cursor)
         value = float(columns.values(series.component)[row])
         axis = int(columns.axis[row])
-        newest = scene.time.now.axis if scene is not None and scene.time.now is not None else axis
-        # An executed row stands one step before NOW; anything older was held since then.
-        held = cursor is None and axis < newest - 1
+        # A log() after a step stands one step later than the step's own row; anything older than
+        # that has been held since.
+        held = cursor is None and axis < self._newest_axis(series.scene) - 1
         tooltip = self._tooltip(series, columns, f"{label} = {value!r} {unit}".strip(), axis)
         return LegendRow(
             series,

@@ -1,6 +1,7 @@
 """The bar above the plots: what can be done, where the cursor is, what is missing."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from stroboscope.app.models.numbers import number_text, with_unit
@@ -17,6 +18,26 @@ from stroboscope.resources.themes import Palette
 __all__ = ["PlotToolbar"]
 
 _ICONS = ("add", "follow", "fit", "export", "clear")
+
+
+class _Text(QLabel):
+    """A label that elides rather than forcing the panel to be wide."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFont(small_number_font())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setFont(self.font())
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, text)
+        painter.end()
 
 
 class PlotToolbar(QWidget):
@@ -39,18 +60,13 @@ class PlotToolbar(QWidget):
             PlotIcon.EXPORT, palette, "Save as CSV: every physics step of what is plotted"
         )
         self.clear = tool_button(PlotIcon.CLEAR, palette, "Forget what was drawn so far")
-        self.note = QLabel()
-        self.note.setFont(small_number_font())
-        self.progress = QLabel()
-        self.progress.setFont(small_number_font())
+        self.note = _Text()
+        self.progress = _Text()
         self.cancel = QPushButton("Cancel")
         self.cancel.setProperty("flat", True)
         self.cancel.setFixedHeight(METRICS.compact_height)
         self.cancel.clicked.connect(self.cancel_export)
-        self.readout = QLabel()
-        self.readout.setFont(small_number_font())
-        for label in (self.note, self.progress, self.readout):
-            label.setTextFormat(Qt.TextFormat.PlainText)
+        self.readout = _Text()
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 8, 2)
         row.setSpacing(2)
@@ -110,5 +126,6 @@ class PlotToolbar(QWidget):
     def show_progress(self, text: str | None, *, can_cancel: bool = False) -> None:
         """Show how far an export is, or its result; None: nothing."""
         self.progress.setText(text or "")
+        self.progress.setToolTip(text or "")
         self.progress.setVisible(text is not None)
         self.cancel.setVisible(can_cancel)

@@ -409,3 +409,41 @@ def test_a_million_steps_with_one_spike_show_the_spike(panel, store, source, wai
     x, y = panel.cells[0].view.line_data(series)
     assert y.max() == 5.0
     assert len(x) < 10_000
+
+
+def test_a_log_value_of_an_earlier_step_is_shown_as_held(panel, store, source, wait_until):
+    panel.add_signals(source.series("qpos", 1), source.series("reward"))
+    source.advance(100)
+    store.append(source.key, np.array([50], np.int64), np.array([0.5]), {"reward": np.ones((1, 1))})
+    store.observe(source.key, axis=130, time=1.3)
+    wait_until(
+        lambda: panel.cells[1].legend.rows and panel.cells[1].legend.rows[0].value == "1.0000"
+    )
+    assert panel.cells[1].legend.rows[0].held
+    assert not panel.cells[0].legend.rows[0].held
+
+
+def test_long_texts_never_make_the_panel_wide(panel, source, wait_until):
+    panel.add_signals(source.series("qpos", 1))
+    source.advance(100)
+    source.step += 40
+    source.advance(100, lost=40)
+    panel.toolbar.show_progress("x" * 500)
+    wait_until(lambda: panel.toolbar.note.text())
+    assert panel.minimumSizeHint().width() < 420
+
+
+def test_thousands_of_scenes_that_came_and_went_leave_nothing(panel, store, source, make_source):
+    panel.add_signals(source.series("qpos", 1))
+    for scene_id in range(100, 400):
+        key = SceneKey("session", scene_id)
+        make_source(store, key, name=f"env {scene_id}").advance(3)
+        store.set_stale(key)
+    assert list(store.scenes) == [source.key]
+    source.advance(10)
+    store.set_stale(source.key)  # plotted: what is known of it stays
+    assert store.columns(source.key, "qpos").count == 10
+    panel.plots.remove(source.series("qpos", 1))
+    store.set_stale(source.key)
+    assert not store.scenes
+    assert store.nbytes == 0

@@ -1,0 +1,318 @@
+"""Pictures of the window in its states, into ``pictures/``: run them, then look at them.
+
+    python packaging/pictures.py [NAME...]        all of them, or those named
+    python packaging/pictures.py --list
+
+Real scripts run as processes of their own and the real window attaches to them; every picture has
+a window of its own, because sizes and scales are a process's business. Needs a display: use
+``make pictures``, or put ``packaging/with_display.py --size 2600x1700`` in front.
+"""
+
+import argparse
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stroboscope.app.main.application import DesktopApplication
+
+FOLDER = Path(__file__).resolve().parent.parent / "pictures"
+START_TIMEOUT = 90.0
+STROBOSCOPE = [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
+DEMO = "demo cross-thread"
+
+MANY_SCENES = """
+import stroboscope.engine as physics
+
+BALL = '''<mujoco><worldbody><light pos="0 0 3"/><geom type="plane" size="2 2 .1"/>
+<body name="ball" pos="0 0 1"><freejoint name="free"/><geom name="ball" size=".1"/></body>
+</worldbody></mujoco>'''
+scenes = [physics.create_scene(f"Rollout {i}", model=BALL) for i in range(64)]
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        for scene in scenes:
+            scene.step()
+"""
+
+LONG_NAMES = """
+import stroboscope.engine as physics
+
+LONG = "a_joint_name_that_somebody_generated_from_a_path/left_arm/upper/shoulder_pitch_actuated"
+ARM = f'''<mujoco><worldbody><light pos="0 0 3"/><geom type="plane" size="2 2 .1"/>
+<body name="{LONG}_body" pos="0 0 1"><joint name="{LONG}" axis="0 1 0"/>
+<geom name="{LONG}_geom" type="capsule" size=".05" fromto="0 0 0 .5 0 0"/>
+<body name="forearm" pos=".5 0 0"><joint name="elbow" axis="0 1 0" range="-90 90"/>
+<geom type="capsule" size=".04" fromto="0 0 0 .4 0 0"/></body></body></worldbody>
+<actuator><motor name="{LONG}_motor" joint="{LONG}" ctrlrange="-5 5"/></actuator></mujoco>'''
+scene = physics.create_scene("Sweep 2026-11-30 learning_rate=3e-4 seed=12345 " + LONG, model=ARM)
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.log("reward/" + LONG, scene.get_total_simulation_time() % 1.0)
+        scene.step()
+"""
+
+NO_SCENES = """
+import time
+import stroboscope.engine as physics
+
+physics.initialize()
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        time.sleep(0.05)
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """One state of the window.
+
+    ``script`` is a demo ("demo NAME"), the text of a script, or "" for none; ``scenes`` is how many
+    it must announce. ``prepare`` does what a person would do before the picture.
+    """
+
+    name: str
+    script: str = DEMO
+    scenes: int = 3
+    size: tuple[int, int] = (1280, 800)
+    scale: float = 1.0
+    theme: str = "dark"
+    prepare: "Callable[[Stage], None]"
+
+
+class Stage:
+    """A window on a display, driven from outside; one per process."""
+
+    def __init__(self, picture: Picture, desktop: "DesktopApplication") -> None:
+        self.picture = picture
+        self.desktop = desktop
+        self.window = desktop.window
+        self.sessions = desktop.sessions
+
+    def run_events(self, seconds: float) -> None:
+        """Let the window live for a while."""
+        self._wait(lambda: False, seconds)
+
+    def wait(self, what: str, condition: Callable[[], object]) -> None:
+        """Let the window live until ``condition`` holds; ends the program when it does not."""
+        if not self._wait(condition, START_TIMEOUT):
+            raise SystemExit(f"{self.picture.name}: waited {START_TIMEOUT:.0f} s for {what}")
+
+    def _wait(self, condition: Callable[[], object], seconds: float) -> bool:
+        from PySide6.QtWidgets import QApplication
+
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            QApplication.processEvents()
+            if condition():
+                return True
+            time.sleep(0.005)
+        return False
+
+    def attach(self) -> None:
+        """Attach to the script and wait until its scenes are there and drawn."""
+        from stroboscope.app.models.session_finder import find_sessions
+
+        self.wait("the script to open a session", lambda: find_sessions()[0])
+        self.sessions.open(find_sessions()[0][0].path)
+        count = self.picture.scenes
+        self.wait(f"{count} scenes", lambda: len(self.sessions.all_scenes()) >= count)
+        if count:
+            self.wait("a description", lambda: self.shown().description is not None)
+        self.run_events(1.0)
+
+    def shown(self) -> "object":
+        """Return the shown scene."""
+        if self.sessions.shown is None:
+            self.sessions.show(self.sessions.all_scenes()[0])
+        assert self.sessions.shown is not None
+        return self.sessions.shown
+
+    def show_scene(self, name: str) -> None:
+        """Select a scene by name, as a click in the tree does."""
+        for scene in self.sessions.all_scenes():
+            if scene.name == name:
+                self.sessions.show(scene)
+        self.wait("a description", lambda: self.shown().description is not None)
+        self.run_events(0.5)
+
+    def plot(self, *channels: str, components: int = 2) -> None:
+        """Plot the first components of the shown scene's channels."""
+        from stroboscope.app.main.plot_feed import scene_key
+        from stroboscope.app.models.plot_store import PlotSeriesId
+
+        scene = self.shown()
+        known = {channel.name: channel for channel in scene.channels}
+        for name in channels:
+            width = known[name].width if name in known else 0
+            for component in range(min(width, components)):
+                self.window.plots.add_signals(PlotSeriesId(scene_key(scene), name, component))
+
+    def play(self, seconds: float) -> None:
+        """Play for some wall time."""
+        self.sessions.play()
+        self.run_events(seconds)
+
+    def pause(self) -> None:
+        """Pause and wait until it is."""
+        self.sessions.pause()
+        self.run_events(1.0)
+
+    def select(self, kind: str, index: int) -> None:
+        """Select an element, as a click in the tree does."""
+        from stroboscope.app.models.selection import Element, ElementKind
+
+        self.sessions.selection.select(Element(ElementKind(kind), index))
+        self.run_events(0.5)
+
+
+# --- what to do before each picture
+
+
+def _welcome(stage: Stage) -> None:
+    stage.run_events(1.0)
+
+
+def _attached(stage: Stage) -> None:
+    stage.attach()
+
+
+def _playing(stage: Stage) -> None:
+    stage.attach()
+    stage.show_scene("Rollout 1")
+    stage.select("joint", 1)
+    stage.plot("qpos", "qvel")
+    stage.play(5.0)
+
+
+def _played(stage: Stage) -> None:
+    _playing(stage)
+    stage.pause()
+
+
+def _long_names(stage: Stage) -> None:
+    stage.attach()
+    stage.select("joint", 0)
+    stage.plot("qpos", *(c.name for c in stage.shown().channels if c.name.startswith("reward")))
+    stage.play(3.0)
+    stage.plot(*(c.name for c in stage.shown().channels if c.name.startswith("reward")))
+    stage.run_events(1.0)
+
+
+def _many(stage: Stage) -> None:
+    stage.attach()
+    stage.show_scene("Rollout 17")
+    stage.play(2.0)
+
+
+def _stale(stage: Stage) -> None:
+    _playing(stage)
+    stage.end_script()  # type: ignore[attr-defined]
+    stage.run_events(2.0)
+
+
+PICTURES = (
+    Picture(name="welcome_dark", script="", scenes=0, prepare=_welcome),
+    Picture(name="welcome_light", script="", scenes=0, theme="light", prepare=_welcome),
+    Picture(name="attached_paused", prepare=_attached),
+    Picture(name="playing_dark", prepare=_playing),
+    Picture(name="playing_light", theme="light", prepare=_playing),
+    Picture(name="paused_after_playing", prepare=_played),
+    Picture(name="small_1280x720", size=(1280, 720), prepare=_played),
+    Picture(name="large_1920x1080", size=(1920, 1080), prepare=_played),
+    Picture(name="scale_200", size=(1280, 800), scale=2.0, prepare=_played),
+    Picture(name="scale_200_light", size=(1280, 720), scale=2.0, theme="light", prepare=_played),
+    Picture(name="long_names", script=LONG_NAMES, scenes=1, prepare=_long_names),
+    Picture(name="scenes_0", script=NO_SCENES, scenes=0, prepare=_attached),
+    Picture(name="scenes_64", script=MANY_SCENES, scenes=64, prepare=_many),
+)
+
+
+# --- one picture, in a process of its own
+
+
+@contextmanager
+def _script(picture: Picture, folder: Path) -> "Iterator[subprocess.Popen[bytes] | None]":
+    """Run the picture's script until the picture is taken."""
+    if not picture.script:
+        yield None
+        return
+    if picture.script.startswith("demo "):
+        command = [*STROBOSCOPE, *picture.script.split(), "--no-window"]
+    else:
+        path = folder / "script.py"
+        path.write_text(picture.script, encoding="utf-8")
+        command = [sys.executable, "-P", str(path)]
+    process = subprocess.Popen(command, cwd=folder)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def take(picture: Picture) -> None:
+    """Take one picture; the environment must have been prepared by :func:`main`."""
+    from stroboscope.app.main.application import DesktopApplication, make_qapplication
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        runtime = folder / "runtime"
+        runtime.mkdir(mode=0o700)
+        os.environ["STROBOSCOPE_RUNTIME_DIR"] = str(runtime)
+        with _script(picture, folder):
+            app = make_qapplication(["stroboscope"])
+            desktop = DesktopApplication(app, settings_path=folder / "settings.json")
+            desktop.window.set_theme(picture.theme)
+            desktop.window.resize(*picture.size)
+            desktop.window.show()
+            picture.prepare(Stage(picture, desktop))
+            FOLDER.mkdir(exist_ok=True)
+            path = FOLDER / f"{picture.name}.png"
+            path.write_bytes(desktop.window.picture_png())
+            desktop.window.close()
+            desktop.close()
+            app.processEvents()
+    print(path, flush=True)
+
+
+def main() -> int:
+    """Take the pictures asked for, each in a process of its own; return the exit status."""
+    parser = argparse.ArgumentParser(description="Pictures of the window in its states.")
+    parser.add_argument("names", nargs="*", help="pictures to take; none: all")
+    parser.add_argument("--list", action="store_true", help="say what there is")
+    parser.add_argument("--take", metavar="NAME", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    known = {picture.name: picture for picture in PICTURES}
+    if arguments.list:
+        print("\n".join(known))
+        return 0
+    if arguments.take:
+        take(known[arguments.take])
+        return 0
+    unknown = [name for name in arguments.names if name not in known]
+    if unknown:
+        parser.error(f"no picture is called {unknown[0]!r}; there are {', '.join(known)}")
+    failed = []
+    for name in arguments.names or known:
+        environment = dict(os.environ, QT_SCALE_FACTOR=str(known[name].scale))
+        command = [sys.executable, "-P", __file__, "--take", name]
+        if subprocess.call(command, env=environment, timeout=300) != 0:
+            failed.append(name)
+    if failed:
+        print(f"not taken: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
