@@ -25,7 +25,7 @@ class PanelDock(QDockWidget):
         bar.setObjectName("dockTitle")
         bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         row = QHBoxLayout(bar)
-        row.setContentsMargins(METRICS.padding, 2, METRICS.grid, 2)
+        row.setContentsMargins(METRICS.padding, 0, METRICS.grid, 0)
         row.setSpacing(0)
         row.addWidget(label(title), 1)
         self._float = icon_button(Icon.FLOAT, palette, f"Float or dock {title}")
@@ -36,6 +36,7 @@ class PanelDock(QDockWidget):
         for button in (self._float, self._close):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             row.addWidget(button)
+        bar.setFixedHeight(32)
         self.setTitleBarWidget(bar)
 
     def set_theme(self, palette: Palette) -> None:

@@ -304,7 +304,7 @@ class MainWindow(QMainWindow):
         self.resizeDocks(
             [self.docks["sessions"], self.docks["inspector"]], [side, side + 40], horizontal
         )
-        bottom = min(240, max(150, self.height() // 4))
+        bottom = min(300, max(170, round(self.height() * 0.3)))
         self.resizeDocks([self.docks["plots"], self.docks["log"]], [bottom, bottom], vertical)
         width = max(self.width(), 600)
         self.resizeDocks(

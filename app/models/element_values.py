@@ -280,7 +280,7 @@ def _limit_rows(joint: JointInfo, position: float | None, unit: str) -> tuple[Va
     if joint.range is None:
         return (ValueRow(label="limit", text="none"),)
     low, high = joint.range
-    rows = [ValueRow(label="range", text=range_text(low, high), note=unit)]
+    rows = [ValueRow(label="range", text=range_text(low, high), unit=unit)]
     if position is not None:
         margin = min(position - low, high - position)
         near = Level.WARN if margin < 0 else Level.NORMAL
@@ -290,7 +290,7 @@ def _limit_rows(joint: JointInfo, position: float | None, unit: str) -> tuple[Va
                 "margin",
                 margin,
                 unit,
-                note=f"beyond the {side} limit" if margin < 0 else f"to the {side} limit",
+                note=f"beyond {side}" if margin < 0 else side,
                 level=near,
             )
         )

@@ -20,8 +20,8 @@ def scene_values(scene: SceneModel) -> ElementValues:
                 (
                     ValueRow(label="steps", text=count_text(status.step_count)),
                     ValueRow(label="physics steps", text=count_text(status.physics_step_count)),
-                    ValueRow(label="steps ever taken", text=count_text(status.total_steps)),
-                    ValueRow(label="real-time factor", text=rate_text(scene) or "—"),
+                    ValueRow(label="steps ever", text=count_text(status.total_steps)),
+                    ValueRow(label="speed", text=rate_text(scene) or "—"),
                 ),
             )
         )
@@ -43,7 +43,7 @@ def scene_values(scene: SceneModel) -> ElementValues:
                     ValueRow(label="engine", text=d.engine or "unknown"),
                     ValueRow(label="source", text=d.source or "unknown"),
                     ValueRow(label="timestep", value=d.timestep * 1000, unit="ms"),
-                    ValueRow(label="gravity", text=", ".join(gravity), note="m/s²"),
+                    ValueRow(label="gravity", text=f"{', '.join(gravity)} m/s²"),
                     ValueRow(label="bodies", text=str(len(d.bodies))),
                     ValueRow(label="joints", text=str(len(d.joints))),
                     ValueRow(label="geoms", text=str(len(d.geoms))),

@@ -113,13 +113,13 @@ def _of_status(
 ) -> ShownState:
     elapsed = max(0.0, clock - scene.status_received)
     doing = activity_text(status, elapsed=elapsed)
+    if status.waiting_for:
+        return ShownState(StateKind.HELD, "WAITING", f"waiting for {status.waiting_for}")
     since = scene.session.pausing_since or scene.session.stepping_since
     if since is not None and clock - since > _NOTICEABLE_S:
         waited = f"{number_text(clock - since, 1)} s"
         word = "PAUSING…" if scene.session.pausing_since is not None else "STEPPING…"
         return ShownState(StateKind.PAUSING, f"{word} {waited}", doing)
-    if status.waiting_for:
-        return ShownState(StateKind.HELD, "WAITING", f"waiting for {status.waiting_for}")
     if status.mode is PlaybackMode.PAUSED:
         if status.held and (status.hold_reason or scene.session.mode is not PlaybackMode.PAUSED):
             place = f" ({status.location})" if status.location else ""

@@ -54,7 +54,9 @@ class Icon(enum.StrEnum):
 
 def icon(which: Icon, palette: Palette, *, color: str | None = None) -> QIcon:
     """Return an icon in ``color`` (the palette's text), greyed when disabled."""
-    made: QIcon = qtawesome.icon(which.value, color=color or palette.text, color_disabled=palette.disabled)
+    made: QIcon = qtawesome.icon(
+        which.value, color=color or palette.text, color_disabled=palette.disabled
+    )
     return made
 
 

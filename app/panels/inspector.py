@@ -126,9 +126,12 @@ class InspectorPanel(QWidget):
         line.addWidget(self._kind)
         head.addLayout(line)
         self.instant = ElidedLabel()
-        self.instant.setFont(number_font())
         self.instant.setProperty("role", "small")
+        self.moment = ElidedLabel()
+        self.moment.setFont(number_font())
+        self.moment.setProperty("role", "small")
         head.addWidget(self.instant)
+        head.addWidget(self.moment)
         self.notes = label("", "small", wrap=True)
         self.notes.hide()
         head.addWidget(self.notes)
@@ -156,8 +159,8 @@ class InspectorPanel(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(2)
         grid.setVerticalSpacing(0)
-        grid.setColumnStretch(0, 5)
-        grid.setColumnStretch(3, 6)
+        grid.setColumnStretch(0, 2)
+        grid.setColumnStretch(3, 5)
         self.rows = []
         line = 0
         for number, section in enumerate(values.sections):
@@ -278,14 +281,19 @@ class InspectorPanel(QWidget):
         scene = self._scene
         if frames is None or scene is None:
             self.instant.set_full_text("waiting for values…")
+            self.moment.set_full_text("")
             self.notes.hide()
             return
         running = scene.mode is not PlaybackMode.PAUSED and not scene.is_stale
-        word = "LAST STATE" if scene.is_stale else frames.instant.value.upper()
-        if frames.instant is Instant.NOW and not running:
-            word += " · forces predicted"
+        if scene.is_stale:
+            word = "LAST STATE · not live"
+        elif frames.instant is Instant.EXECUTED:
+            word = "EXECUTED" if running else "EXECUTED · the last step, exact"
+        else:
+            word = "NOW · forces predicted"
         moment = with_unit(number_text(frames.time), "s")
-        self.instant.set_full_text(f"{word} · t {moment} · step {count_text(frames.step)}")
+        self.instant.set_full_text(word)
+        self.moment.set_full_text(f"t {moment} · step {count_text(frames.step)}")
         set_property(self.instant, "level", "stop" if scene.is_stale else "")
         self.notes.setText("\n".join(frames.notes))
         self.notes.setVisible(bool(frames.notes))
@@ -295,6 +303,7 @@ class InspectorPanel(QWidget):
         self._kind.setText("")
         self._icon.clear()
         self.instant.set_full_text("")
+        self.moment.set_full_text("")
         self.notes.hide()
         self._empty.setText(text)
         self._stack.setCurrentWidget(self._empty)

@@ -13,6 +13,8 @@ from stroboscope.app.panels.style import METRICS, number_font, set_property
 
 __all__ = ["NumberLabel", "RowWidgets"]
 
+_LABEL_WIDTH = 88
+
 MakeMime = Callable[[ValueRow], QMimeData | None]
 
 
@@ -99,6 +101,7 @@ class RowWidgets:
         self._can_edit = can_edit
         self._field: _NumberField | None = None
         self.name = ElidedLabel(row.label.strip())
+        self.name.setMinimumWidth(_LABEL_WIDTH)
         self.name.setProperty("role", "muted")
         self.number = NumberLabel()
         self.number.on_edit = self.edit
@@ -108,13 +111,13 @@ class RowWidgets:
         self.unit = label("", "muted")
         self.note = ElidedLabel()
         self.note.setProperty("role", "small")
-        widest = self.number.fontMetrics().horizontalAdvance("−00000.000") + METRICS.grid
+        widest = self.number.fontMetrics().horizontalAdvance("−0000.000") + METRICS.grid
         self.name.setFixedHeight(METRICS.compact_height - 2)
         self.text: ElidedLabel | None = None
-        if row.value is None and not row.channel:
+        if row.value is None and not row.channel and not row.unit:
             self.text = ElidedLabel()
             self.text.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-            grid.addWidget(self.text, line, 1, 1, 2)
+            grid.addWidget(self.text, line, 1, 1, 2 if row.note else 3)
         else:
             self.number.setMinimumWidth(widest)
             grid.addWidget(self.number, line, 1)
@@ -137,6 +140,8 @@ class RowWidgets:
         self._shown = row
         if self.text is not None:
             self.text.set_full_text(row.text)
+        elif row.value is None and not row.channel:
+            self.number.setText(row.text)
         elif row.value is None:
             self.number.setText("—")
             self.number.setToolTip(f"{row.label.strip()}: {row.text}")

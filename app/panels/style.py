@@ -1,5 +1,7 @@
 """The look of the window: Fusion, a QPalette and one stylesheet, all built from design tokens."""
 
+import importlib.resources
+
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -91,14 +93,21 @@ def _mix(front: str, back: str, part: float) -> str:
     return "#" + "".join(f"{c:02x}" for c in channels)
 
 
+def _icon_path(name: str) -> str:
+    return str(importlib.resources.files("stroboscope.resources") / "icons" / name).replace(
+        "\\", "/"
+    )
+
+
 def _stylesheet(p: Palette) -> str:
     m = METRICS
+    chevron = _icon_path(f"chevron_{p.name}.svg")
     hover = _mix(p.text, p.surface2, 0.08)
     selected = _mix(p.accent, p.surface1, 0.22)
     return f"""
 * {{ font-size: {m.font_px}px; }}
 QMainWindow, QDialog {{ background: {p.surface1}; }}
-QMainWindow::separator {{ background: {p.line}; width: 1px; height: 1px; margin: 0 1px; }}
+QMainWindow::separator {{ background: {p.surface0}; width: 4px; height: 4px; }}
 QMainWindow::separator:hover {{ background: {p.accent}; }}
 QToolTip {{ background: {p.surface2}; color: {p.text}; border: 1px solid {p.line};
     padding: 4px; }}
@@ -151,7 +160,10 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{ background: {p.surface0};
     selection-background-color: {p.accent}; selection-color: {p.on_accent}; }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{
     border-color: {p.accent}; }}
+QLineEdit > QToolButton {{ min-width: 0; min-height: 0; padding: 0; border: none;
+    background: transparent; }}
 QComboBox::drop-down {{ border: none; width: 22px; }}
+QComboBox::down-arrow {{ image: url("{chevron}"); width: 16px; height: 16px; }}
 QComboBox QAbstractItemView {{ background: {p.surface1}; border: 1px solid {p.line}; outline: 0;
     selection-background-color: {p.accent}; selection-color: {p.on_accent}; }}
 

@@ -14,7 +14,7 @@ from stroboscope.app.models.shown_state import StateKind, rate_text, shown_state
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.panels.badge import InstantToggle, StateBadge
 from stroboscope.app.panels.icons import Icon, icon
-from stroboscope.app.panels.labels import ElidedLabel, label, vertical_rule
+from stroboscope.app.panels.labels import ElidedLabel, label
 from stroboscope.app.panels.style import METRICS, number_font
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -124,6 +124,11 @@ class TransportBar(QWidget):
         self.hint.setToolTip("Pacing slows this script down: it could run faster. Click to let it.")
         self.hint.clicked.connect(lambda: self._sessions.fast_forward())
         self.hint.hide()
+        self.dependents = QToolButton()
+        self.dependents.setText("step with dependents")
+        self.dependents.setToolTip("Let the scenes that this one waits for complete steps too.")
+        self.dependents.clicked.connect(lambda: self._sessions.step(with_dependents=True))
+        self.dependents.hide()
         self.control = QToolButton()
         self.control.setText("observing — take control")
         self.control.setToolTip(
@@ -133,6 +138,7 @@ class TransportBar(QWidget):
         self.control.hide()
         layout.addSpacing(METRICS.gap)
         layout.addWidget(self.control)
+        layout.addWidget(self.dependents)
         layout.addWidget(self.hint)
         layout.addWidget(self.detail, 1)
         self._build_numbers(layout)
@@ -143,7 +149,7 @@ class TransportBar(QWidget):
         self.rate = self._number("000.0× of 1/64×", "Simulated per wall time: measured, of target.")
         for widget in (self.time, self.steps, self.rate):
             layout.addWidget(widget)
-            layout.addWidget(vertical_rule())
+            layout.addSpacing(METRICS.gap)
         self.toggle = InstantToggle()
         self.toggle.chosen.connect(self._view.set_instant)
         layout.addSpacing(METRICS.gap)
@@ -278,6 +284,10 @@ class TransportBar(QWidget):
             and not session.has_control
         )
         self.control.setVisible(observing)
+        waiting = scene is not None and scene.status is not None and not scene.is_stale
+        self.dependents.setVisible(
+            waiting and scene is not None and bool(scene.status and scene.status.waiting_for)
+        )
         throttled = (
             scene is not None
             and scene.status is not None

@@ -27,7 +27,7 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["TreePanel"]
 
-_RATE_COLUMN_WIDTH = 84
+_RATE_COLUMN_WIDTH = 64
 
 
 class TreePanel(QWidget):
@@ -75,6 +75,8 @@ class TreePanel(QWidget):
             item.setIcon(icon(Icon.SESSION, palette, color=palette.muted))
         for items in self._scene_items.values():
             items.set_theme(palette)
+        for key, items in self._scene_items.items():
+            items.set_shown(self._sessions.shown is not None and key == id(self._sessions.shown))
         self._search_action.setIcon(icon(Icon.SEARCH, palette, color=palette.muted))
 
     # --- building
@@ -152,6 +154,7 @@ class TreePanel(QWidget):
         row[0].setFont(font)
         self._session_items[id(session)] = row[0]
         self._model.appendRow(row)
+        self._span(row[0])
         self._refresh_session(session)
         for scene in session.scenes.values():
             self._add_scene(scene)
@@ -170,20 +173,18 @@ class TreePanel(QWidget):
         item = self._session_items.get(id(session))
         if item is None:
             return
-        item.setText(session.name)
         words = {
-            SessionState.CONNECTING: "connecting…",
+            SessionState.CONNECTING: " · connecting…",
             SessionState.CONNECTED: "",
-            SessionState.LOST: "disconnected",
+            SessionState.LOST: " · disconnected",
         }
         text = words[session.state]
         if session.is_connected and not session.has_control and session.status is not None:
-            text = "observing"
+            text = " · observing"
+        item.setText(session.name + text)
         info = session.info
-        item.setToolTip(f"{info.script or session.name}\npid {info.pid}" if info else session.name)
-        sibling = self._model.item(item.row(), 1)
-        sibling.setText(text)
-        sibling.setToolTip(session.lost_reason)
+        tip = f"{info.script or session.name}\npid {info.pid}" if info else session.name
+        item.setToolTip(f"{tip}\n{session.lost_reason}".rstrip())
 
     def _add_scene(self, scene: SceneModel) -> None:
         parent = self._session_items.get(id(scene.session))
@@ -318,6 +319,11 @@ class TreePanel(QWidget):
         word = "Remove from window" if session.state is SessionState.LOST else "Disconnect"
         menu.addAction(word, lambda: self._sessions.remove(session))
         menu.exec(self.view.viewport().mapToGlobal(position))
+
+    def _span(self, item: QStandardItem) -> None:
+        """Let a session's name use the width of both columns."""
+        index = self._proxy.mapFromSource(item.index())
+        self.view.setFirstColumnSpanned(index.row(), index.parent(), True)
 
     def _expand(self, item: QStandardItem) -> None:
         self.view.setExpanded(self._proxy.mapFromSource(item.index()), True)
