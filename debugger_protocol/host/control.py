@@ -96,9 +96,12 @@ class Control:
         self._announce(ControlChanged(controller=None, reason=reason))
         self._host.let_go(self._free_mode(), reason)
 
-    def refusal(self, client_id: int) -> str:
-        """Return why a client may not command, with what to do about it; empty when it may."""
-        if self.controller == client_id:
+    def refusal(self, client_id: int, *, relays: bool = False) -> str:
+        """Return why a client may not command, with what to do about it; empty when it may.
+
+        With ``relays`` it may whenever somebody controls: it commands in that client's name.
+        """
+        if self.controller == client_id or (relays and self.controller is not None):
             return ""
         how = "take control first (“Take control” in the window, request_control() in a client)"
         if self.controller is None:

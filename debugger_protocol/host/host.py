@@ -62,6 +62,8 @@ class Host:
         self.monotonic = monotonic
         self.playback = Playback()
         self.listener: HostListener | None = None
+        self.unseen_scenes = 0
+        """Simulations that run free because there is no room for them as scenes."""
         self._links: dict[int, SceneLink] = {}
         self._owners: dict[threading.Thread, Owner] = {}
         self._next_id = 1

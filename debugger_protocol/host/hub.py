@@ -46,6 +46,7 @@ from stroboscope.debugger_protocol.messages import (
 )
 from stroboscope.debugger_protocol.server_connection import ServerConnection
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.debugger_protocol.version import RELAY
 
 __all__ = ["Hub"]
 
@@ -177,7 +178,8 @@ class Hub(HostListener):
             case ReleaseControl():
                 self.control.release(connection.client_id)
             case _:
-                refusal = self.control.refusal(connection.client_id)
+                relays = RELAY in connection.capabilities
+                refusal = self.control.refusal(connection.client_id, relays=relays)
                 if refusal:
                     raise CommandError(refusal)
                 self._desk.take(connection, message)
@@ -326,7 +328,8 @@ class Hub(HostListener):
             speed=playback.speed,
             controller=self.control.controller,
             clients=len(self._clients),
-            free_running_scenes=sum(not link.follow for link in self._host.links.values()),
+            free_running_scenes=self._host.unseen_scenes
+            + sum(not link.follow for link in self._host.links.values()),
         )
 
     def _send_status(self, link: SceneLink, *, force: bool) -> None:

@@ -65,11 +65,6 @@ class AdoptedScenes:
         self._lock = threading.Lock()
         self._first_lock = threading.RLock()
 
-    @property
-    def free_running(self) -> int:
-        """How many living data were stepped and have no scene."""
-        return sum(entry.scene is None for entry in tuple(self._entries.values()))
-
     def add(self, data: Any, scene: "Scene") -> None:
         """Let wrapped calls on ``data`` step ``scene``."""
         with self._lock:
@@ -234,6 +229,7 @@ class AdoptedScenes:
                     entry.scene = self._make_scene(model, data)
                 except Exception:  # noqa: BLE001 - the script must run on whatever we can't do
                     _log.warning("a simulation can't be shown and runs free", exc_info=True)
+            self._count_unseen()
         return entry
 
     def _rebound(self, data: Any) -> _Entry | None:
@@ -274,6 +270,12 @@ class AdoptedScenes:
         entry = _Entry(weakref.ref(data, died), scene)
         self._entries[key] = entry
         return entry
+
+    def _count_unseen(self) -> None:
+        """Tell the host how many living data were stepped and have no scene. Lock held."""
+        host = current_runtime().host
+        host.unseen_scenes = sum(entry.scene is None for entry in self._entries.values())
+        host.wake()
 
     def _bury(self) -> None:
         """Forget the data that has died. Lock held."""
