@@ -7,6 +7,7 @@ Nothing is imported from a demo before it is run.
 import dataclasses
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, cast
@@ -40,10 +41,17 @@ class Demo:
     def run(self, *, launch: bool = True) -> None:
         """Run the demo in this process to its end; ``launch=False`` opens no window but waits.
 
-        Call it on the main thread: the demo owns scenes and ends on Ctrl+C.
+        Call it on the main thread: the demo owns scenes and ends on Ctrl+C. While it runs,
+        ``sys.argv`` is what it would be for the script alone, so that the window calls it by its
+        own name.
         """
         module = cast(_DemoModule, importlib.import_module(self.module))
-        module.main(launch=launch)
+        arguments = sys.argv
+        sys.argv = [str(self.path)]
+        try:
+            module.main(launch=launch)
+        finally:
+            sys.argv = arguments
 
 
 _PACKAGE = "stroboscope.resources.examples"

@@ -1,8 +1,9 @@
 """A Gymnasium environment: watched, paused and plotted without changing it.
 
-``debugger.watch(env)`` finds the MuJoCo model and data in the environment. Humanoid-v5 runs five
-physics steps in each ``env.step``; the debugger sees and stops before every one of them. What the
-environment knows and the physics does not, the script logs: here the reward.
+``debugger.watch(env)`` finds the MuJoCo model and data in the environment, and from then on
+``env.step`` steps the scene. Humanoid-v5 runs five physics steps in each; the debugger can stop
+before every one of them. What the environment knows and the physics does not, the script logs:
+here the reward.
 
     stroboscope demo gymnasium-env
 """
@@ -21,8 +22,6 @@ STEPS: Final = 200
 
 def main(*, launch: bool = True) -> None:
     """Act at random for STEPS environment steps, resetting when the humanoid has fallen."""
-    # Before the environment is made: it then finds mj_step wrapped.
-    physics.debugger.watch_all()
     env = gymnasium.make("Humanoid-v5")
     env.reset(seed=0)
     env.action_space.seed(0)
