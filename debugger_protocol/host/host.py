@@ -29,7 +29,8 @@ from stroboscope.debugger_protocol.host.playback import (
     Reply,
     Ticket,
 )
-from stroboscope.debugger_protocol.host.scene_link import Interest, SceneLink
+from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.host.scene_playback import Interest, ScenePlayback
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import EditField, LogEntry, LogLevel, PlaybackMode
 
@@ -286,7 +287,7 @@ class Host:
         return ticket
 
     def _settle_when_still(self, ticket: Ticket, links: Iterable[SceneLink]) -> None:
-        running = set()
+        running: set[ScenePlayback] = set()
         for link in links:
             if link.in_step:
                 running.add(link)
@@ -296,8 +297,8 @@ class Host:
             ticket.settle()
             return
         wait = PauseWait(ticket, running)
-        for link in running:
-            link.pause_waits.append(wait)
+        for each in running:
+            each.pause_waits.append(wait)
 
     def set_speed(self, speed: float, *, reply: Reply | None = None) -> Ticket:
         """Set simulated seconds per wall second while playing, 1/64 … 64."""

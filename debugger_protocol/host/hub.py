@@ -16,8 +16,9 @@ from stroboscope.debugger_protocol.host.commands import Answer, CommandDesk
 from stroboscope.debugger_protocol.host.control import Control, OnDisconnect
 from stroboscope.debugger_protocol.host.descriptions import Descriptions
 from stroboscope.debugger_protocol.host.host import Host, HostListener
-from stroboscope.debugger_protocol.host.main_thread import why_main_thread_ends
-from stroboscope.debugger_protocol.host.scene_link import Interest, SceneLink, channel_info
+from stroboscope.debugger_protocol.host.main_thread import Ending, why_main_thread_ends
+from stroboscope.debugger_protocol.host.scene_link import SceneLink, channel_info
+from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
 from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
 from stroboscope.debugger_protocol.messages import (
@@ -53,7 +54,8 @@ __all__ = ["Hub"]
 # Bursts of news are passed on together [s].
 _FLUSH_INTERVAL = 0.004
 _STATUS_INTERVAL = 0.1
-_WATCH_INTERVAL = 0.05
+# Twice this, and the way to the threads, must fit into 100 ms [s].
+_WATCH_INTERVAL = 0.025
 _MAX_RATE_HZ = 1000.0
 
 
@@ -106,6 +108,7 @@ class Hub(HostListener):
         self._flushed_at = -math.inf
         self._tick_timer: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
+        self._ending: Ending | None = None
         self._closed = False
 
     # --- any thread
@@ -413,8 +416,10 @@ class Hub(HostListener):
 
     def _watch_main_thread(self) -> None:
         self._watch_timer = None
-        reason = why_main_thread_ends()
-        if reason:
+        ending, before = why_main_thread_ends(), self._ending
+        self._ending = ending
+        if ending is not None and (ending.certain or ending == before):
+            reason = ending.reason
             self._host.log(LogLevel.INFO, f"every scene was released: {reason}")
             self._end_session(reason)
         else:

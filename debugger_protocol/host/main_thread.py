@@ -5,37 +5,93 @@ A thread that is parked keeps a process alive: the interpreter joins pool thread
 stack is looked at. Costs a few microseconds, and is only done while something is parked.
 """
 
-import concurrent.futures
+import dataclasses
 import sys
 import threading
+from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
-__all__ = ["why_main_thread_ends"]
+__all__ = ["Ending", "why_main_thread_ends"]
 
 # Private, but the entry point of the interpreter's own shutdown in every version since 3.2.
 _SHUTDOWN: Final = getattr(getattr(threading, "_shutdown", None), "__code__", None)
-_POOL_EXIT: Final = concurrent.futures.Executor.__exit__.__code__
+_JOIN: Final = threading.Thread.join.__code__
+_ENDED: Final = "the main thread has ended"
+_HAS_VARARGS: Final = 0x04
 
 
-def why_main_thread_ends() -> str:
-    """Return why the main thread won't let the script go on, or "" while it may; any thread.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ending:
+    """Why the main thread seems to end, and where it stands.
 
-    It has ended, it is in the interpreter's shutdown, or it leaves a ``with`` block of a thread
-    pool because of an exception and waits for the pool's threads.
+    Unless it is ``certain``, only a thread that is seen twice in a row at the same ``position``
+    waits there; one that is seen once may just pass.
+    """
+
+    reason: str
+    certain: bool
+    position: tuple[int, int] = (0, 0)
+
+
+def why_main_thread_ends() -> Ending | None:
+    """Return why the main thread won't let the script go on, or None while it may; any thread.
+
+    It has ended, it is in the interpreter's shutdown, it leaves a ``with`` block (of a thread
+    pool, usually) because of an exception, or it joins threads on its way out after Ctrl+C.
     """
     main = threading.main_thread()
     if main is threading.current_thread():
-        return ""
-    frame: FrameType | None = sys._current_frames().get(main.ident or 0)
-    if frame is None or not main.is_alive():
-        return "the main thread has ended"
-    while frame is not None:
+        return None
+    ident = main.ident or 0
+    innermost = sys._current_frames().get(ident)
+    if innermost is None or not main.is_alive():
+        return Ending(_ENDED, certain=True)
+    joins = False
+    in_ours = False
+    for frame in _outwards(innermost):
         if frame.f_code is _SHUTDOWN:
-            return "the main thread has ended"
-        if frame.f_code is _POOL_EXIT:
-            error = frame.f_locals.get("exc_type")
-            if isinstance(error, type):
-                return f"the main thread leaves a thread pool because of {error.__name__}"
+            return Ending(_ENDED, certain=True)
+        joins = joins or frame.f_code is _JOIN
+        # A main thread that steps, or is parked, inside an `__exit__` waits for nobody else.
+        in_ours = in_ours or str(frame.f_globals.get("__name__")).startswith("stroboscope.")
+        error = None if in_ours else _error_of_exit(frame)
+        if error is not None:
+            reason = f"the main thread leaves a `with` block because of {error.__name__}"
+            return Ending(reason, certain=False, position=(id(innermost), innermost.f_lasti))
+    if not joins:
+        return None
+    # `finally: worker.join()` after Ctrl+C or sys.exit(). Other exceptions are no sign: a program
+    # may well live inside an `except` block.
+    error = _exception_in_flight(ident)
+    if error is None or not issubclass(error, KeyboardInterrupt | SystemExit):
+        return None
+    reason = f"the main thread joins its threads because of {error.__name__}"
+    return Ending(reason, certain=False, position=(id(innermost), innermost.f_lasti))
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
         frame = frame.f_back
-    return ""
+
+
+def _error_of_exit(frame: FrameType) -> type[BaseException] | None:
+    """Return the exception class that ``frame``, an ``__exit__`` method, was called with."""
+    code = frame.f_code
+    arguments = code.co_argcount + bool(code.co_flags & _HAS_VARARGS)
+    if code.co_name != "__exit__" or arguments < 2:
+        return None
+    # The first argument after self, or `*args`, which holds it.
+    value = frame.f_locals.get(code.co_varnames[1])
+    if isinstance(value, tuple) and value:
+        value = value[0]
+    return value if isinstance(value, type) and issubclass(value, BaseException) else None
+
+
+def _exception_in_flight(ident: int) -> type[BaseException] | None:
+    # (type, value, traceback) in 3.11, the exception itself from 3.12 on.
+    current: object = sys._current_exceptions().get(ident)
+    if isinstance(current, tuple):
+        current = current[1]
+    return type(current) if isinstance(current, BaseException) else None

@@ -14,7 +14,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import PlaybackMode
 
 if TYPE_CHECKING:
-    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+    from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 
 __all__ = [
     "MAX_SPEED",
@@ -114,9 +114,9 @@ class PauseWait:
     """A Pause that waits for ``links`` to come out of their current step."""
 
     ticket: Ticket
-    links: "set[SceneLink]"
+    links: "set[ScenePlayback]"
 
-    def left(self, link: "SceneLink") -> None:
+    def left(self, link: "ScenePlayback") -> None:
         """Note that ``link`` stands still; answers the Pause after the last one."""
         self.links.discard(link)
         if not self.links:

@@ -11,73 +11,41 @@ owner is in a step.
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.backend import Clock, SceneBackend
+from stroboscope.debugger_protocol.backend import SceneBackend
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.owners import Visit
-from stroboscope.debugger_protocol.host.playback import (
-    Grant,
-    GrantKind,
-    HoldKind,
-    Pacer,
-    PauseWait,
-    Playback,
-    Ticket,
-)
+from stroboscope.debugger_protocol.host.playback import GrantKind, HoldKind, Pacer, Ticket
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
+from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 from stroboscope.debugger_protocol.host.signals import SignalRing, UserChannel
 from stroboscope.debugger_protocol.messages import (
     EditField,
     LogLevel,
-    PlaybackMode,
     SceneChannels,
     SceneRestored,
 )
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, ChannelKind
-from stroboscope.debugger_protocol.topics import Topic
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.host import Host
     from stroboscope.debugger_protocol.host.owners import Owner
 
-__all__ = ["Interest", "LoggedValue", "SceneLink"]
+__all__ = ["LoggedValue", "SceneLink", "channel_info"]
 
 LoggedValue = float | Sequence[float] | NDArray[np.generic]
 
-# How often a running scene tells the server thread where it stands [s].
-_CLOCK_INTERVAL = 0.1
 _SIGNAL_INTERVAL = 1.0 / 30.0
 # Shorter waits cost more than they are right: sub-millisecond steps run in batches.
 _MIN_SLEEP = 0.001
-_NEVER = math.inf
 
 
-class Interest:
-    """What all clients together want to know about one scene; immutable.
-
-    ``intervals`` [s] of the topics, engine ``channels``, and whether user channels are plotted.
-    """
-
-    __slots__ = ("channels", "intervals", "user_channels")
-
-    def __init__(
-        self,
-        *,
-        intervals: Mapping[Topic, float] | None = None,
-        channels: tuple[str, ...] = (),
-        user_channels: bool = False,
-    ) -> None:
-        self.intervals: Mapping[Topic, float] = intervals or {}
-        self.channels = channels
-        self.user_channels = user_channels
-
-
-class SceneLink:
+class SceneLink(ScenePlayback):
     """The host's side of one scene. Made by :meth:`Host.open_scene`, on the owner thread.
 
     Methods without a remark are for the owner thread only; "lock held" ones are the host's own.
@@ -86,53 +54,32 @@ class SceneLink:
     def __init__(
         self, host: "Host", owner: "Owner", backend: SceneBackend, *, scene_id: int, name: str
     ) -> None:
-        self.active = False
-        """Whether the engine has to call; False costs it one attribute test."""
-        self.attention = False
-        self.scene_id = scene_id
-        self.name = name
-        self.follow = True
-        self.backend = backend
-        self.owner = owner
-        self.closed = ""
-        self.holds: dict[HoldKind, str] = {}
-        self.grants: list[Grant] = []
-        self.pause_waits: list[PauseWait] = []
-        self.told_paused = False
-        self.needs_initial = False
-        self.initial: bytes | None = None
-        self.clock: Clock | None = None
-        """Where the scene stood when it last said so; replaced by reference."""
-        self.interest = self.applied_interest = Interest()
-        """What clients want: set by the server thread, applied by the owner."""
+        super().__init__(
+            host.playback,
+            owner,
+            backend,
+            scene_id=scene_id,
+            name=name,
+            monotonic=host.monotonic,
+            report=self._report_failure,
+        )
+        self._host = host
         self.shows_old_state = False
         """Whether NOW frames are due although the thread does not stop."""
         self.replacements = 0
-        """How often the state was replaced: restored, reset or edited."""
-        self.in_step = False
-        self.opened = host.monotonic()
-        """When the scene was opened [s]."""
-        self.touched = False
-        """Whether the scene has ever been stepped or served."""
+        """How often the state was replaced: restored or reset; what remains of a step is void."""
         self.physics_ticks = 0
         """Physics steps seen; a sign of life for whoever waits."""
         self.stamp = 0.0
         """When the owner last passed a gate or ended a step [s]."""
         self.pacer = Pacer()
-        self.publisher = FramePublisher(backend, report=self._report)
+        self.publisher = FramePublisher(backend, report=self._report_failure)
         self.ring: SignalRing | None = None
         self.user_channels: dict[str, UserChannel] = {}
-        self._host = host
-        self._playback: Playback = host.playback
-        self._monotonic = host.monotonic
-        self._paced = False
-        self._granted = False
         self._step_open = False
         self._step_ticks = 0
         self._frame_begun = False
-        self._due = _NEVER
-        self._clock_due = 0.0
-        self._signal_due = _NEVER
+        self._signal_due = math.inf
         self._now_of = (-1, -1)
 
     @property
@@ -200,10 +147,10 @@ class SceneLink:
         """
         self.touched = True
         self.stamp = now = self._monotonic()
-        if not (self.active or self.attention):
-            return
+        if not self.active or any(link.in_step for link in self.owner.links):
+            return  # detached, or called from inside a physics step, where nothing may change
         if now >= self._due:
-            self._push_clock(now)
+            self.refresh_clock()
             self.publisher.publish_now_if_changed(now)
             self._set_due()
             self._host.wake()
@@ -221,7 +168,7 @@ class SceneLink:
         self.end_step()
         now = self._monotonic()
         if now >= self._due or self._granted:
-            self._push_clock(now)
+            self.refresh_clock()
             self.publisher.publish_now_if_changed(now)
             self._set_due()
             self._host.wake()
@@ -240,6 +187,8 @@ class SceneLink:
             self.holds[HoldKind.SCRIPT] = f"{reason} ({location})" if location else reason
             self.refresh()
         self._host.log(LogLevel.INFO, f"paused by the script: {reason}", link=self, source=location)
+        if self.in_step:
+            return  # called from inside a physics step, where nothing may stop: the next gate parks
         self.owner.attend(self, visit=Visit.STOP)
         self.in_step = False
         self.stamp = self._monotonic()
@@ -277,7 +226,7 @@ class SceneLink:
         self.publisher.state_replaced()
         if not self.active or self.closed:
             return
-        clock = self._push_clock(self._monotonic())
+        clock = self.refresh_clock()
         self._host.emit(
             SceneRestored(scene_id=self.scene_id, reason=reason, axis=clock.axis, time=clock.time)
         )
@@ -322,7 +271,7 @@ class SceneLink:
             try:
                 sim_time = self.backend.clock().time
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self._report(f"reading the clock failed, so it is not paced: {error!r}")
+                self._report_failure(f"reading the clock failed, so it is not paced: {error!r}")
                 return True
             now = self._monotonic()
             ahead = pacer.ahead(sim_time, now=now, speed=self._playback.speed)
@@ -330,7 +279,7 @@ class SceneLink:
                 return True
             self.in_step = False
             if now >= self._due:
-                self._push_clock(now)
+                self.refresh_clock()
                 self._host.wake()
             owner.pace(self, ahead)
             self.in_step = True
@@ -363,7 +312,7 @@ class SceneLink:
     def _before_due(self, now: float) -> None:
         every_step = self._granted and self._is_last_step()
         if now >= self._clock_due:
-            self._push_clock(now)
+            self.refresh_clock()
             self._host.wake()
         if now >= self._signal_due:
             self._signal_due = now + _SIGNAL_INTERVAL
@@ -378,19 +327,7 @@ class SceneLink:
     def _set_due(self) -> None:
         self._due = min(self._clock_due, self._signal_due, self.publisher.next_due())
 
-    def _push_clock(self, now: float) -> Clock:
-        """Tell the server thread where the scene stands."""
-        self._clock_due = now + _CLOCK_INTERVAL
-        try:
-            self.clock = self.backend.clock()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self._report(f"reading the clock failed: {error!r}")
-            self.clock = self.clock or Clock(
-                time=0.0, step_count=0, physics_step_count=0, total_steps=0, axis=0
-            )
-        return self.clock
-
-    def _report(self, text: str) -> None:
+    def _report_failure(self, text: str) -> None:
         self._host.log_once(self, text)
 
     # --- signals
@@ -402,7 +339,7 @@ class SceneLink:
                 ring.before(self.backend.clock())
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 self.ring = None
-                self._report(f"reading signals failed, so they are switched off: {error!r}")
+                self._report_failure(f"reading signals failed, so they are switched off: {error!r}")
 
     def _signal_after(self) -> None:
         ring = self.ring
@@ -411,19 +348,19 @@ class SceneLink:
                 ring.after()
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 self.ring = None
-                self._report(f"reading signals failed, so they are switched off: {error!r}")
+                self._report_failure(f"reading signals failed, so they are switched off: {error!r}")
 
     def _rebuild_ring(self) -> None:
         """Fill a new ring with the channels that are wanted now."""
         interest = self.applied_interest
-        self._signal_due = 0.0 if interest.channels or interest.user_channels else _NEVER
+        self._signal_due = 0.0 if interest.channels or interest.user_channels else math.inf
         self.ring = None
         if interest.channels:
             try:
                 self.ring = SignalRing(self.backend.signal_source(interest.channels))
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 names = ", ".join(interest.channels)
-                self._report(f"the channels {names} can't be read: {error}")
+                self._report_failure(f"the channels {names} can't be read: {error}")
 
     def _open_channel(
         self, channel: str, row: NDArray[np.float64], names: Sequence[str] | None
@@ -451,8 +388,8 @@ class SceneLink:
             self.initial = self.backend.capture_initial()
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             self.initial = b""
-            self._report(f"the initial state could not be captured: {error!r}")
-        self._push_clock(self._monotonic())
+            self._report_failure(f"the initial state could not be captured: {error!r}")
+        self.refresh_clock()
         self._host.wake()
         with self._playback.lock:
             self.refresh()
@@ -467,7 +404,7 @@ class SceneLink:
         if channels_changed:
             self._rebuild_ring()
         elif self.ring is None:
-            self._signal_due = 0.0 if interest.user_channels else _NEVER
+            self._signal_due = 0.0 if interest.user_channels else math.inf
         with self._playback.lock:
             self.refresh()
 
@@ -484,7 +421,7 @@ class SceneLink:
     def publish_now(self) -> None:
         """Publish the state as it stands."""
         self.shows_old_state = False
-        self._push_clock(self._monotonic())
+        self.refresh_clock()
         self.publisher.publish_now()
         self._host.wake()
 
@@ -496,7 +433,7 @@ class SceneLink:
         """Return the time, having told the server thread where the scene stopped. Lock held."""
         self.pacer.forget()
         now = self._monotonic()
-        self._push_clock(now)
+        self.refresh_clock()
         self._host.wake()
         return now
 
@@ -521,6 +458,7 @@ class SceneLink:
         self, ticket: Ticket, field: EditField, index: int, values: Sequence[float]
     ) -> None:
         """Write into a state array and answer ``ticket``."""
+        before = self.replacements
         try:
             self.backend.edit_state(field, index, values)
         except CommandError as error:
@@ -528,10 +466,16 @@ class SceneLink:
         except Exception as error:  # noqa: BLE001 - told to whoever asked
             self._answer(ticket, CommandError(f"editing {self.name!r} failed: {error!r}"))
         else:
-            self.publisher.state_changed()
-            self.shows_old_state = True
-            self._push_clock(self._monotonic())
+            self._edited(before, field)
             self._answer(ticket, None)
+
+    def _edited(self, before: int, field: EditField) -> None:
+        if self.replacements == before:
+            self.state_replaced(f"{field.value} was edited")
+        # What was edited is the state that the open step goes on with, not another one.
+        self.replacements = before
+        self.publisher.state_changed()
+        self.shows_old_state = True
 
     def _replaced_by_client(self, ticket: Ticket, reason: str) -> None:
         self.state_replaced(reason)
@@ -542,112 +486,13 @@ class SceneLink:
             raise
         self.publisher.state_changed()
         self.shows_old_state = True
-        self._push_clock(self._monotonic())
+        self.refresh_clock()
         self._answer(ticket, None)
 
     def _answer(self, ticket: Ticket, error: CommandError | None) -> None:
         with self._playback.lock:
             ticket.settle(error)
         self._host.wake()
-
-    def forget_parent(self) -> None:
-        """In a forked child: nothing that was asked for in the parent counts."""
-        self.grants.clear()
-        self.holds.clear()
-        self.pause_waits.clear()
-        self.told_paused = self.needs_initial = self.in_step = False
-        self.interest = Interest()
-        self.initial = None
-
-    # --- lock held
-
-    def refresh(self) -> None:
-        """Recompute the flags of the fast path. Lock held."""
-        playback = self._playback
-        self._due = 0.0
-        if self.closed or playback.closed:
-            # The engine has to call, or it would never learn that the scene is gone.
-            self.active = self.attention = True
-            return
-        attached = playback.attached
-        moves = self.moves_by_mode()
-        self._granted = bool(self.grants) and attached
-        self._paced = (
-            attached and self.follow and not self.grants and playback.mode is PlaybackMode.PLAYING
-        )
-        self.attention = attached and (
-            not moves
-            or bool(self.grants)
-            or bool(self.owner.mailbox)
-            or self.needs_initial
-            or self.interest is not self.applied_interest
-            or (self.told_paused and moves)
-        )
-        self.active = attached
-
-    def moves_by_mode(self) -> bool:
-        """Return whether the scene runs without any grant. Lock held."""
-        if not self._playback.attached or not self.follow:
-            return True
-        return self._playback.mode is not PlaybackMode.PAUSED and not self.holds
-
-    def may_move(self) -> bool:
-        """Return whether the next physics step may run. Lock held."""
-        if self.moves_by_mode():
-            return True
-        self._settle_grants()
-        if self.grants:
-            return True
-        # Another scene of this thread is to step, and can't before this one lets it.
-        return any(grant.with_dependents for link in self.owner.links for grant in link.grants[:1])
-
-    def enter_step(self, *, physics: bool) -> None:
-        """Note that the thread may go on, into a ``physics`` step or into the script. Lock held."""
-        self.in_step = physics
-        self.touched = True
-        for grant in self.grants[:1]:
-            grant.started = True
-            if physics and grant.kind is GrantKind.PHYSICS_STEPS:
-                grant.remaining -= 1
-
-    def left_step(self) -> None:
-        """Note that no physics step is running; answers who waited for that. Lock held."""
-        self.in_step = False
-        if self.pause_waits:
-            self.refresh_clock()
-            for wait in self.pause_waits:
-                wait.left(self)
-            self.pause_waits.clear()
-
-    def refresh_clock(self) -> None:
-        """Read where the scene stands, for the server thread. Lock held, scene not in a step."""
-        self._push_clock(self._monotonic())
-
-    def _settle_grants(self) -> None:
-        """Answer grants that are used up, now that no physics step is running. Lock held."""
-        while self.grants:
-            grant = self.grants[0]
-            if grant.kind is GrantKind.UNTIL:
-                clock = self._push_clock(self._monotonic())
-                if not grant.is_reached(time=clock.time, step_count=clock.step_count):
-                    return
-            elif grant.remaining > 0:
-                return
-            self.refresh_clock()
-            self.grants.pop(0)
-            grant.ticket.settle()
-            self.refresh()
-
-    def cancel_grants(self, reason: str, *, kind: GrantKind | None = None) -> None:
-        """Take back rights to move, all or those of a kind; tells who had asked. Lock held."""
-        kept = []
-        for grant in self.grants:
-            if kind is None or grant.kind is kind:
-                grant.ticket.settle(CommandError(f"{grant.ticket.what} was interrupted: {reason}"))
-            else:
-                kept.append(grant)
-        self.grants = kept
-        self.refresh()
 
     def check_open(self) -> None:
         """Raise SceneClosedError when the scene or the host is closed."""
