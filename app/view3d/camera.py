@@ -183,11 +183,11 @@ def free_view(state: CameraState, *, lookat: Floats, aspect: float, extent: floa
 def clip_planes(distance: float, extent: float) -> tuple[float, float]:
     """Return near and far [m] that keep both a close look and the horizon.
 
-    The ratio stays near 1e4, where 24 bits of depth separate surfaces everywhere.
+    The ratio stays near 1e4, where 24 bits of depth separate surfaces to 1e-5 of the distance.
     """
     reach = max(extent, 1e-3)
     near = max(min(0.02 * distance, 0.05 * reach), 1e-3 * reach, 1e-4)
-    return near, 60.0 * reach + 4.0 * distance
+    return near, 300.0 * reach + 8.0 * distance
 
 
 def dragged(state: CameraState, drag: Drag, *, dx: float, dy: float, extent: float) -> CameraState:

@@ -150,7 +150,8 @@ class DrawnScene:
         down = self.items.reach_along(self.item_mat[:, 2, :])
         lowest = float((self.item_pos[:, 2] - down)[shown].min())
         highest = float((self.item_pos[:, 2] + down)[shown].max())
-        return 0.0 if 0.0 <= lowest <= highest - lowest else lowest
+        height = highest - lowest
+        return 0.0 if -1e-3 * height <= lowest <= height else lowest
 
     def pose_texels(self) -> NDArray[np.float32]:
         """Return (nitem, 3, 4) float32: the rows of each item's 3x4 item-to-world matrix."""

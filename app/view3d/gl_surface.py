@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import statistics
 import time
 from collections import deque
 from collections.abc import Callable
@@ -31,12 +32,16 @@ _log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ViewStats:
-    """What drawing costs: all frames so far, draw calls of the last, recent rate and duration."""
+    """What drawing costs: all frames so far, draw calls of the last, recent rate and duration.
+
+    ``upload_ms`` is how long the last frame took to bring the card up to date, drawing aside.
+    """
 
     frames: int
     draw_calls: int
     fps: float
     frame_ms: float
+    upload_ms: float
     gl_renderer: str
     contexts: int
 
@@ -87,7 +92,8 @@ class GlSurface(QOpenGLWidget):
             return
         start = time.perf_counter()
         try:
-            self._renderer.draw(self._scene, self._frame())
+            frame = self._frame()
+            self._renderer.draw(self._scene, frame)
         except Exception as error:  # noqa: BLE001
             # Qt would only log it and leave the view black; people must see what it was.
             self._error = f"{type(error).__name__}: {error}"
@@ -96,7 +102,8 @@ class GlSurface(QOpenGLWidget):
             return
         self._frames += 1
         now = time.perf_counter()
-        self._durations.append(now - start)
+        if frame.supersample == 1:  # refined still pictures say nothing about playing
+            self._durations.append(now - start)
         self._times.append(now)
         self.drawn.emit()
 
@@ -126,12 +133,14 @@ class GlSurface(QOpenGLWidget):
         rate = 0.0
         if len(self._times) > 1 and self._times[-1] > self._times[0]:
             rate = (len(self._times) - 1) / (self._times[-1] - self._times[0])
-        mean = sum(self._durations) / len(self._durations) if self._durations else 0.0
+        # The first frame of a scene compiles and uploads: a median forgets it.
+        typical = statistics.median_low(self._durations) if self._durations else 0.0
         return ViewStats(
             frames=self._frames,
             draw_calls=self._renderer.draw_calls if self._renderer is not None else 0,
             fps=rate,
-            frame_ms=1000.0 * mean,
+            frame_ms=1000.0 * typical,
+            upload_ms=self._renderer.upload_ms if self._renderer is not None else 0.0,
             gl_renderer=gl_renderer_name(),
             contexts=self._contexts,
         )

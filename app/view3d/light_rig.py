@@ -44,10 +44,11 @@ class LightRig:
         """Return the rig for ``palette``: the same lamps, a darker surround in a dark theme."""
         bright = sum(rgb(palette.sky_horizon)) / 3.0
         surround = 0.27 + 0.15 * bright
+        strength = 1.12 - 0.24 * bright  # a dark surround gives less light: the key makes up
         return LightRig(
             key_direction=_unit(KEY_DIRECTION),
             fill_direction=_unit(FILL_DIRECTION),
-            key=(0.86, 0.82, 0.75),
+            key=(strength, 0.96 * strength, 0.89 * strength),
             fill=(0.07, 0.09, 0.13),
             head=(0.13, 0.13, 0.13),
             sky_light=(surround * 0.95, surround, surround * 1.08),

@@ -57,10 +57,14 @@ class MarkerShape(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Markers:
-    """Copies of one shape: ``texels`` (n, 4, 4) float32: three matrix rows and rgba."""
+    """Copies of one shape: ``texels`` (n, 4, 4) float32: three matrix rows and rgba.
+
+    ``on_top`` markers show through everything: frames and axes lie inside their bodies.
+    """
 
     shape: MarkerShape
     texels: NDArray[np.float32]
+    on_top: bool = False
 
     @staticmethod
     def of(
@@ -98,17 +102,23 @@ def _axes(pos: Floats, mat: Floats, length: float) -> Markers:
     )
 
 
-def markers_of(scene: DrawnScene, *, options: ViewOptions, extent: float) -> list[Markers]:
-    """Return everything that ``options`` ask for; ``extent`` [m] sets the sizes."""
+def markers_of(
+    scene: DrawnScene, *, options: ViewOptions, extent: float, hidden_camera: int = -1
+) -> list[Markers]:
+    """Return everything that ``options`` ask for; ``extent`` [m] sets the sizes.
+
+    ``hidden_camera`` is the one looked through, whose icon would be all there is to see.
+    """
     found: list[Markers] = []
     if options.world_frame:
         found.append(_axes(np.zeros((1, 3)), np.eye(3)[None], 0.35 * extent))
     if options.body_frames and len(scene.body_pos) > 1:
-        found.append(_axes(scene.body_pos[1:], scene.body_mat[1:], 0.14 * extent))
+        frames = _axes(scene.body_pos[1:], scene.body_mat[1:], 0.14 * extent)
+        found.append(dataclasses.replace(frames, on_top=True))
     if options.joints:
-        found.extend(_joints(scene, extent))
+        found.extend(dataclasses.replace(m, on_top=True) for m in _joints(scene, extent))
     if options.icons:
-        found.extend(_icons(scene, extent))
+        found.extend(_icons(scene, extent, hidden_camera=hidden_camera))
     if options.contacts and scene.contacts is not None and len(scene.contacts.pos):
         found.extend(_contacts(scene, extent, normals=options.contact_normals))
     return found
@@ -173,15 +183,18 @@ def _joints(scene: DrawnScene, extent: float) -> list[Markers]:
     return found
 
 
-def _icons(scene: DrawnScene, extent: float) -> list[Markers]:
+def _icons(scene: DrawnScene, extent: float, *, hidden_camera: int) -> list[Markers]:
     """Return a small box with a viewing arrow per camera, a ball with a ray per light."""
     description = scene.description
     if description is None:
         return []
     found = []
-    for things, shape, color in (
-        (description.cameras, MarkerShape.BOX, CAMERA_COLOR),
-        (description.lights, MarkerShape.BALL, LIGHT_COLOR),
+    cameras = [c for i, c in enumerate(description.cameras) if i != hidden_camera]
+    forward = [_forward_of(c.quat) for c in cameras]
+    lights = description.lights
+    for things, local, shape, color in (
+        (cameras, forward, MarkerShape.BOX, CAMERA_COLOR),
+        (lights, [light.dir for light in lights], MarkerShape.BALL, LIGHT_COLOR),
     ):
         if not things:
             continue
@@ -190,9 +203,6 @@ def _icons(scene: DrawnScene, extent: float) -> list[Markers]:
         pos = scene.body_pos[bodies] + np.einsum(
             "nij,nj->ni", mat, np.array([t.pos for t in things])
         )
-        local = [t.dir for t in description.lights]
-        if things is description.cameras:
-            local = [_forward_of(c.quat) for c in description.cameras]
         direction = np.einsum("nij,nj->ni", mat, np.array(local))
         turned = frame_along(direction)
         rgba = np.repeat([color], len(things), axis=0)
@@ -215,5 +225,5 @@ def triad_markers() -> Markers:
     """Return the three unit axes that the corner of the view shows."""
     thick = _axes(np.zeros((1, 3)), np.eye(3)[None], 1.0)
     texels = thick.texels.copy()
-    texels[:, :3, :2] *= 2.6  # columns x and y of each arrow: radius only
+    texels[:, :3, :2] *= 1.9  # columns x and y of each arrow: radius only
     return Markers(MarkerShape.ARROW, texels)

@@ -10,6 +10,7 @@ from stroboscope.app.view3d.shapes import Mesh
 __all__ = ["expand_mesh", "unique_edges"]
 
 CREASE = np.cos(np.radians(40.0))
+MAX_PARTNERS = 64
 
 
 def expand_mesh(arrays: Mapping[str, NDArray[np.generic]]) -> Mesh:
@@ -75,13 +76,28 @@ def _creased_normals(
     weighted = np.cross(b - a, c - a)
     length = np.linalg.norm(weighted, axis=1, keepdims=True)
     flat = weighted / np.maximum(length, 1e-30)
-    smooth = np.zeros((len(vertices), 3))
-    for k in range(3):
-        np.add.at(smooth, faces[:, k], weighted)
-    smooth /= np.maximum(np.linalg.norm(smooth, axis=1, keepdims=True), 1e-30)
-    corners = smooth[faces]
-    sharp = np.einsum("ijk,ik->ij", corners, flat) < CREASE
-    return np.where(sharp[..., None], flat[:, None, :], corners).reshape(-1, 3).astype(np.float32)
+    vertex = faces.ravel()  # of each corner
+    valence = np.bincount(vertex, minlength=len(vertices))
+    order = np.argsort(vertex, kind="stable")
+    first = np.cumsum(valence) - valence  # of each vertex, in ``order``
+    # Every corner meets every corner of its vertex, but for the tips of very fine cones.
+    partners = np.minimum(valence[vertex], MAX_PARTNERS)
+    corner = np.repeat(np.arange(len(vertex)), partners)
+    place = np.arange(len(corner)) - np.repeat(np.cumsum(partners) - partners, partners)
+    partner = order[first[vertex[corner]] + place]
+    gentle = np.einsum("ij,ij->i", flat[corner // 3], flat[partner // 3]) >= CREASE
+    shares = weighted[partner[gentle] // 3]
+    total = np.stack(
+        [
+            np.bincount(corner[gentle], weights=shares[:, axis], minlength=len(vertex))
+            for axis in range(3)
+        ],
+        axis=1,
+    )
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    own = flat[np.arange(len(vertex)) // 3]
+    smooth = np.where(length > 0.0, total / np.maximum(length, 1e-30), own)
+    return np.asarray(smooth, dtype=np.float32)
 
 
 def unique_edges(faces: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -6,6 +6,7 @@ current, and can be thrown away and made again from the scene at any time.
 
 import dataclasses
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from stroboscope.app.view3d.options import Quality, ViewOptions
 from stroboscope.app.view3d.outline_pass import OutlinePass
 from stroboscope.app.view3d.scene_buffers import SceneBuffers
 from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
-from stroboscope.app.view3d.shaders import SCREEN_VERTEX, SKY_FRAGMENT
+from stroboscope.app.view3d.shaders import DOWNSAMPLE_FRAGMENT, SCREEN_VERTEX, SKY_FRAGMENT
 from stroboscope.app.view3d.shadow_pass import ShadowPass
 from stroboscope.app.view3d.targets import ColorTarget
 from stroboscope.resources.themes import Palette
@@ -48,6 +49,8 @@ class Frame:
     selected: NDArray[np.int64]
     extent: float
     stale: bool = False
+    looked_through: int = -1  # the model's camera in use
+    supersample: int = 1  # samples per pixel and axis, for still pictures without multisampling
     pixel_ratio: float = 1.0
 
 
@@ -56,6 +59,7 @@ class Renderer:
 
     def __init__(self, canvas: GlCanvas) -> None:
         self.draw_calls = 0
+        self.upload_ms = 0.0
         self._canvas = canvas
         self.buffers = SceneBuffers(canvas)
         self._programs = ItemPrograms()
@@ -67,14 +71,41 @@ class Renderer:
         self._quad = screen_quad()
         self._sky: Any = gloo.Program(SCREEN_VERTEX, SKY_FRAGMENT)
         self._sky["a_position"] = self._quad
+        self._large = ColorTarget(depth=True)
+        self._average: Any = gloo.Program(SCREEN_VERTEX, DOWNSAMPLE_FRAGMENT)
+        self._average["a_position"] = self._quad
 
     def draw(self, scene: DrawnScene, frame: Frame) -> None:
-        """Draw one picture into the bound framebuffer. The context must be current."""
+        """Draw one picture into the widget's framebuffer. The context must be current."""
         self._canvas.make_current()
         self.draw_calls = 0
+        if frame.supersample > 1:
+            self._draw_supersampled(scene, frame)
+        else:
+            self._draw_picture(scene, frame)
+        self._canvas.flush()
+
+    def _draw_supersampled(self, scene: DrawnScene, frame: Frame) -> None:
+        factor = frame.supersample
+        size = (frame.size[0] * factor, frame.size[1] * factor)
+        self._large.resize(size)
+        with self._large.framebuffer:
+            self._draw_picture(
+                scene,
+                dataclasses.replace(frame, size=size, pixel_ratio=frame.pixel_ratio * factor),
+            )
+        gloo.set_viewport(0, 0, *frame.size)
+        gloo.set_state(depth_test=False, blend=False, cull_face=False)
+        self._average["u_picture"] = self._large.texture
+        self._average.draw("triangles")
+
+    def _draw_picture(self, scene: DrawnScene, frame: Frame) -> None:
+        start = time.perf_counter()
         self.buffers.update(
             scene, options=frame.options, selected=frame.selected, eye=frame.view.eye
         )
+        self._canvas.flush()
+        self.upload_ms = 1000.0 * (time.perf_counter() - start)
         rig = LightRig.of(frame.palette)
         floors = floors_of(
             scene,
@@ -95,7 +126,6 @@ class Renderer:
         self._draw_transparent(frame, matrix, light)
         self._draw_floors(floors, frame, matrix, light, behind=True)
         self._draw_overlays(scene, frame, matrix)
-        self._canvas.flush()
 
     def draw_pick(self, scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> None:
         """Draw positions and item numbers into the bound float framebuffer (see `picking`)."""
@@ -153,7 +183,7 @@ class Renderer:
         """Return the distance [m] at which two thirds of a colour are haze."""
         if frame.view.orthographic:
             return 1e6 * frame.extent
-        return 0.28 * frame.view.far
+        return 0.055 * frame.view.far
 
     @staticmethod
     def _taps(frame: Frame) -> int:
@@ -171,19 +201,22 @@ class Renderer:
         self.draw_calls += 1
 
     def _draw_opaque(
-        self, frame: Frame, matrix: NDArray[np.float64], light: dict[str, Any], **defines: int
+        self,
+        frame: Frame,
+        matrix: NDArray[np.float64],
+        light: dict[str, Any],
+        *,
+        mirrored: bool = False,
     ) -> None:
         gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
-        gloo.set_cull_face("front" if defines.get("MIRRORED") else "back")
+        gloo.set_cull_face("front" if mirrored else "back")
         for texture, faces in self.buffers.opaque.items():
-            self._draw_items(frame, matrix, light, texture=texture, faces=faces, **defines)
+            self._draw_items(frame, matrix, light, texture=texture, faces=faces, mirrored=mirrored)
         if self.buffers.wires is not None:
-            program = self._programs.flat(self.buffers)
-            program["u_matrix"] = gl_matrix(matrix)
-            line = 0.85 if frame.palette.name == "dark" else 0.15
-            program["u_color"] = (line, line, line, 1.0)
-            program.draw("lines", self.buffers.wires)
-            self.draw_calls += 1
+            wires = self.buffers.wires
+            self._draw_items(
+                frame, matrix, light, texture=-1, faces=wires, mode="lines", mirrored=mirrored
+            )
 
     def _draw_items(
         self,
@@ -194,14 +227,15 @@ class Renderer:
         texture: int,
         faces: Any,
         opacity: float = 1.0,
-        **defines: int,
+        mode: str = "triangles",
+        mirrored: bool = False,
     ) -> None:
         image = self.buffers.texture(texture)
         program = self._programs.shaded(
             self.buffers,
             TEXTURED=int(image is not None),
             SHADOW_TAPS=self._taps(frame),
-            **defines,
+            MIRRORED=int(mirrored),
         )
         for name, value in light.items():
             program[name] = value
@@ -210,7 +244,7 @@ class Renderer:
         program["u_matrix"] = gl_matrix(matrix)
         program["u_highlight_color"] = SELECTION_COLOR
         program["u_opacity"] = opacity
-        program.draw("triangles", faces)
+        program.draw(mode, faces)
         self.draw_calls += 1
 
     def _draw_transparent(
@@ -289,12 +323,23 @@ class Renderer:
             seen = dict(light)
             seen["u_eye"] = mirror[:3, :3] @ frame.view.eye + mirror[:3, 3]
             seen["u_clip_plane"] = (*normal, offset)
-            self._draw_opaque(frame, matrix, seen, MIRRORED=1)
+            self._draw_opaque(frame, matrix, seen, mirrored=True)
 
     def _draw_overlays(self, scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> None:
         gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
         gloo.set_cull_face("back")
-        for markers in markers_of(scene, options=frame.options, extent=frame.extent):
+        found = markers_of(
+            scene,
+            options=frame.options,
+            extent=frame.extent,
+            hidden_camera=frame.looked_through,
+        )
+        found.sort(key=lambda markers: markers.on_top)
+        on_top = False
+        for markers in found:
+            if markers.on_top and not on_top:
+                on_top = True
+                gloo.clear(color=False, depth=True)
             self._markers.draw(markers, matrix, toward_eye=-frame.view.forward, bias=2e-4)
             self.draw_calls += 1
         if self.buffers.selected is not None:

@@ -408,7 +408,7 @@ float noise() {
 void main() {
     vec2 at = v_uv * 2.0 - 1.0;
     vec3 ray = normalize(u_forward + u_right * at.x + u_up * at.y);
-    float rise = clamp(ray.z * 1.9, 0.0, 1.0);
+    float rise = clamp(ray.z * 3.0, 0.0, 1.0);
     vec3 color = mix(u_horizon, u_top, 1.0 - pow(1.0 - rise, 2.2));
     gl_FragColor = vec4(color + (noise() - 0.5) / 255.0, 1.0);
 }

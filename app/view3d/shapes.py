@@ -148,7 +148,7 @@ def cylinder(radius: float, half_length: float, *, segments: int = 32) -> Mesh:
     )
 
 
-def arrow(*, shaft: float = 0.018, head: float = 0.045, tip: float = 0.14) -> Mesh:
+def arrow(*, shaft: float = 0.026, head: float = 0.065, tip: float = 0.2) -> Mesh:
     """Return an arrow of length 1 along +z, radii in the same unit."""
     segments = 16
     return joined(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from stroboscope.app.models.selection import Element
@@ -27,6 +27,10 @@ from stroboscope.resources.themes import Palette
 __all__ = ["Viewport"]
 
 HOVER_DELAY_MS = 40
+# Without multisampling, a picture that has stood still this long is drawn once more, beautifully.
+REFINE_DELAY_MS = 500
+REFINE_PIXELS = 6_000_000
+REFINE_FRAME_MS = 160.0
 NO_GL = (
     "The 3D view needs OpenGL, and none could be started here. "
     "`stroboscope doctor` says what is missing; everything else works without it."
@@ -66,6 +70,11 @@ class Viewport(QWidget):
         self._hover_timer.setSingleShot(True)
         self._hover_timer.setInterval(HOVER_DELAY_MS)
         self._hover_timer.timeout.connect(self._look_under_mouse)
+        self._refined = False
+        self._refine_timer = QTimer(self)
+        self._refine_timer.setSingleShot(True)
+        self._refine_timer.setInterval(REFINE_DELAY_MS)
+        self._refine_timer.timeout.connect(self._refine)
         if gl_renderer_name():
             self._build_surface()
 
@@ -124,6 +133,7 @@ class Viewport(QWidget):
             self._message.hide()
             self._surface.show()
             self._surface.retry()
+        self._redraw()
 
     def set_asset(self, digest: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take an asset's arrays as they arrive; digests the scene does not use are ignored."""
@@ -302,7 +312,7 @@ class Viewport(QWidget):
     def stats(self) -> ViewStats:
         """What drawing costs."""
         if self._surface is None:
-            return ViewStats(0, 0, 0.0, 0.0, "", 0)
+            return ViewStats(0, 0, 0.0, 0.0, 0.0, "", 0)
         return self._surface.stats()
 
     @property
@@ -333,17 +343,41 @@ class Viewport(QWidget):
             view=self.view(),
             options=self._options,
             palette=self._palette,
-            quality=self.quality,
+            quality=Quality.HIGH if self._refined else self.quality,
+            supersample=self._samples() if self._refined else 1,
             size=(round(self.width() * ratio), round(self.height() * ratio)),
             selected=selected,
             extent=self._scene_extent(),
             stale=self._stale,
+            looked_through=self._camera.fixed_camera,
             pixel_ratio=ratio,
         )
 
     def _redraw(self) -> None:
-        if self._surface is not None:
-            self._surface.update()
+        if self._surface is None:
+            return
+        self._refined = False
+        self._surface.update()
+        if self._options.quality is Quality.AUTO and self.quality is Quality.LOW:
+            self._refine_timer.start()
+
+    def _refine(self) -> None:
+        """Draw the still picture again with everything on; then nothing is drawn until a change."""
+        surface = self._surface
+        if surface is None or not self.isVisible():
+            return
+        if surface.navigation is not None and surface.navigation.dragging:
+            self._refine_timer.start()
+            return
+        self._refined = True
+        surface.update()
+
+    def _samples(self) -> int:
+        """Return how many samples per axis a still picture can afford."""
+        ratio = self.devicePixelRatioF()
+        pixels = self.width() * self.height() * ratio * ratio
+        slow = self.stats.frame_ms > REFINE_FRAME_MS
+        return 1 if slow or 4.0 * pixels > REFINE_PIXELS else 2
 
     def _update_labels(self) -> None:
         if self._overlay is None:
@@ -429,10 +463,17 @@ class Viewport(QWidget):
         if self._overlay is not None:
             self._overlay.setGeometry(self.rect())
             self._overlay.raise_()
+        self._redraw()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what was set while nobody looked."""
+        super().showEvent(event)
+        self._redraw()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop the timers."""
         self._hover_timer.stop()
+        self._refine_timer.stop()
         if self._surface is not None and self._surface.navigation is not None:
             self._surface.navigation.stop()
         super().closeEvent(event)

@@ -1,0 +1,124 @@
+"""How planes are taken apart and coloured."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.floors import (
+    GROUND,
+    Checker,
+    Floor,
+    FloorPattern,
+    find_checker,
+    floors_of,
+)
+from stroboscope.app.view3d.light_rig import rgb
+from stroboscope.app.view3d.options import FloorStyle, ViewOptions
+from stroboscope.debugger_protocol.scene_description import (
+    GeomInfo,
+    MaterialInfo,
+    SceneDescription,
+    TextureInfo,
+    TextureKind,
+)
+from stroboscope.resources.themes import DARK
+
+
+def checker_image(size: int = 60, *, marked: bool = True) -> NDArray[np.uint8]:
+    image = np.empty((size, size, 3), dtype=np.uint8)
+    half = size // 2
+    image[:half, :half] = image[half:, half:] = (20, 40, 60)
+    image[:half, half:] = image[half:, :half] = (80, 100, 120)
+    if marked:
+        image[[0, -1]] = image[:, [0, -1]] = (200, 210, 220)
+    return image
+
+
+def test_a_checker_is_recognised_with_its_line() -> None:
+    found = find_checker(checker_image())
+    assert found is not None
+    assert found.color_a == pytest.approx((20 / 255, 40 / 255, 60 / 255))
+    assert found.color_b == pytest.approx((80 / 255, 100 / 255, 120 / 255))
+    assert found.line == pytest.approx((200 / 255, 210 / 255, 220 / 255))
+    plain = find_checker(checker_image(marked=False))
+    assert plain is not None
+    assert plain.line is None
+
+
+def test_other_images_are_no_checkers() -> None:
+    rng = np.random.default_rng(3)
+    assert find_checker(rng.integers(0, 255, (60, 60, 3)).astype(np.uint8)) is None
+    image = checker_image()
+    image[20:24, 8:12] = 255  # a checker with something painted on a square
+    assert find_checker(image) is None
+    assert find_checker(checker_image()[:4]) is None
+
+
+def textured(scene: SceneDescription) -> SceneDescription:
+    """The scene with a checker of one repeat per two metres on its plane."""
+    floor: GeomInfo = msgspec.structs.replace(scene.geoms[0], material=0, size=(10.0, 10.0, 0.1))
+    return msgspec.structs.replace(
+        scene,
+        geoms=(floor, *scene.geoms[1:]),
+        textures=(
+            TextureInfo(
+                name="t", digest="t", kind=TextureKind.TWO_D, width=60, height=60, nchannel=3
+            ),
+        ),
+        materials=(MaterialInfo(name="m", texture=0, texrepeat=(10.0, 20.0)),),
+    )
+
+
+def floors(description: SceneDescription, poses: tuple[Any, Any], style: FloorStyle) -> list[Floor]:
+    drawn = DrawnScene()
+    drawn.set_description(description, {"t": {"data": checker_image()}})
+    drawn.set_poses(*poses)
+    checkers: dict[int, Checker | None] = {0: find_checker(checker_image())}
+    return floors_of(
+        drawn,
+        options=ViewOptions(floor=style),
+        palette=DARK,
+        checkers=checkers,
+        extent=1.0,
+    )
+
+
+def test_a_checker_floor_keeps_its_squares_and_wears_the_theme(
+    scene: SceneDescription, poses: tuple[Any, Any]
+) -> None:
+    (floor,) = floors(textured(scene), poses, FloorStyle.AUTO)
+    assert floor.pattern is FloorPattern.CHECKER
+    # Ten images over twenty metres, two squares each: one square per metre; twice that along y.
+    assert floor.repeat == pytest.approx((1.0, 2.0))
+    assert floor.color_a[:3] == pytest.approx(rgb(DARK.floor_a))
+    assert floor.half == (10.0, 10.0)
+
+
+def test_a_floor_wears_the_models_colours_when_asked(
+    scene: SceneDescription, poses: tuple[Any, Any]
+) -> None:
+    (floor,) = floors(textured(scene), poses, FloorStyle.MODEL)
+    assert floor.repeat == pytest.approx((1.0, 2.0))
+    assert floor.color_a[:3] == pytest.approx((20 / 255, 40 / 255, 60 / 255))
+    assert floor.line[:3] == pytest.approx((200 / 255, 210 / 255, 220 / 255))
+
+
+def test_a_coloured_plane_keeps_its_colour(scene: SceneDescription, poses: tuple[Any, Any]) -> None:
+    green = msgspec.structs.replace(scene.geoms[0], rgba=(0.2, 0.6, 0.2, 1.0))
+    description = msgspec.structs.replace(scene, geoms=(green, *scene.geoms[1:]))
+    (floor,) = floors(description, poses, FloorStyle.AUTO)
+    assert floor.pattern is FloorPattern.LINES
+    assert floor.color_a == pytest.approx((0.2, 0.6, 0.2, 1.0))
+
+
+def test_a_scene_without_a_plane_stands_on_a_ground_of_ours(
+    scene: SceneDescription, poses: tuple[Any, Any]
+) -> None:
+    description = msgspec.structs.replace(scene, geoms=scene.geoms[1:])
+    (floor,) = floors(description, poses, FloorStyle.AUTO)
+    assert floor.item == GROUND
+    assert floor.half is None
