@@ -25,6 +25,7 @@ BENCHMARKS = (
     "release_after_kill",
     "frozen_client",
     "gui_cost",
+    "view_update",
 )
 
 
