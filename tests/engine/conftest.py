@@ -1,6 +1,10 @@
 """Scenes of real models for the engine's tests; the engine is shut down after each test."""
 
+import dataclasses
 import importlib.resources
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.connection_file import ConnectionInfo, list_sessions
 
+SCRIPT_DEADLINE_S = 30.0
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
@@ -68,3 +75,76 @@ def drive() -> Callable[..., NDArray[np.float64]]:
         return positions
 
     return run
+
+
+# --- scripts in processes of their own
+
+
+@dataclasses.dataclass
+class Script:
+    """A running script, and how to reach its session."""
+
+    process: "subprocess.Popen[str]"
+    wait_until: Callable[..., None]
+
+    def session(self) -> ConnectionInfo:
+        """Wait until the script has opened a session."""
+
+        def mine() -> list[ConnectionInfo]:
+            assert self.process.poll() is None, self.process.communicate()
+            return [info for _, info in list_sessions() if info.pid == self.process.pid]
+
+        self.wait_until(mine, SCRIPT_DEADLINE_S)
+        return mine()[0]
+
+    def connect(self, **options: bool) -> DebuggerClient:
+        """Return a client of the script's session."""
+        return DebuggerClient.connect(self.session(), **options)
+
+    def end(self) -> tuple[int, str, str]:
+        """Wait for the end; return exit code, standard output and standard error."""
+        out, err = self.process.communicate(timeout=SCRIPT_DEADLINE_S)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def start_script(
+    tmp_path: Path, wait_until: Callable[..., None]
+) -> Iterator[Callable[..., Script]]:
+    """``start_script(source, *args, command=[...])``: run a script; killed when the test ends.
+
+    ``command`` stands before the script's path: the interpreter alone unless given.
+    """
+    started: list[subprocess.Popen[str]] = []
+
+    def start(source: str, *args: str, command: list[str] | None = None) -> Script:
+        path = tmp_path / "script.py"
+        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        process = subprocess.Popen(
+            [*(command or [sys.executable]), str(path), *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return Script(process, wait_until)
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def parked(client: DebuggerClient, count: int = 1, timeout: float = SCRIPT_DEADLINE_S) -> bool:
+    """Wait until ``count`` scenes stand still in a step."""
+    return client.wait_until(
+        lambda c: sum(scene.activity == "parked" for scene in c.scenes()) >= count, timeout
+    )
+
+
+@pytest.fixture
+def wait_parked() -> Callable[..., bool]:
+    """``wait_parked(client, count=1)``: wait until that many scenes are parked."""
+    return parked
