@@ -45,6 +45,7 @@ class SceneView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.viewport)
+        self.setFocusProxy(self.viewport)
         self.viewport.picked.connect(self._on_picked)
         sessions.shown_changed.connect(self._on_shown)
         sessions.session_changed.connect(self._on_session)

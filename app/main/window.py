@@ -215,6 +215,8 @@ class MainWindow(QMainWindow):
         self.transport.setVisible(has_scene)
         if has_scene != self._docks_shown:
             self._show_docks(has_scene)
+            # Keys belong to the scene, not to whatever field comes first.
+            page.setFocus()
         scene = self.sessions.shown
         name = f"{scene.session.name} — " if scene is not None else ""
         self.setWindowTitle(f"{name}Stroboscope")

@@ -67,6 +67,12 @@ class SceneModel:
         engine = self.description.channels if self.description is not None else ()
         return (*engine, *self.user_channels.values())
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether the state that the scene stands at has arrived."""
+        now = self._histories[Instant.NOW].latest(Topic.POSE)
+        return now is not None and self.status is not None and now.axis >= self.status.axis
+
     def instant(self, preferred: Instant = Instant.NOW) -> Instant | None:
         """Return the instant to show, or None before the first frame.
 

@@ -25,6 +25,7 @@ from stroboscope.debugger_protocol.messages import (
     ServerMessage,
     SessionInfo,
     SessionStatus,
+    SetSpeed,
     Step,
     Welcome,
 )
@@ -104,6 +105,10 @@ class SessionModel:
     @property
     def speed(self) -> float:
         """The target: simulated seconds per wall second while playing."""
+        # What was asked for counts at once, so that two quick key presses are two places.
+        for pending in reversed(self.pending.values()):
+            if isinstance(pending.message, SetSpeed):
+                return pending.message.speed
         return self.status.speed if self.status is not None else 1.0
 
     def waiting_since(self, *kinds: type[Command]) -> float | None:

@@ -98,6 +98,12 @@ def shown_state(
     return _of_status(scene, scene.status, preferred, clock)
 
 
+def _is_busy(scene: SceneModel, status: SceneStatus) -> bool:
+    """Whether a paused scene has not come to its next step yet: it can't be looked at exactly."""
+    busy = status.activity in (OwnerActivity.USER_CODE, OwnerActivity.STEPPING)
+    return busy and not scene.stands_still
+
+
 def _without_scene(session: SessionModel | None) -> ShownState:
     if session is None:
         return ShownState(StateKind.NONE, "NOT CONNECTED", "No application is attached.")
@@ -120,6 +126,9 @@ def _of_status(
         waited = f"{number_text(clock - since, 1)} s"
         word = "PAUSING…" if scene.session.pausing_since is not None else "STEPPING…"
         return ShownState(StateKind.PAUSING, f"{word} {waited}", doing)
+    if status.mode is PlaybackMode.PAUSED and _is_busy(scene, status):
+        waited = f"{number_text(status.activity_s + elapsed, 1)} s"
+        return ShownState(StateKind.PAUSING, f"PAUSING… {waited}", doing)
     if status.mode is PlaybackMode.PAUSED:
         if status.held and (status.hold_reason or scene.session.mode is not PlaybackMode.PAUSED):
             place = f" ({status.location})" if status.location else ""

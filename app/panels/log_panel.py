@@ -80,6 +80,7 @@ class LogPanel(QWidget):
         self.filter = QLineEdit()
         self.filter.setPlaceholderText("Filter")
         self.filter.setClearButtonEnabled(True)
+        self.filter.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.filter.setMinimumWidth(60)
         self.filter.textChanged.connect(lambda _: self.refresh())
         self.copy_button = icon_button(Icon.COPY, self._palette, "Copy the lines shown")

@@ -88,6 +88,7 @@ class TreePanel(QWidget):
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search names")
         self.search.setClearButtonEnabled(True)
+        self.search.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.search.setToolTip("Show only what has this in its name.   Ctrl+F")
         self._search_action = self.search.addAction(
             icon(Icon.SEARCH, self._palette, color=self._palette.muted),

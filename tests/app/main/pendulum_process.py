@@ -65,6 +65,7 @@ class Pendulum(SceneBackend):
     def __init__(self, *, long_names: bool = False) -> None:
         self.angle, self.speed, self.torque = 0.9, 0.0, 0.0
         self.time, self.steps, self.total, self.axis = 0.0, 0, 0, 0
+        self._before = TopicFrames({})
         prefix = "a_rather_long_robot_name/left_arm/" if long_names else ""
         self._name = lambda name: prefix + name
 
@@ -180,6 +181,12 @@ class Pendulum(SceneBackend):
             },
         }
         return TopicFrames({topic: values[topic] for topic in topics if topic in values})
+
+    def begin_frame(self, topics: frozenset[Topic]) -> None:
+        self._before = self.frame_now(topics)
+
+    def end_frame(self, topics: frozenset[Topic]) -> TopicFrames:
+        return self._before
 
     def signal_source(self, channels: Sequence[str]) -> SignalSource:
         return PendulumSignals(self)
