@@ -83,7 +83,18 @@ class DrawnScene:
     def set_description(
         self, description: SceneDescription | None, assets: Mapping[str, AssetArrays]
     ) -> None:
-        """Show another scene, or another revision of this one; poses are those of the origin."""
+        """Show another scene, or another revision of this one.
+
+        What moves is hidden until its first poses; a revision with the same bodies keeps those
+        it had, so that nothing jumps.
+        """
+        before = self.description
+        kept = (
+            before is not None
+            and description is not None
+            and before.scene_id == description.scene_id
+            and [body.name for body in before.bodies] == [body.name for body in description.bodies]
+        )
         self.description = description
         self._assets = dict(assets)
         wanted = _digests(description)
@@ -93,6 +104,9 @@ class DrawnScene:
         self.contacts = None
         self._buffers = None
         self.geometry_revision += 1
+        if kept:
+            self._apply(self.body_pos, self.body_mat)
+            return
         n_bodies = max(len(shown.bodies), 1)
         self._apply(np.zeros((n_bodies, 3)), np.broadcast_to(np.eye(3), (n_bodies, 3, 3)))
         self.has_poses = False
@@ -171,7 +185,8 @@ class DrawnScene:
         is_site = np.arange(len(self.items)) >= self.items.n_geoms
         shown = groups[is_site.astype(np.int64), self.items.group]
         finite = np.isfinite(self.item_pos).all(axis=1) & np.isfinite(self.item_mat).all((1, 2))
-        return np.asarray(shown & finite & (self.items.material[:, 0, 3] > 0.0))
+        placed = self.has_poses | (self.items.body == 0)
+        return np.asarray(shown & finite & placed & (self.items.material[:, 0, 3] > 0.0))
 
     def buffers(self) -> Buffers:
         """Return the merged vertex and face arrays, built when something changed."""

@@ -28,6 +28,7 @@ from stroboscope.app.view3d.renderer import Frame, Renderer
 __all__ = ["GlSurface", "ViewStats"]
 
 _log = logging.getLogger(__name__)
+IDLE_S = 1.0  # a view that has drawn nothing for this long has no frame rate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,7 +132,8 @@ class GlSurface(QOpenGLWidget):
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""
         rate = 0.0
-        if len(self._times) > 1 and self._times[-1] > self._times[0]:
+        idle = not self._times or time.perf_counter() - self._times[-1] > IDLE_S
+        if not idle and len(self._times) > 1 and self._times[-1] > self._times[0]:
             rate = (len(self._times) - 1) / (self._times[-1] - self._times[0])
         # The first frame of a scene compiles and uploads: a median forgets it.
         typical = statistics.median_low(self._durations) if self._durations else 0.0

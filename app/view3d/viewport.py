@@ -1,6 +1,8 @@
 """The 3D view as a widget: a scene goes in, a selection and a camera come out."""
 
 import dataclasses
+import math
+import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -70,6 +72,11 @@ class Viewport(QWidget):
         self._hover_timer.setSingleShot(True)
         self._hover_timer.setInterval(HOVER_DELAY_MS)
         self._hover_timer.timeout.connect(self._look_under_mouse)
+        self._frame_limit = 0.0
+        self._last_draw = 0.0
+        self._due_timer = QTimer(self)
+        self._due_timer.setSingleShot(True)
+        self._due_timer.timeout.connect(self._redraw)
         self._refined = False
         self._refine_timer = QTimer(self)
         self._refine_timer.setSingleShot(True)
@@ -90,7 +97,7 @@ class Viewport(QWidget):
         )
         surface.hovered.connect(self._on_hover)
         surface.left.connect(self._on_leave)
-        surface.drawn.connect(self._update_labels)
+        surface.drawn.connect(self._on_drawn)
         surface.failed.connect(self._on_failure)
         self._surface = surface
         self._overlay = LabelOverlay(self)
@@ -112,7 +119,7 @@ class Viewport(QWidget):
         """Show another scene, or a new revision of this one (which keeps camera and selection).
 
         ``assets`` maps digests to asset arrays and may be incomplete: what is missing appears
-        when :meth:`set_asset` brings it. Bodies stand at the origin until the first poses.
+        when :meth:`set_asset` brings it. What moves appears with the first poses.
         """
         before = self._scene.description
         same = (
@@ -150,7 +157,7 @@ class Viewport(QWidget):
         if not self._framed:
             self._extent = None
             self.frame_scene()
-        self._redraw()
+        self._redraw_when_due()
 
     def set_contacts(
         self,
@@ -168,7 +175,7 @@ class Viewport(QWidget):
             np.asarray(dist, dtype=np.float64).reshape(-1),
         )
         if self._options.contacts:
-            self._redraw()
+            self._redraw_when_due()
 
     def set_selection(self, element: Element | None) -> None:
         """Highlight ``element``: a geom or site itself, for everything else its body's geoms."""
@@ -197,6 +204,13 @@ class Viewport(QWidget):
         if options != self._options:
             self._options = options
             self._redraw()
+
+    def set_frame_limit(self, frames_per_second: float) -> None:
+        """Draw new poses at most this often; 0 for as often as they come.
+
+        For fast forward on software GL, where the simulation needs the processor more.
+        """
+        self._frame_limit = max(frames_per_second, 0.0)
 
     # The camera
 
@@ -361,6 +375,26 @@ class Viewport(QWidget):
         if self._options.quality is Quality.AUTO and self.quality is Quality.LOW:
             self._refine_timer.start()
 
+    def _redraw_when_due(self) -> None:
+        """Redraw for new poses, at most as often as drawing leaves time for everything else.
+
+        Where the processor draws, each frame takes from the simulation's own time: pictures then
+        fill no more than two thirds of it. What people do with the mouse is never held back.
+        """
+        interval = 1.0 / self._frame_limit if self._frame_limit > 0.0 else 0.0
+        if is_software(gl_renderer_name()):
+            interval = max(interval, 1.5e-3 * self.stats.frame_ms)
+        wait = self._last_draw + interval - time.monotonic()
+        if wait <= 0.0:
+            self._redraw()
+        elif not self._due_timer.isActive():
+            self._due_timer.start(math.ceil(1000.0 * wait))
+
+    def _on_drawn(self) -> None:
+        self._last_draw = time.monotonic()
+        self._due_timer.stop()
+        self._update_labels()
+
     def _refine(self) -> None:
         """Draw the still picture again with everything on; then nothing is drawn until a change."""
         surface = self._surface
@@ -474,6 +508,7 @@ class Viewport(QWidget):
         """Stop the timers."""
         self._hover_timer.stop()
         self._refine_timer.stop()
+        self._due_timer.stop()
         if self._surface is not None and self._surface.navigation is not None:
             self._surface.navigation.stop()
         super().closeEvent(event)

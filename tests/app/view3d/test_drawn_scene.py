@@ -128,7 +128,7 @@ def test_the_ground_lies_below_what_reaches_below_zero_and_stays_there(
     drawn.set_description(msgspec.structs.replace(scene, geoms=scene.geoms[1:]), {})
     drawn.set_poses(*poses)
     assert drawn.ground_height == 0.0
-    drawn.set_description(msgspec.structs.replace(scene, geoms=scene.geoms[1:], revision=1), {})
+    drawn.set_description(msgspec.structs.replace(scene, geoms=scene.geoms[1:], scene_id=2), {})
     drawn.set_poses(poses[0] - [0.0, 0.0, 2.0], poses[1])
     assert drawn.ground_height == pytest.approx(-2.0)
     drawn.set_poses(poses[0] - [0.0, 0.0, 9.0], poses[1])

@@ -490,3 +490,43 @@ def test_flying_needs_the_right_button(front: Any, wait_until: Read) -> None:
     QTest.keyRelease(surface, Qt.Key.Key_W)
     QTest.mouseRelease(surface, Qt.MouseButton.RightButton, none, QPoint(300, 200))
     assert front.camera.distance == start.distance
+
+
+def test_poses_that_pour_in_are_drawn_at_the_set_rate(
+    front: Any, poses: Any, wait_until: Read
+) -> None:
+    import time
+
+    front.set_frame_limit(10.0)
+    wait_until(lambda: front.stats.frames > 0)
+    frames, updates = front.stats.frames, 0
+    end = time.monotonic() + 0.8
+
+    def pour() -> bool:
+        nonlocal updates
+        xpos = poses[0].copy()
+        xpos[2, 2] += 0.001 * updates
+        front.set_poses(xpos, poses[1])
+        updates += 1
+        return time.monotonic() > end
+
+    wait_until(pour)
+    drawn = front.stats.frames - frames
+    assert 1 <= drawn <= 9
+    assert updates > drawn
+    # The last of them is drawn too, without another call.
+    wait_until(lambda: not front._due_timer.isActive())
+    last = front._scene.pose_revision
+    wait_until(lambda: front._surface._renderer.buffers._pose_revision == last)
+
+
+def test_a_new_revision_keeps_its_poses_until_others_come(
+    front: Any, scene: SceneDescription, at: Read
+) -> None:
+    front.set_description(msgspec.structs.replace(scene, revision=1), {})
+    assert at(front, BALL)[1] > 0.35
+
+
+def test_what_moves_is_hidden_until_its_first_poses(front: Any, scene: SceneDescription) -> None:
+    front.set_description(msgspec.structs.replace(scene, scene_id=5), {})
+    assert front._scene.visible(front.options).tolist() == [True, False, False, False]
