@@ -26,6 +26,8 @@ def log_values(
         link.log_text(LogLevel.INFO, f"{name}: {value}")
         return
     try:
+        if value is None:  # NumPy would make it NaN, but it is a value that was forgotten
+            raise TypeError
         values = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(
@@ -40,4 +42,8 @@ def log_values(
     if names is not None and len(names) != values.size:
         raise ValueError(f"log({name!r}): {values.size} values but {len(names)} names")
     if link.active:
-        link.log(name, np.atleast_1d(values), names=names)
+        try:
+            link.log(name, np.atleast_1d(values), names=names)
+        except ValueError as error:
+            # Only an attached host knows a channel's width: the run must not depend on that.
+            link.log_text(LogLevel.WARNING, f"a value was not recorded: {error}")
