@@ -52,7 +52,7 @@ def test_a_wrong_size_names_both_and_changes_nothing(make_scene: Make, wrong: ob
         lambda: articulation.set_articulated_pose_from_joints(pose=wrong),  # type: ignore[arg-type]
         lambda: articulation.set_articulated_target_pose(pose=wrong),  # type: ignore[arg-type]
     ):
-        with pytest.raises(ValueError, match="3 joints: slider|finite"):
+        with pytest.raises(ValueError, match=r"3 joints: slider|finite"):
             call()
     assert np.array_equal(scene.data.qpos, before)
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import mujoco
 import msgspec
+import mujoco
 import numpy as np
 import pytest
 
