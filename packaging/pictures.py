@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stroboscope.app.main.application import DesktopApplication
+    from stroboscope.app.models.scene import SceneModel
 
 FOLDER = Path(__file__).resolve().parent.parent / "pictures"
 START_TIMEOUT = 90.0
@@ -89,8 +90,14 @@ class Picture:
 class Stage:
     """A window on a display, driven from outside; one per process."""
 
-    def __init__(self, picture: Picture, desktop: "DesktopApplication") -> None:
+    def __init__(
+        self,
+        picture: Picture,
+        desktop: "DesktopApplication",
+        script: "subprocess.Popen[bytes] | None",
+    ) -> None:
         self.picture = picture
+        self.script = script
         self.desktop = desktop
         self.window = desktop.window
         self.sessions = desktop.sessions
@@ -119,7 +126,12 @@ class Stage:
         """Attach to the script and wait until its scenes are there and drawn."""
         from stroboscope.app.models.session_finder import find_sessions
 
-        self.wait("the script to open a session", lambda: find_sessions()[0])
+        def opened() -> bool:
+            if self.script is not None and self.script.poll() is not None:
+                raise SystemExit(f"{self.picture.name}: the script ended; see what it said above")
+            return bool(find_sessions()[0])
+
+        self.wait("the script to open a session", opened)
         self.sessions.open(find_sessions()[0][0].path)
         count = self.picture.scenes
         self.wait(f"{count} scenes", lambda: len(self.sessions.all_scenes()) >= count)
@@ -127,7 +139,7 @@ class Stage:
             self.wait("a description", lambda: self.shown().description is not None)
         self.run_events(1.0)
 
-    def shown(self) -> "object":
+    def shown(self) -> "SceneModel":
         """Return the shown scene."""
         if self.sessions.shown is None:
             self.sessions.show(self.sessions.all_scenes()[0])
@@ -159,6 +171,16 @@ class Stage:
         self.sessions.play()
         self.run_events(seconds)
 
+    def play_to(self, earliest: float, latest: float) -> None:
+        """Play until the shown scene's time [s] lies between the two."""
+        self.sessions.play()
+
+        def there() -> bool:
+            status = self.shown().status
+            return status is not None and earliest <= status.time <= latest
+
+        self.wait(f"the scene's time to be in {earliest} … {latest} s", there)
+
     def pause(self) -> None:
         """Pause and wait until it is."""
         self.sessions.pause()
@@ -187,8 +209,9 @@ def _playing(stage: Stage) -> None:
     stage.attach()
     stage.show_scene("Rollout 1")
     stage.select("joint", 1)
-    stage.plot("qpos", "qvel")
-    stage.play(5.0)
+    stage.plot("qpos")
+    stage.play(5.5)
+    stage.play_to(1.9, 2.4)
 
 
 def _played(stage: Stage) -> None:
@@ -213,8 +236,10 @@ def _many(stage: Stage) -> None:
 
 def _stale(stage: Stage) -> None:
     _playing(stage)
-    stage.end_script()  # type: ignore[attr-defined]
-    stage.run_events(2.0)
+    assert stage.script is not None
+    stage.script.kill()
+    stage.wait("the scene to be stale", lambda: stage.shown().is_stale)
+    stage.run_events(1.0)
 
 
 PICTURES = (
@@ -224,6 +249,7 @@ PICTURES = (
     Picture(name="playing_dark", prepare=_playing),
     Picture(name="playing_light", theme="light", prepare=_playing),
     Picture(name="paused_after_playing", prepare=_played),
+    Picture(name="script_killed", prepare=_stale),
     Picture(name="small_1280x720", size=(1280, 720), prepare=_played),
     Picture(name="large_1920x1080", size=(1920, 1080), prepare=_played),
     Picture(name="scale_200", size=(1280, 800), scale=2.0, prepare=_played),
@@ -270,13 +296,13 @@ def take(picture: Picture) -> None:
         runtime = folder / "runtime"
         runtime.mkdir(mode=0o700)
         os.environ["STROBOSCOPE_RUNTIME_DIR"] = str(runtime)
-        with _script(picture, folder):
+        with _script(picture, folder) as script:
             app = make_qapplication(["stroboscope"])
             desktop = DesktopApplication(app, settings_path=folder / "settings.json")
             desktop.window.set_theme(picture.theme)
             desktop.window.resize(*picture.size)
             desktop.window.show()
-            picture.prepare(Stage(picture, desktop))
+            picture.prepare(Stage(picture, desktop, script))
             FOLDER.mkdir(exist_ok=True)
             path = FOLDER / f"{picture.name}.png"
             path.write_bytes(desktop.window.picture_png())

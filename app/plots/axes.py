@@ -14,7 +14,8 @@ __all__ = ["TimeAxis", "ValueAxis", "decimals_for", "nice_range"]
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _VALUE_AXIS_WIDTH = 64
-_TIME_AXIS_HEIGHT = 20
+# Values between these are labelled as they are.
+_PLAIN_FROM, _PLAIN_TO = 0.02, 5000.0
 # pyqtgraph draws the grid, which belongs to the axes, over the lines and hides level ones.
 _BEHIND_LINES = -1000.0
 
@@ -42,6 +43,21 @@ def nice_range(low: float, high: float) -> tuple[float, float]:
 def _nice_step(step: float) -> float:
     power = 10.0 ** math.floor(math.log10(step))
     return next(power * nice for nice in (1.0, 2.0, 5.0, 10.0) if step <= power * nice * 1.001)
+
+
+def _power_for(magnitude: float, present: int) -> int:
+    """Return the power of ten to label values with, a multiple of 3; 0 for ordinary numbers.
+
+    The present one stays while it is good enough, so that a value swinging around a limit does
+    not make the labels jump.
+    """
+    if _PLAIN_FROM <= magnitude <= _PLAIN_TO:
+        return 0
+    if present == 0 and 0.25 * _PLAIN_FROM <= magnitude <= 4.0 * _PLAIN_TO:
+        return 0
+    if present != 0 and 0.25 <= magnitude / 10.0**present <= 4000.0:
+        return present
+    return 3 * math.floor(math.log10(magnitude) / 3.0)
 
 
 def _signed(text: str) -> str:
@@ -84,12 +100,10 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         magnitude = max(abs(low), abs(high))
         if magnitude <= 0.0 or not math.isfinite(magnitude):
             return
-        exponent = math.log10(magnitude) - self._power
-        # Two digits of slack, so that a value swinging around a limit does not toggle the label.
-        if -2.5 <= exponent <= 4.5:
+        power = _power_for(magnitude, self._power)
+        if power == self._power:
             return
-        power = 3 * math.floor(math.log10(magnitude) / 3.0)
-        self._power = 0 if -2 <= math.log10(magnitude) < 4 else power
+        self._power = power
         self._update_label()
         self.picture = None
         self.update()
@@ -112,27 +126,21 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         text = THIN_SPACE.join(part for part in parts if part)
         self.setLabel(text or None, **self._label_style)
         self.setWidth(_VALUE_AXIS_WIDTH)
+        self.resizeEvent()  # centres the label again; pyqtgraph forgets to
 
 
 class TimeAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
-    """The shared time axis [s]; only the lowest plot shows its labels."""
+    """The shared time axis [s]: the grid. Its labels stand in the strip below all plots."""
 
     def __init__(self) -> None:
         super().__init__("bottom")
         self.enableAutoSIPrefix(False)
-        self.setStyle(
-            tickFont=small_number_font(), tickLength=0, tickTextOffset=4, autoExpandTextSpace=False
-        )
-        self.set_labelled(True)
+        self.setStyle(tickFont=small_number_font(), tickLength=0, showValues=False)
+        self.setHeight(1)
 
     def send_behind_lines(self) -> None:
         """Draw the grid behind the lines; adding the axis to a plot brings it to the front."""
         self.setZValue(_BEHIND_LINES)
-
-    def set_labelled(self, labelled: bool) -> None:
-        """Show or hide the labels; the grid stays."""
-        self.setStyle(showValues=labelled)
-        self.setHeight(_TIME_AXIS_HEIGHT if labelled else 1)
 
     def set_theme(self, palette: Palette) -> None:
         """Take the colours of a palette."""

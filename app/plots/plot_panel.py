@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QDragMoveEvent,
     QDropEvent,
     QHideEvent,
+    QResizeEvent,
     QShowEvent,
 )
 from PySide6.QtWidgets import QFileDialog, QMenu, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
@@ -34,6 +35,7 @@ from stroboscope.app.plots.empty_plots import EmptyPlots
 from stroboscope.app.plots.plot_cell import PlotCell
 from stroboscope.app.plots.plot_contents import PlotContents
 from stroboscope.app.plots.plot_toolbar import PlotToolbar
+from stroboscope.app.plots.time_strip import TimeStrip
 from stroboscope.resources.themes import Palette
 
 __all__ = ["PlotPanel"]
@@ -109,6 +111,7 @@ class PlotPanel(QWidget):
         self._palette = palette
         self.toolbar.set_theme(palette)
         self._empty.set_theme(palette)
+        self._strip.set_theme(palette)
         self._dress(palette)
         for cell in self._cells.values():
             cell.set_theme(palette)
@@ -157,6 +160,7 @@ class PlotPanel(QWidget):
         for plot in self.plots.plots:
             cell = self._cells[plot.plot_id]
             self._draw(plot, cell, start, end)
+        self._show_time_labels()
         self._show_values()
         text, tooltip = self._contents.missing_note()
         self.toolbar.show_note(text, tooltip)
@@ -185,7 +189,14 @@ class PlotPanel(QWidget):
         self._scroll.setAcceptDrops(False)
         self._pages = QStackedWidget()
         self._pages.addWidget(self._empty)
-        self._pages.addWidget(self._scroll)
+        self._strip = TimeStrip(palette)
+        page = QWidget()
+        rows = QVBoxLayout(page)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        rows.addWidget(self._scroll, 1)
+        rows.addWidget(self._strip)
+        self._pages.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -230,8 +241,6 @@ class PlotPanel(QWidget):
             if plot_id not in self._cells:
                 self._cells[plot_id] = self._make_cell(plot_id)
                 self._column.addWidget(self._cells[plot_id], 1)
-        for plot_id, cell in self._cells.items():
-            cell.view.time_axis.set_labelled(plot_id == wanted[-1])
         self._pages.setCurrentIndex(1 if self._cells else 0)
         self.toolbar.set_any_plotted(bool(self.plots.all_series()))
         self._schedule()
@@ -261,6 +270,12 @@ class PlotPanel(QWidget):
         cell.view.restores.set_times(restores)
         cell.view.now_line.set_times(now)
 
+    def _show_time_labels(self) -> None:
+        if self._cells:
+            view = self.cells[0].view
+            offset = view.mapTo(self, QPoint(0, 0)).x() - self._strip.mapTo(self, QPoint(0, 0)).x()
+            self._strip.set_labels([(offset + x, text) for x, text in view.time_labels()])
+
     def _colour(self, series: PlotSeriesId) -> str:
         return self._palette.plot[self.plots.colours.assign(series)]
 
@@ -277,7 +292,7 @@ class PlotPanel(QWidget):
         self._show_moment(moment)
 
     def _show_moment(self, moment: Moment | None) -> None:
-        prefix = "cursor: " if self._cursor is not None else ""
+        prefix = "cursor: " if self._cursor is not None else "executed: "
         if self._cursor is not None:
             reason = self._contents.restore_near(self._cursor, self._pixel())
             prefix = f"{reason} · " if reason else prefix
@@ -393,6 +408,11 @@ class PlotPanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came while the panel was hidden."""
         super().showEvent(event)
+        self._schedule()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Draw for the new number of pixels."""
+        super().resizeEvent(event)
         self._schedule()
 
     def hideEvent(self, event: QHideEvent) -> None:

@@ -149,6 +149,18 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         """Pixel columns of the drawing area."""
         return max(int(self._box.width() * self.devicePixelRatioF()), 16)
 
+    def time_labels(self) -> list[tuple[float, str]]:
+        """Return the labels of the time grid: x in this widget [px], and text."""
+        start, end = self.time_range
+        levels = self.time_axis.tickValues(start, end, self._box.width())
+        if not levels or end <= start:
+            return []
+        spacing, values = levels[0]
+        texts = self.time_axis.tickStrings(values, 1.0, spacing)
+        left = self._box.mapRectToScene(self._box.rect()).left()
+        scale = self._box.width() / (end - start)
+        return [(left + (v - start) * scale, t) for v, t in zip(values, texts, strict=True)]
+
     def set_time_range(self, start: float, end: float) -> None:
         """Show session time [start, end] in seconds."""
         if self.time_range != (start, end):

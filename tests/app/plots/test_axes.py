@@ -41,8 +41,11 @@ def test_large_values_share_a_power_of_ten_that_does_not_toggle(qapp):
     assert "N·m" in axis.labelText
     axis.follow_range(-9e5, 9e5)
     assert "×10⁶" in axis.labelText
-    axis.follow_range(-1.0, 1.0)
-    assert "×10" not in axis.labelText
+    for ordinary in (1.0, 0.02, 5000.0):
+        axis.follow_range(-1e-7, 1e-7)
+        assert "×10" in axis.labelText
+        axis.follow_range(-ordinary, ordinary)
+        assert "×10" not in axis.labelText
 
 
 def test_ticks_have_equal_decimals_and_a_real_minus_sign(qapp):

@@ -196,6 +196,7 @@ def test_dragging_pans_and_stops_following_and_the_button_follows_again(panel, s
     wait_until(lambda: view.time_range[0] < before[0] - 0.3)
     assert not panel.time_view.follows
     assert not panel.toolbar.follow.isChecked()
+    wait_until(lambda: view.time_range == panel.time_view.range)
     frozen = view.time_range
     source.advance(500)
     QTest.qWait(100)
@@ -340,6 +341,14 @@ def test_many_plots_scroll_instead_of_shrinking(panel, store, source, wait_until
     QTest.qWait(50)
     assert all(cell.height() >= cell.minimumHeight() for cell in panel.cells)
     assert panel._scroll.verticalScrollBar().maximum() > 0
+    source.advance(500)
+    # The labels of the time axis stay in sight, below the grid lines they belong to.
+    wait_until(lambda: len(panel._strip.labels) > 2)
+    assert panel._strip.isVisible()
+    view = panel.cells[0].view
+    for x, text in panel._strip.labels:
+        point = view.getPlotItem().vb.mapViewToScene(QPointF(float(text.split("\u2009")[0]), 0.0))
+        assert x == pytest.approx(point.x(), abs=1.0)
 
 
 def test_plots_survive_a_restart_of_the_window(panel, store, source, show):
