@@ -336,7 +336,7 @@ def test_a_model_with_hidden_state_says_that_its_checkpoints_are_approximate() -
         "Ipc",
         SMALL.replace(
             'timestep="0.002"/>',
-            'timestep="0.002" integrator="discrete"><flag ipc="enable"/></option>',
+            'timestep="0.002" integrator="discrete" solver="CG"><flag ipc="enable"/></option>',
         ),
     )
     (note,) = scene.link.backend.describe(1, "Ipc").notes

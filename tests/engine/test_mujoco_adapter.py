@@ -46,11 +46,13 @@ def test_a_half_upgraded_install_is_named_with_the_way_out(tmp_path: Path) -> No
             "mujoco/__init__.py": "raise ImportError('libmujoco.so.3.11: cannot open')",
             "mujoco-3.11.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: mujoco\n"
             "Version: 3.11.0\n",
+            "mujoco_core-4.0.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: mujoco-core\n"
+            "Version: 4.0.0\n",
         },
     )
     assert "libmujoco.so.3.11" in said
     assert "mujoco 3.11.0" in said
-    assert "mujoco-core" in said
+    assert "mujoco-core 4.0.0" in said
     assert "pip uninstall mujoco mujoco-core" in said
 
 
