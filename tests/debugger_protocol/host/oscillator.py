@@ -154,6 +154,8 @@ class Scene:
         self.nstep = nstep
         self.link = host.open_scene(name, self.backend, follow=follow)
         self.abandoned = 0
+        self.loose_physics = 0
+        """Physics steps of application steps that were not completed (yet)."""
 
     def step(self) -> None:
         link = self.link
@@ -170,7 +172,9 @@ class Scene:
                 self.abandoned += 1
                 return
             backend.physics()
+            self.loose_physics += 1
             link.after_physics()
+        self.loose_physics -= self.nstep
         backend.step_count += 1
         backend.total_steps += 1
         link.end_step()
