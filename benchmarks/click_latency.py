@@ -50,7 +50,7 @@ def pause_delay(session: WindowSession) -> float:
 
 def step_delay(session: WindowSession) -> float:
     """Click Step while paused, return how long until the new state is in the picture [s]."""
-    scene, viewport = session.scene, session.desktop.window.viewport
+    scene, viewport = session.scene, session.desktop.window.scene_view.viewport
     assert scene.status is not None
     before = scene.status.total_steps
     drawn_before: list[int] = []
@@ -90,7 +90,7 @@ def measure(settings: Settings) -> list[Row]:
     """Click each button 40 times."""
     trials = 5 if settings.quick else 40
     with window_session() as session:
-        renderer = session.desktop.window.viewport.stats.gl_renderer
+        renderer = session.desktop.window.scene_view.viewport.stats.gl_renderer
         software = any(name in renderer.lower() for name in SOFTWARE)
         pauses = [pause_delay(session) for _ in range(trials)]
         steps = [step_delay(session) for _ in range(trials)]

@@ -2,27 +2,14 @@
 
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 
+from client_process import ClientProcess
 from harness import Row, Settings, interleave, ratio, run_alone
 from subjects import humanoid_path
 
 import stroboscope.engine as physics
-
-CLIENT = """
-import sys, time
-from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.topics import Topic
-client = DebuggerClient.connect(sys.argv[1])
-scene = client.scenes()[0].scene_id
-client.subscribe(scene, [Topic.POSE, Topic.STATE, Topic.CONTACTS, Topic.SENSORS])
-client.fast_forward()
-print("fast forward", flush=True)
-time.sleep(1000)
-"""
 
 
 def rate(scene: physics.Scene, seconds: float) -> float:
@@ -43,32 +30,26 @@ START: list[physics.StateHandle] = []
 
 def measure(settings: Settings) -> list[Row]:
     """Freeze a client that subscribed to everything; step; kill it; step alone; repeat."""
-    os.chdir(tempfile.mkdtemp())  # the engine may write MUJOCO_LOG.TXT
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)  # the engine may write MUJOCO_LOG.TXT
+    os.environ["STROBOSCOPE_RUNTIME_DIR"] = folder
     scene = physics.create_scene("humanoid", humanoid_path())
     START.append(scene.capture_state())
-    server = physics.debugger.get_debug_server()
     # Well below the 10 s of silence after which a client loses its hold.
     seconds = 0.3 if settings.quick else 2.0
 
     def with_client(*, frozen: bool) -> float:
-        physics.debugger.listen()
-        client = subprocess.Popen(
-            [sys.executable, "-c", CLIENT, str(server.connection_file)],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        client = ClientProcess("everything")
         try:
-            physics.debugger.attach(timeout_seconds=30.0, launch=False)
+            if not physics.debugger.attach(timeout_seconds=30.0, launch=False):
+                raise SystemExit("the client of this benchmark did not connect")
             scene.step()  # parked until the client says fast forward
-            assert client.stdout is not None
-            client.stdout.readline()
+            client.wait_until_done()
             if frozen:
                 os.kill(client.pid, signal.SIGSTOP)
             return rate(scene, seconds)
         finally:
-            client.kill()
-            client.wait()
-            client.stdout.close()  # type: ignore[union-attr]
+            client.end()
             while physics.debugger.is_attached():
                 time.sleep(0.01)
             physics.debugger.detach()

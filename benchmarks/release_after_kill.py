@@ -2,40 +2,24 @@
 
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 
+from client_process import ClientProcess
 from harness import Measured, Row, Settings, run_alone
 from subjects import SMALL_MODEL
 
 import stroboscope.engine as physics
 
-CLIENT = """
-import sys, time
-from stroboscope.debugger_protocol.client import DebuggerClient
-client = DebuggerClient.connect(sys.argv[1])
-client.pause()
-print("connected", flush=True)
-time.sleep(1000)
-"""
-
 
 def one_release(scene: physics.Scene) -> float:
     """Park in ``scene.step()`` under a client, kill the client, return the delay [s]."""
-    server = physics.debugger.get_debug_server()
-    client = subprocess.Popen(
-        [sys.executable, "-c", CLIENT, str(server.connection_file)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    client = ClientProcess("pause")
     killed = [0.0]
 
     def kill_when_parked() -> None:
-        assert client.stdout is not None
-        client.stdout.readline()
+        client.wait_until_done()
         time.sleep(0.1)  # the owner is well inside its wait
         killed[0] = time.monotonic()
         os.kill(client.pid, signal.SIGKILL)
@@ -47,15 +31,16 @@ def one_release(scene: physics.Scene) -> float:
     scene.step()
     released = time.monotonic()
     killer.join()
-    client.wait()
-    assert client.stdout is not None
-    client.stdout.close()
+    client.end()
+    physics.debugger.detach()
     return released - killed[0]
 
 
 def measure(settings: Settings) -> list[Row]:
     """Do it 20 times."""
-    os.chdir(tempfile.mkdtemp())
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)
+    os.environ["STROBOSCOPE_RUNTIME_DIR"] = folder
     scene = physics.create_scene("parked", SMALL_MODEL)
     delays = [one_release(scene) for _ in range(3 if settings.quick else 20)]
     physics.shutdown()

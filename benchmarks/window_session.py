@@ -80,7 +80,7 @@ def window_session(model: Path | None = None) -> Iterator[WindowSession]:
         desktop.sessions.open(list_sessions()[0][0])
         session.wait(lambda: desktop.sessions.shown is not None, "a scene")
         session.wait(lambda: session.scene.description is not None, "its description")
-        session.wait(lambda: desktop.window.viewport.stats.frames > 2, "a picture")
+        session.wait(lambda: desktop.window.scene_view.viewport.stats.frames > 2, "a picture")
         session.idle(2.0)
         yield session
     finally:

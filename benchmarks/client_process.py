@@ -1,0 +1,77 @@
+"""A client in a process of its own: it connects, does one thing, says so, and stays.
+
+    python client_process.py pause|fast_forward|everything
+
+``everything`` subscribes to four topics of the first scene before it fast forwards.
+"""
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.exceptions import ConnectionLost, NoSessionError
+from stroboscope.debugger_protocol.topics import Topic
+
+__all__ = ["ClientProcess"]
+
+DEADLINE = 30.0
+
+
+class ClientProcess:
+    """The client, seen from the benchmark."""
+
+    def __init__(self, what: str) -> None:
+        """Start it; it connects to the session that is there within DEADLINE seconds."""
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).resolve()), what], stdout=subprocess.PIPE, text=True
+        )
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def wait_until_done(self) -> None:
+        """Wait until it has done what it was started for."""
+        assert self._process.stdout is not None
+        if self._process.stdout.readline() != "done\n":
+            raise SystemExit("the client of this benchmark failed; what it said stands above")
+
+    def end(self) -> None:
+        """Kill it, also when it is stopped or ended already."""
+        self._process.kill()
+        self._process.communicate()
+
+
+def connect() -> DebuggerClient:
+    """Connect to the one session of the runtime directory as soon as it is there."""
+    end = time.monotonic() + DEADLINE
+    while True:
+        try:
+            return DebuggerClient.connect()
+        except (NoSessionError, ConnectionLost):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def main(what: str) -> None:
+    """Be that process."""
+    client = connect()
+    if what == "everything":
+        scene = client.scenes()[0].scene_id
+        topics = (Topic.POSE, Topic.STATE, Topic.CONTACTS, Topic.SENSORS)
+        client.subscribe(scene, topics)
+    if what == "pause":
+        client.pause()
+    else:
+        client.fast_forward()
+    print("done", flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
