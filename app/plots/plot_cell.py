@@ -10,7 +10,7 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["MINIMUM_CELL_HEIGHT", "PlotCell"]
 
-MINIMUM_CELL_HEIGHT = 76
+MINIMUM_CELL_HEIGHT = 60
 
 
 class PlotCell(QWidget):
