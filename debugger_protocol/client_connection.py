@@ -38,6 +38,7 @@ from stroboscope.debugger_protocol.sessions import ClientSession, Dialect, Left,
 
 __all__ = ["ClientConnection", "fetch_asset", "open_loopback_socket", "raise_failure"]
 
+_LOGGER = logging.getLogger(__name__)
 _LOOPBACK: Final = "127.0.0.1"
 _CLOSE_TIMEOUT: Final = 0.5
 
@@ -272,7 +273,11 @@ class ClientConnection(Generic[ClientT, ServerT]):
     def _dispatch(self, message: Any) -> None:
         id = getattr(message, "id", None)
         if id is None:
-            self._on_message(message)
+            try:
+                self._on_message(message)
+            except Exception:
+                # The connection must outlive a bug of whoever listens.
+                _LOGGER.exception("a client failed on a %s", type(message).__name__)
             return
         future = self._answers.pop(id, None)
         if future is None or future.done():
