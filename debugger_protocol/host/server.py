@@ -167,6 +167,13 @@ class DebugServer:
         return self.get_port()
 
     @property
+    def session_id(self) -> str:
+        """The id of the session that clients ask for; "" while the server is stopped."""
+        running = self._running
+        file = running.file if running is not None and self.is_running() else None
+        return file.info.session_id if file is not None else ""
+
+    @property
     def connection_file(self) -> Path | None:
         """Where clients read how to connect; None while the server is stopped."""
         running = self._running
