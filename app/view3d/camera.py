@@ -12,13 +12,23 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CameraState", "Drag", "StandardView", "View", "ViewMode", "dragged", "free_view"]
+__all__ = [
+    "CameraState",
+    "Drag",
+    "StandardView",
+    "View",
+    "ViewMode",
+    "dragged",
+    "fitted",
+    "free_view",
+]
 
 Floats = NDArray[np.float64]
 
 MIN_DISTANCE = 1e-3
 MAX_ELEVATION = 90.0
 DEFAULT_FOVY = 45.0
+FRAME_FILL = 0.8  # of the view's half size, when something is framed
 
 
 class ViewMode(enum.StrEnum):
@@ -188,6 +198,34 @@ def clip_planes(distance: float, extent: float) -> tuple[float, float]:
     reach = max(extent, 1e-3)
     near = max(min(0.02 * distance, 0.05 * reach), 1e-3 * reach, 1e-4)
     return near, 300.0 * reach + 8.0 * distance
+
+
+def fitted(state: CameraState, points: Floats, *, aspect: float) -> CameraState:
+    """Return ``state`` moved so that ``points`` (n, 3) just fill the view, with a margin.
+
+    Angles stay as they are. In perspective, near points spread wider than far ones, so the centre
+    is found together with the distance.
+    """
+    right, up, forward = view_axes(state.azimuth, state.elevation)
+    axes = np.stack([right, up, forward])
+    local = points @ axes.T
+    low, high = local.min(axis=0), local.max(axis=0)
+    center = (low + high) / 2.0
+    tangent = math.tan(math.radians(state.fovy) / 2.0) * FRAME_FILL
+    limits = np.array([tangent * aspect, tangent])
+    distance = 0.0
+    for _ in range(6):
+        offset = local - center
+        near = 0.0 if state.orthographic else offset[:, 2]
+        distance = max(
+            float((np.abs(offset[:, axis]) / limits[axis] - near).max()) for axis in (0, 1)
+        )
+        depth = np.maximum(distance + offset[:, 2], 1e-9) if not state.orthographic else distance
+        for axis in (0, 1):
+            seen = offset[:, axis] / depth
+            center[axis] += 0.5 * (seen.max() + seen.min()) * distance
+    x, y, z = (float(v) for v in center @ axes)
+    return dataclasses.replace(state, lookat=(x, y, z), distance=max(distance, MIN_DISTANCE))
 
 
 def dragged(state: CameraState, drag: Drag, *, dx: float, dy: float, extent: float) -> CameraState:

@@ -251,21 +251,31 @@ class DrawnScene:
         reach = np.linalg.norm(pos - center, axis=1) + radius[:, 0]
         return center, max(float(reach.max()), 1e-4)
 
-    def scene_bounds(self, options: ViewOptions) -> tuple[NDArray[np.float64], float]:
-        """Return centre and radius of what matters: shown shapes, without endless surroundings.
+    def corners(self, items: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the corners (8 n, 3) [m] of the boxes about ``items``."""
+        items = items[np.isfinite(self.item_pos[items]).all(axis=1)]
+        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        local = signs[None] * self.items.box[items][:, None, :]
+        turned = np.einsum("nij,nkj->nki", self.item_mat[items], local)
+        return np.asarray((self.item_pos[items][:, None, :] + turned).reshape(-1, 3))
 
-        Static geoms are left out when they would dwarf what moves (a room around a robot).
-        """
+    def scene_items(self, options: ViewOptions) -> NDArray[np.int64]:
+        """Return the items that :meth:`scene_bounds` is about."""
         shown = self.visible(options) & ~self.items.is_plane
         shown[self.items.n_geoms :] = False
         moving = shown & (self.items.body != 0)
         everything = self.bounds(np.flatnonzero(shown))
         movers = self.bounds(np.flatnonzero(moving))
-        if everything is None:
-            return np.zeros(3), 1.0
-        if movers is not None and everything[1] > 4.0 * movers[1]:
-            return movers
-        return everything
+        dwarfed = everything is not None and movers is not None and everything[1] > 4.0 * movers[1]
+        return np.flatnonzero(moving if dwarfed else shown)
+
+    def scene_bounds(self, options: ViewOptions) -> tuple[NDArray[np.float64], float]:
+        """Return centre and radius of what matters: shown shapes, without endless surroundings.
+
+        Static geoms are left out when they would dwarf what moves (a room around a robot).
+        """
+        bounds = self.bounds(self.scene_items(options))
+        return bounds if bounds is not None else (np.zeros(3), 1.0)
 
     @property
     def scene_center(self) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.light_rig import rgb
 from stroboscope.app.view3d.options import FloorStyle, ViewOptions
-from stroboscope.debugger_protocol.scene_description import TextureKind
+from stroboscope.debugger_protocol.scene_description import GeomInfo, TextureKind
 from stroboscope.resources.themes import Palette
 
 __all__ = ["Checker", "Floor", "FloorPattern", "find_checker", "floors_of"]
@@ -163,6 +163,7 @@ def _model_floor(
     items = scene.items
     info = items.infos[item]
     half = (info.size[0], info.size[1]) if min(info.size[:2]) > 0.0 else None
+    drawn_half = None if half is not None and _is_endless(scene, item, extent) else half
     rgba_, surface_, mapping, _ = items.material[item].tolist()
     rgba: Rgba = (rgba_[0], rgba_[1], rgba_[2], rgba_[3])
     surface: Rgba = (surface_[0], surface_[1], surface_[2], surface_[3])
@@ -201,7 +202,7 @@ def _model_floor(
         item=item,
         pos=scene.item_pos[item],
         mat=scene.item_mat[item],
-        half=half,
+        half=drawn_half,
         pattern=pattern,
         color_a=rgba,
         color_b=color_b,
@@ -219,6 +220,18 @@ def _plane_repeat(mapping: list[float], half: tuple[float, float] | None) -> tup
     if uniform > 0.5 or half is None:
         return 0.5 * u, 0.5 * v
     return 0.5 * u / half[0], 0.5 * v / half[1]
+
+
+def _is_endless(scene: DrawnScene, item: int, extent: float) -> bool:
+    """Return whether a sized plane is a floor, which things touch beyond its drawn size too.
+
+    Planes collide without end in MuJoCo, whatever their size. A ball that rolls on beyond the
+    edge of what is drawn would seem to float.
+    """
+    info = scene.items.infos[item]
+    level = scene.item_mat[item][2, 2] > 0.99
+    large = min(info.size[:2]) > extent
+    return bool(isinstance(info, GeomInfo) and info.collides and info.body == 0 and level and large)
 
 
 def _has_image(scene: DrawnScene, texture: int) -> bool:

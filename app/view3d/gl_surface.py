@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
+from vispy.gloo import gl
 
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import GlCanvas, gl_renderer_name, is_software
@@ -101,6 +102,8 @@ class GlSurface(QOpenGLWidget):
             _log.exception("the 3D view can't draw this scene")
             self.failed.emit(self._error)
             return
+        if is_software(gl_renderer_name()):
+            gl.glFinish()  # it draws in threads of its own: without this no time would be seen
         self._frames += 1
         now = time.perf_counter()
         if frame.supersample == 1:  # refined still pictures say nothing about playing

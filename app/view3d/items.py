@@ -1,7 +1,6 @@
 """A description as arrays: one item per geom and site, and the mesh each of them is drawn with."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,6 +16,7 @@ from stroboscope.debugger_protocol.scene_description import (
     SceneDescription,
     SiteInfo,
     TextureKind,
+    Vec3,
 )
 
 __all__ = ["Items", "TextureUse", "primitive_mesh"]
@@ -41,7 +41,8 @@ class Items:
 
     ``material`` (n, 4, 4) float32 is what the shaders read: rgba; specular, shininess, emission,
     reflectance; texture use, repeat u, repeat v, 1 when the repeat is per metre; half sizes, 0.
-    ``radius`` (n,) bounds each item about its centre [m]; infinite planes have 0.
+    ``radius`` (n,) bounds each item about its centre [m], ``box`` (n, 3) along its own axes (half
+    sizes); infinite planes have 0.
     """
 
     n_geoms: int
@@ -54,6 +55,7 @@ class Items:
     material: NDArray[np.float32]
     texture: NDArray[np.int64]
     radius: NDArray[np.float64]
+    box: NDArray[np.float64]
     infos: tuple[GeomInfo | SiteInfo, ...]
 
     def __len__(self) -> int:
@@ -110,11 +112,11 @@ class Items:
         material = np.zeros((count, 4, 4), dtype=np.float32)
         texture = np.full(count, -1, dtype=np.int64)
         own_look = np.zeros(count, dtype=np.bool_)
-        radius = np.zeros(count)
+        box = np.zeros((count, 3))
         for i, info in enumerate(infos):
             material[i], texture[i] = _surface(info, description)
             own_look[i] = _has_own_look(info)
-            radius[i] = _bound(info, description)
+            box[i] = _half_box(info, description)
         quats = np.array([info.quat for info in infos], dtype=np.float64).reshape(-1, 4)
         bodies = np.array([info.body for info in infos], dtype=np.int64)
         return Items(
@@ -127,7 +129,8 @@ class Items:
             has_own_look=own_look,
             material=material,
             texture=texture,
-            radius=radius,
+            radius=_radius(infos, box),
+            box=box,
             infos=infos,
         )
 
@@ -196,27 +199,36 @@ def _surface(
     return np.array(rows, dtype=np.float32), texture
 
 
-def _bound(info: GeomInfo | SiteInfo, description: SceneDescription) -> float:
-    """Return the radius [m] of a sphere about the item's centre that holds it."""
+def _half_box(info: GeomInfo | SiteInfo, description: SceneDescription) -> Vec3:
+    """Return the half sizes [m] of the box, along the item's own axes, that holds it."""
     x, y, z = info.size
     match info.type:
         case GeomType.PLANE:
-            return 0.0 if x <= 0.0 or y <= 0.0 else math.hypot(x, y)
+            return (0.0, 0.0, 0.0) if x <= 0.0 or y <= 0.0 else (x, y, 0.0)
         case GeomType.SPHERE:
-            return x
+            return x, x, x
         case GeomType.CAPSULE:
-            return x + y
+            return x, x, x + y
         case GeomType.CYLINDER:
-            return math.hypot(x, y)
-        case GeomType.ELLIPSOID:
-            return max(x, y, z)
+            return x, x, y
         case GeomType.HFIELD:
             if isinstance(info, GeomInfo) and 0 <= info.hfield < len(description.hfields):
                 size = description.hfields[info.hfield].size
-                return math.hypot(size[0], size[1], max(size[2], size[3]))
-            return 0.0
+                return size[0], size[1], max(size[2], size[3])
+            return 0.0, 0.0, 0.0
         case _:
-            return math.hypot(x, y, z)
+            return x, y, z
+
+
+def _radius(
+    infos: tuple[GeomInfo | SiteInfo, ...], box: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the radius (n,) [m] of a sphere about each item's centre that holds it."""
+    round_ones = [
+        info.type in (GeomType.SPHERE, GeomType.CAPSULE, GeomType.ELLIPSOID) for info in infos
+    ]
+    longest = box.max(axis=1, initial=0.0)
+    return np.asarray(np.where(round_ones, longest, np.linalg.norm(box, axis=1)))
 
 
 def primitive_mesh(info: GeomInfo | SiteInfo, *, segments: int) -> shapes.Mesh | None:

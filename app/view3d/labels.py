@@ -112,8 +112,14 @@ class LabelOverlay(QWidget):
         self._labels: list[Label] = []
         self._missing = 0
         self._view: View | None = None
+        self._bright = False
         self._font = QFont(self.font())
         self._font.setPixelSize(12)
+
+    def set_bright(self, bright: bool) -> None:
+        """Tell whether the picture is bright, so that letters stand out."""
+        self._bright = bright
+        self.update()
 
     def show_labels(self, labels: list[Label], *, missing: int, triad: View | None) -> None:
         """Paint these labels from now on; ``triad`` is None when the corner is empty."""
@@ -180,7 +186,8 @@ class LabelOverlay(QWidget):
         for axis, letter in enumerate("XYZ"):
             x, y, _ = matrix[:3, axis] * 1.3
             color = AXIS_COLORS[axis]
-            painter.setPen(QColor.fromRgbF(color[0], color[1], color[2]))
+            ink = QColor.fromRgbF(color[0], color[1], color[2])
+            painter.setPen(ink.darker(160) if self._bright else ink)
             center = QPointF(half + x * half, self.height() - half - y * half)
             box = QRectF(center.x() - 8.0, center.y() - 8.0, 16.0, 16.0)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, letter)

@@ -12,7 +12,14 @@ from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from stroboscope.app.models.selection import Element
-from stroboscope.app.view3d.camera import CameraState, StandardView, View, ViewMode
+from stroboscope.app.view3d.camera import (
+    FRAME_FILL,
+    CameraState,
+    StandardView,
+    View,
+    ViewMode,
+    fitted,
+)
 from stroboscope.app.view3d.drawn_scene import Contacts, DrawnScene
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface, ViewStats
@@ -101,6 +108,7 @@ class Viewport(QWidget):
         surface.failed.connect(self._on_failure)
         self._surface = surface
         self._overlay = LabelOverlay(self)
+        self._overlay.set_bright(self._palette.name == "light")
         self._message.hide()
         self.setFocusProxy(surface)
 
@@ -192,6 +200,8 @@ class Viewport(QWidget):
     def set_theme(self, palette: Palette) -> None:
         """Use another palette for sky, ground and lines."""
         self._palette = palette
+        if self._overlay is not None:
+            self._overlay.set_bright(palette.name == "light")
         self._redraw()
 
     @property
@@ -268,7 +278,6 @@ class Viewport(QWidget):
 
     def frame_scene(self) -> None:
         """Move the camera so that the whole scene fits, keeping or choosing good angles."""
-        center, radius = self._scene.scene_bounds(self._options)
         state = self._camera
         if not self._framed:
             azimuth, elevation = StandardView.CORNER.value
@@ -280,7 +289,12 @@ class Viewport(QWidget):
             if description is not None and given:
                 azimuth, elevation = description.camera_azimuth, description.camera_elevation
             state = dataclasses.replace(state, azimuth=azimuth, elevation=elevation)
-        self._frame_sphere(state, center, radius)
+        items = self._scene.scene_items(self._options)
+        corners = self._scene.corners(items)
+        if not len(corners):
+            center, radius = self._scene.scene_bounds(self._options)
+            corners = _around(center, radius)
+        self._fit(state, corners)
 
     def frame_selection(self) -> None:
         """Move the camera so that the selected element fills the view, or do nothing."""
@@ -289,22 +303,23 @@ class Viewport(QWidget):
         bounds = self._scene.element_bounds(self._selection)
         if bounds is not None:
             center, radius = bounds
-            self._frame_sphere(self._camera, center, max(radius * 1.6, 0.02 * self._scene_extent()))
-
-    def _frame_sphere(self, state: CameraState, center: NDArray[np.float64], radius: float) -> None:
-        angle = np.radians(state.fovy) / 2.0
-        narrow = min(1.0, self._aspect())
-        distance = radius / float(np.sin(np.arctan(np.tan(angle) * narrow))) * 1.08
-        self.set_camera(
-            dataclasses.replace(
-                state,
-                mode=ViewMode.FREE,
-                lookat=_point(center),
-                distance=distance,
-                tracked_body=-1,
-                fixed_camera=-1,
+            # Centred, not fitted: the mouse shall turn the view about what is selected.
+            angle = math.atan(math.tan(math.radians(self._camera.fovy) / 2.0) * FRAME_FILL)
+            reach = max(radius, 0.02 * self._scene_extent()) / min(1.0, self._aspect())
+            self.set_camera(
+                dataclasses.replace(
+                    self._camera,
+                    mode=ViewMode.FREE,
+                    lookat=_point(center),
+                    distance=1.6 * reach / math.sin(angle),
+                    tracked_body=-1,
+                    fixed_camera=-1,
+                )
             )
-        )
+
+    def _fit(self, state: CameraState, points: NDArray[np.float64]) -> None:
+        free = dataclasses.replace(state, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1)
+        self.set_camera(fitted(free, points, aspect=self._aspect()))
 
     # Answers
 
@@ -516,3 +531,9 @@ class Viewport(QWidget):
 
 def _point(array: NDArray[np.float64]) -> tuple[float, float, float]:
     return float(array[0]), float(array[1]), float(array[2])
+
+
+def _around(center: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """Return the corners (8, 3) of a cube about ``center``."""
+    signs = [[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)]
+    return center + radius * np.array(signs)

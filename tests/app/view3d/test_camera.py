@@ -13,6 +13,7 @@ from stroboscope.app.view3d.camera import (
     View,
     ViewMode,
     dragged,
+    fitted,
     free_view,
     view_axes,
 )
@@ -133,3 +134,16 @@ def test_a_fixed_camera_ignores_the_mouse_and_a_tracking_one_does_not_translate(
     tracking = dataclasses.replace(STATE, mode=ViewMode.TRACKING, tracked_body=1)
     assert dragged(tracking, Drag.MOVE_VERTICAL, dx=0.1, dy=0.1, extent=1.0) == tracking
     assert dragged(tracking, Drag.ROTATE, dx=0.1, dy=0.0, extent=1.0).azimuth != tracking.azimuth
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+@pytest.mark.parametrize("aspect", [0.5, 1.0, 2.0])
+def test_what_is_framed_fills_the_view_with_a_margin(aspect: float, orthographic: bool) -> None:
+    rng = np.random.default_rng(4)
+    points = rng.uniform(-1.0, 1.0, (40, 3)) * [2.0, 0.5, 1.0] + [7.0, -3.0, 1.0]
+    state = fitted(dataclasses.replace(STATE, orthographic=orthographic), points, aspect=aspect)
+    seen = view_of(state, aspect).project(points, width=aspect, height=1.0)
+    across = np.abs(seen[:, 0] / aspect - 0.5).max() * 2.0
+    along = np.abs(seen[:, 1] - 0.5).max() * 2.0
+    assert max(across, along) == pytest.approx(0.8, abs=0.03)
+    assert state.azimuth == STATE.azimuth

@@ -95,7 +95,7 @@ def test_a_checker_floor_keeps_its_squares_and_wears_the_theme(
     # Ten images over twenty metres, two squares each: one square per metre; twice that along y.
     assert floor.repeat == pytest.approx((1.0, 2.0))
     assert floor.color_a[:3] == pytest.approx(rgb(DARK.floor_a))
-    assert floor.half == (10.0, 10.0)
+    assert floor.half is None  # a floor: things touch it beyond its size too
 
 
 def test_a_floor_wears_the_models_colours_when_asked(
@@ -122,3 +122,13 @@ def test_a_scene_without_a_plane_stands_on_a_ground_of_ours(
     (floor,) = floors(description, poses, FloorStyle.AUTO)
     assert floor.item == GROUND
     assert floor.half is None
+
+
+def test_a_plane_that_touches_nothing_or_is_small_ends_at_its_size(
+    scene: SceneDescription, poses: tuple[Any, Any]
+) -> None:
+    for changes in ({"collides": False, "size": (9.0, 9.0, 0.1)}, {"size": (0.5, 0.5, 0.1)}):
+        plane = msgspec.structs.replace(scene.geoms[0], **changes)
+        description = msgspec.structs.replace(scene, geoms=(plane, *scene.geoms[1:]))
+        (floor,) = floors(description, poses, FloorStyle.AUTO)
+        assert floor.half == plane.size[:2]
