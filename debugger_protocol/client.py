@@ -344,6 +344,8 @@ class DebuggerClient:
     def wait_until(self, predicate: Callable[[Self], bool], timeout: float | None = None) -> bool:
         """Wait until ``predicate(client)`` holds; looked at whenever a message has arrived.
 
+        The predicate looks at what has arrived and must not send commands: nothing arrives
+        while it runs.
         Returns False when it didn't within ``timeout`` seconds; raises ConnectionLost when the
         connection ends first.
         """
