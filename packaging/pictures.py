@@ -4,8 +4,8 @@
     python packaging/pictures.py --list
 
 Real scripts run as processes of their own and the real window attaches to them; every picture has
-a window of its own, because sizes and scales are a process's business. Needs a display: use
-``make pictures``, or put ``packaging/with_display.py --size 2600x1700`` in front.
+a window of its own, because sizes and scales are a process's business. The display is an Xvfb that
+is large enough for the window at 200 %.
 """
 
 import argparse
@@ -20,11 +20,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from with_display import display_environment, virtual_display
+
 if TYPE_CHECKING:
     from stroboscope.app.main.application import DesktopApplication
     from stroboscope.app.models.scene import SceneModel
 
 FOLDER = Path(__file__).resolve().parent.parent / "pictures"
+SCREEN = "2600x1700"
 START_TIMEOUT = 90.0
 STROBOSCOPE = [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
 DEMO = "demo cross-thread"
@@ -330,11 +333,13 @@ def main() -> int:
     if unknown:
         parser.error(f"no picture is called {unknown[0]!r}; there are {', '.join(known)}")
     failed = []
-    for name in arguments.names or known:
-        environment = dict(os.environ, QT_SCALE_FACTOR=str(known[name].scale))
-        command = [sys.executable, "-P", __file__, "--take", name]
-        if subprocess.call(command, env=environment, timeout=300) != 0:
-            failed.append(name)
+    with virtual_display(SCREEN) as display:
+        for name in arguments.names or known:
+            environment = display_environment(display)
+            environment["QT_SCALE_FACTOR"] = str(known[name].scale)
+            command = [sys.executable, __file__, "--take", name]
+            if subprocess.call(command, env=environment, timeout=300) != 0:
+                failed.append(name)
     if failed:
         print(f"not taken: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

@@ -129,6 +129,7 @@ class PlotStore:
         self.budget_bytes = budget_bytes
         self._scenes: dict[SceneKey, PlotScene] = {}
         self._columns: dict[tuple[SceneKey, str], SignalColumns] = {}
+        self._wanted: set[tuple[SceneKey, str]] = set()
         # Not wanted any more, in the order in which they are to go.
         self._retired: dict[tuple[SceneKey, str], None] = {}
 
@@ -172,6 +173,7 @@ class PlotStore:
     def forget_scene(self, key: SceneKey) -> None:
         """Drop a scene and all its rows."""
         self._scenes.pop(key, None)
+        self._wanted = {which for which in self._wanted if which[0] != key}
         for owner, name in tuple(self._columns):
             if owner == key:
                 self._forget_columns((owner, name))
@@ -181,6 +183,7 @@ class PlotStore:
 
     def want(self, key: SceneKey, channel: str) -> None:
         """Keep rows of a channel from now on."""
+        self._wanted.add((key, channel))
         self._retired.pop((key, channel), None)
         info = self._info(key, channel)
         if (key, channel) not in self._columns and info is not None:
@@ -188,7 +191,8 @@ class PlotStore:
             self._enforce_budget()
 
     def retire(self, key: SceneKey, channel: str) -> None:
-        """Let rows of a channel go as soon as their room is needed."""
+        """Take no more rows of a channel; those held go as soon as their room is needed."""
+        self._wanted.discard((key, channel))
         if (key, channel) in self._columns:
             self._retired[key, channel] = None
             self._enforce_budget()
@@ -205,8 +209,8 @@ class PlotStore:
         """Take the rows of one SIGNALS frame.
 
         ``axis`` (n,) physics steps and ``time`` (n,) [s] belong to every array of ``values``,
-        (n, width) each; ``lost`` rows are missing before the first. Raises ValueError when the
-        shapes do not fit; then nothing is taken.
+        (n, width) each; ``lost`` rows are missing before the first. Channels that nobody wants are
+        left out. Raises ValueError when the shapes do not fit; then nothing is taken.
         """
         scene = self._scenes[key]
         n = len(axis)
@@ -221,6 +225,8 @@ class PlotStore:
         time = np.asarray(time, np.float64)
         session, segment = scene.time.locate(axis, time)
         for name, array in values.items():
+            if (key, name) not in self._wanted:
+                continue  # unsubscribed while this was on its way
             self._append_channel(key, name, (axis, time, session, segment), array, lost)
         self._enforce_budget()
         self.changed.emit()
@@ -247,11 +253,10 @@ class PlotStore:
 
     def clear(self) -> None:
         """Drop the rows of every channel; what is plotted starts again from now."""
-        for key, name in tuple(self._columns):
-            wanted = (key, name) not in self._retired
-            self._forget_columns((key, name))
-            if wanted:
-                self.want(key, name)
+        for which in tuple(self._columns):
+            self._forget_columns(which)
+            if which in self._wanted:
+                self.want(*which)
         self.changed.emit()
 
     @property

@@ -26,6 +26,8 @@ def make_store(**kwargs):
     store = PlotStore(**kwargs)
     store.add_scene(KEY, name="Rollout, 1", timestep=0.01)
     store.set_channels(KEY, [QPOS, REWARD])
+    store.want(KEY, "qpos")
+    store.want(KEY, "reward")
     return store
 
 
@@ -109,6 +111,7 @@ def test_two_scenes_have_their_own_lines_and_column_titles():
     other = SceneKey("session", 2)
     store.add_scene(other, name="Source", timestep=0.01)
     store.set_channels(other, [QPOS])
+    store.want(other, "qpos")
     feed(store, 0, 3)
     feed(store, 0, 2, key=other)
     lines = exported(store, [PlotSeriesId(KEY, "qpos", 0), PlotSeriesId(other, "qpos", 0)])
@@ -137,6 +140,7 @@ def test_all_channels_together_stay_within_the_budget():
     for start in range(0, 30_000, n):
         axis = np.arange(start, start + n, dtype=np.int64)
         channels = {f"c{i}": np.ones((n, 1)) for i in range(1 + start // n)}
+        store.want(KEY, f"c{start // n}")
         store.append(KEY, axis, 0.01 * axis, channels)
         assert store.nbytes <= 1 << 20
     columns = store.columns(KEY, "c0")
@@ -149,9 +153,11 @@ def test_a_channel_nobody_wants_makes_room_first():
     store.add_scene(KEY, name="A", timestep=0.01)
     store.set_channels(KEY, [ChannelInfo(name="old"), ChannelInfo(name="new")])
     axis = np.arange(20_000, dtype=np.int64)
+    store.want(KEY, "old")
     store.append(KEY, axis, 0.01 * axis, {"old": np.ones((20_000, 1))})
     store.retire(KEY, "old")
     assert store.columns(KEY, "old") is not None
+    store.want(KEY, "new")
     store.append(KEY, axis, 0.01 * axis, {"new": np.ones((20_000, 1))})
     assert store.columns(KEY, "old") is None
     assert store.columns(KEY, "new").count == 20_000
@@ -164,7 +170,18 @@ def test_shapes_that_do_not_fit_are_refused_and_nothing_is_taken():
         store.append(KEY, axis, 0.01 * axis, {"qpos": np.zeros((2, 2))})
     with pytest.raises(ValueError, match="fall"):
         store.append(KEY, axis[::-1], 0.01 * axis, {"qpos": np.zeros((3, 2))})
-    assert store.columns(KEY, "qpos") is None
+    assert store.columns(KEY, "qpos").count == 0
+
+
+def test_rows_that_arrive_after_the_last_plot_is_gone_take_no_room():
+    store = make_store(budget_bytes=1 << 16)
+    feed(store, 0, 10)
+    store.retire(KEY, "qpos")
+    feed(store, 10, 5000)
+    assert store.columns(KEY, "qpos").count == 10
+    store.want(KEY, "qpos")
+    feed(store, 5000, 5010)
+    assert store.columns(KEY, "qpos").breaks.tolist() == [0, 10]
 
 
 def test_clear_drops_rows_and_goes_on_with_the_next_ones():
