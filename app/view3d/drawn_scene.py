@@ -1,6 +1,7 @@
 """What is on show, without any OpenGL: a description, its assets, poses, and merged buffers."""
 
 import dataclasses
+import logging
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,12 +16,14 @@ from stroboscope.app.view3d.rotations import compose, quat_to_matrix
 from stroboscope.debugger_protocol.scene_description import (
     GeomInfo,
     GeomType,
+    HeightFieldInfo,
     SceneDescription,
     SiteInfo,
 )
 
 __all__ = ["Buffers", "Contacts", "DrawnScene"]
 
+_log = logging.getLogger(__name__)
 AssetArrays = Mapping[str, NDArray[np.generic]]
 VERTEX = np.dtype(
     [
@@ -77,7 +80,7 @@ class DrawnScene:
         self._first_body_mat = self.body_mat
         self.ground_height = 0.0
         self._assets: dict[str, AssetArrays] = {}
-        self._meshes: dict[str, shapes.Mesh] = {}
+        self._meshes: dict[str, shapes.Mesh | None] = {}  # None: damaged
         self._buffers: Buffers | None = None
 
     def set_description(
@@ -230,15 +233,19 @@ class DrawnScene:
             arrays = self._assets.get(field.digest)
             if arrays is None:
                 return None
-            data = np.asarray(arrays["data"], dtype=np.float32).reshape(field.nrow, field.ncol)
-            return shapes.height_field(data, size=field.size)
+            return _height_field(arrays, field)
         return primitive_mesh(info, segments=segments)
 
     def _asset_mesh(self, digest: str) -> shapes.Mesh | None:
-        mesh = self._meshes.get(digest)
-        if mesh is None and digest in self._assets:
-            mesh = self._meshes[digest] = expand_mesh(self._assets[digest])
-        return mesh
+        if digest not in self._meshes and digest in self._assets:
+            try:
+                self._meshes[digest] = expand_mesh(self._assets[digest])
+            except (KeyError, ValueError, TypeError, IndexError) as error:
+                _log.warning(
+                    "mesh %s… can't be drawn: its arrays are damaged (%r)", digest[:12], error
+                )
+                self._meshes[digest] = None
+        return self._meshes.get(digest)
 
     def bounds(self, items: NDArray[np.int64]) -> tuple[NDArray[np.float64], float] | None:
         """Return centre (3,) and radius [m] of a sphere about ``items``, None for nothing."""
@@ -331,6 +338,20 @@ class DrawnScene:
             offset = np.array(description.joints[joint].pos)
             return np.asarray(self.body_pos[body] + self.body_mat[body] @ offset)
         return np.asarray(self.body_pos[body])
+
+
+def _height_field(arrays: AssetArrays, field: HeightFieldInfo) -> shapes.Mesh | None:
+    data = np.asarray(arrays.get("data", ()), dtype=np.float32)
+    if data.size != field.nrow * field.ncol or min(field.nrow, field.ncol) < 2:
+        _log.warning(
+            "height field %r can't be drawn: %d × %d heights are announced, %d arrived",
+            field.name,
+            field.nrow,
+            field.ncol,
+            data.size,
+        )
+        return None
+    return shapes.height_field(data.reshape(field.nrow, field.ncol), size=field.size)
 
 
 def _digests(description: SceneDescription | None) -> frozenset[str]:

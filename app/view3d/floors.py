@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.light_rig import rgb
+from stroboscope.app.view3d.light_rig import SELECTION_COLOR, rgb
 from stroboscope.app.view3d.options import FloorStyle, ViewOptions
 from stroboscope.debugger_protocol.scene_description import GeomInfo, TextureKind
 from stroboscope.resources.themes import Palette
 
-__all__ = ["Checker", "Floor", "FloorPattern", "find_checker", "floors_of"]
+__all__ = ["Checker", "Floor", "FloorPattern", "find_checker", "floors_of", "highlighted"]
 
 GROUND = -1  # the item of the ground that is drawn where a model has none
 Rgba = tuple[float, float, float, float]
@@ -132,6 +132,16 @@ def _themed(
 ) -> tuple[Rgba, Rgba, Rgba, float]:
     a, b, line = rgb(palette.floor_a), rgb(palette.floor_b), rgb(palette.floor_line)
     return (*a, alpha), (*b, alpha), (*line, 0.8), 1.0 / _nice_cell(extent)
+
+
+def highlighted(floor: Floor) -> Floor:
+    """Return ``floor`` tinted as selected; an endless plane has no outline to draw."""
+
+    def tint(rgba: Rgba) -> Rgba:
+        r, g, b = (0.7 * c + 0.3 * s for c, s in zip(rgba[:3], SELECTION_COLOR, strict=True))
+        return r, g, b, rgba[3]
+
+    return dataclasses.replace(floor, color_a=tint(floor.color_a), color_b=tint(floor.color_b))
 
 
 def _ground(scene: DrawnScene, *, palette: Palette, extent: float) -> Floor:

@@ -37,6 +37,10 @@ class GlCanvas:
     def make_current(self) -> None:
         """Make gloo talk to this context; Qt must have made it current already."""
         gloo_context.set_current_canvas(self)
+        # Errors that others left in the context would be blamed on our next draw call.
+        for _ in range(8):
+            if not gl.glGetError():
+                break
 
     def flush(self) -> None:
         """Run everything gloo has queued."""

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from stroboscope.resources.themes import Palette
 
-__all__ = ["LightRig", "rgb"]
+__all__ = ["SELECTION_COLOR", "LightRig", "rgb"]
 
 Color = tuple[float, float, float]
+# Of the outline and the tint: the one hue that neither grounds nor most robots have.
+SELECTION_COLOR: Color = (1.0, 0.62, 0.16)
 # In the world frame, so that shadows lie still while the camera moves.
 KEY_DIRECTION = (-0.28, -0.55, 0.80)
 FILL_DIRECTION = (0.75, 0.30, 0.25)

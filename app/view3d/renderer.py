@@ -16,9 +16,9 @@ from vispy import gloo
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floor_pass import FloorPass
-from stroboscope.app.view3d.floors import Floor, floors_of
+from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
 from stroboscope.app.view3d.gl_canvas import GlCanvas
-from stroboscope.app.view3d.light_rig import LightRig
+from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig
 from stroboscope.app.view3d.marker_pass import MarkerPass
 from stroboscope.app.view3d.markers import markers_of
 from stroboscope.app.view3d.options import Quality, ViewOptions
@@ -32,7 +32,6 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["Frame", "Renderer"]
 
-SELECTION_COLOR = (1.0, 0.62, 0.16)
 _SHADOW_TAPS = {Quality.HIGH: 7, Quality.LOW: 4}
 _SHADOW_SIZE = {Quality.HIGH: 2048, Quality.LOW: 1024}
 
@@ -47,6 +46,7 @@ class Frame:
     quality: Quality
     size: tuple[int, int]
     selected: NDArray[np.int64]
+    selected_planes: frozenset[int]
     extent: float
     stale: bool = False
     looked_through: int = -1  # the model's camera in use
@@ -278,7 +278,7 @@ class Renderer:
                 continue
             _blend(depth_mask=not see_through, cull_face=False)
             self._floors.draw(
-                floor,
+                highlighted(floor) if floor.item in frame.selected_planes else floor,
                 matrix,
                 light,
                 view=frame.view,

@@ -1,5 +1,6 @@
 """A scene's data on the graphics card: vertices, poses, surfaces, textures, what to draw."""
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from stroboscope.debugger_protocol.scene_description import TextureKind
 
 __all__ = ["SceneBuffers", "item_texture_data"]
 
+_log = logging.getLogger(__name__)
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
@@ -110,7 +112,10 @@ class SceneBuffers:
             arrays = scene.asset(info.digest)
             if arrays is None or info.kind is TextureKind.SKYBOX:
                 continue
-            data = np.asarray(arrays["data"], dtype=np.uint8)
+            data = np.asarray(arrays.get("data", ()), dtype=np.uint8)
+            if not 0 < data.size == info.height * info.width * info.nchannel:
+                _log.warning("texture %r can't be shown: its size is not as announced", info.name)
+                continue
             data = data.reshape(info.height, info.width, info.nchannel)
             if info.nchannel not in (3, 4):
                 data = np.repeat(data[..., :1], 3, axis=2)

@@ -364,10 +364,12 @@ class Viewport(QWidget):
 
     def _make_frame(self) -> Frame:
         ratio = self.devicePixelRatioF()
-        selected = np.empty(0, dtype=np.int64)
+        selected, planes = np.empty(0, dtype=np.int64), frozenset[int]()
         if self._selection is not None and self._scene.description is not None:
             selected = self._scene.items.of_element(self._selection, self._scene.description)
-            selected = selected[~self._scene.items.is_plane[selected]]
+            is_plane = self._scene.items.is_plane[selected]
+            planes = frozenset(selected[is_plane].tolist())
+            selected = selected[~is_plane]
         return Frame(
             view=self.view(),
             options=self._options,
@@ -376,6 +378,7 @@ class Viewport(QWidget):
             supersample=self._samples() if self._refined else 1,
             size=(round(self.width() * ratio), round(self.height() * ratio)),
             selected=selected,
+            selected_planes=planes,
             extent=self._scene_extent(),
             stale=self._stale,
             looked_through=self._camera.fixed_camera,

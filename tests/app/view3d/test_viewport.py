@@ -16,6 +16,8 @@ from stroboscope.debugger_protocol.scene_description import (
     CameraInfo,
     GeomInfo,
     GeomType,
+    HeightFieldInfo,
+    MeshInfo,
     SceneDescription,
     SiteInfo,
 )
@@ -530,3 +532,32 @@ def test_a_new_revision_keeps_its_poses_until_others_come(
 def test_what_moves_is_hidden_until_its_first_poses(front: Any, scene: SceneDescription) -> None:
     front.set_description(msgspec.structs.replace(scene, scene_id=5), {})
     assert front._scene.visible(front.options).tolist() == [True, False, False, False]
+
+
+def test_a_selected_plane_is_tinted(front: Any, at: Read) -> None:
+    before = at(front, (0.4, -0.9, 0.0))
+    front.set_selection(Element(ElementKind.GEOM, 0))
+    after = at(front, (0.4, -0.9, 0.0))
+    assert after[0] - after[2] > before[0] - before[2] + 0.1
+
+
+def test_damaged_assets_leave_the_rest_of_the_scene_drawn(
+    front: Any, scene: SceneDescription, poses: Any, at: Read, caplog: Any
+) -> None:
+    broken = GeomInfo(name="m", body=0, type=GeomType.MESH, size=(1.0, 1.0, 1.0), mesh=0)
+    field = GeomInfo(name="h", body=0, type=GeomType.HFIELD, size=(0.0, 0.0, 0.0), hfield=0)
+    description = msgspec.structs.replace(
+        scene,
+        scene_id=3,
+        geoms=(*scene.geoms, broken, field),
+        meshes=(MeshInfo(name="m", digest="m", nvert=4, nface=4),),
+        hfields=(HeightFieldInfo(name="h", digest="h", nrow=5, ncol=5, size=(1.0, 1.0, 1.0, 0.1)),),
+    )
+    front.set_description(description, {"h": {"data": np.zeros(7, dtype=np.float32)}})
+    front.set_poses(*poses)
+    front.set_camera(looking())
+    front.set_asset("m", {"faces": np.zeros((1, 3), dtype=np.int32)})
+    with caplog.at_level(logging.WARNING):
+        assert at(front, BALL)[1] > 0.35
+    assert "damaged" in caplog.text
+    assert "25" in caplog.text or "5 × 5" in caplog.text
