@@ -201,6 +201,7 @@ def _hand_over(session_id: str) -> int:
 def _open_window(session_id: str, lock: "object", settings: str) -> int:
     _complain("stroboscope: starting … loading the window")
     from stroboscope.app.main.application import DesktopApplication, make_qapplication
+    from stroboscope.app.main.end_signals import EndSignals
     from stroboscope.debugger_protocol.exceptions import CommandError
     from stroboscope.debugger_protocol.messages import LogLevel
     from stroboscope.debugger_protocol.window_link import WindowLock
@@ -209,6 +210,7 @@ def _open_window(session_id: str, lock: "object", settings: str) -> int:
     app = make_qapplication(sys.argv[:1])
     _complain("stroboscope: starting … opening the window")
     desktop = DesktopApplication(app, settings_path=Path(settings) if settings else None, lock=lock)
+    signals = EndSignals(desktop.window.close)
     desktop.window.show()
     if session_id:
         try:
@@ -218,6 +220,7 @@ def _open_window(session_id: str, lock: "object", settings: str) -> int:
     _complain("stroboscope: ready")
     code = app.exec()
     desktop.close()
+    signals.stop()
     return code
 
 

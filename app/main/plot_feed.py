@@ -3,7 +3,7 @@
 import numpy as np
 from PySide6.QtCore import QMimeData
 
-from stroboscope.app.models.element_values import ValueRow
+from stroboscope.app.models.element_values import ValueRow, signals_of
 from stroboscope.app.models.plot_store import (
     SIGNAL_MIME_TYPE,
     PlotSeriesId,
@@ -12,6 +12,7 @@ from stroboscope.app.models.plot_store import (
     encode_signals,
 )
 from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.selection import Element
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.debugger_protocol.arrays import unpack_arrays
@@ -19,7 +20,7 @@ from stroboscope.debugger_protocol.exceptions import InvalidMessage
 from stroboscope.debugger_protocol.messages import Frame, Subscribe, Unsubscribe
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["PlotFeed", "mime_of", "scene_key", "series_of"]
+__all__ = ["PlotFeed", "mime_of", "mime_of_element", "scene_key", "series_of"]
 
 
 def scene_key(scene: SceneModel) -> SceneKey:
@@ -31,6 +32,23 @@ def scene_key(scene: SceneModel) -> SceneKey:
 def series_of(scene: SceneModel, row: ValueRow) -> PlotSeriesId:
     """Return the signal behind a number of the inspector."""
     return PlotSeriesId(scene_key(scene), row.channel, row.column)
+
+
+def mime_of_element(scene: SceneModel, element: Element) -> QMimeData | None:
+    """Return what is dragged from the tree into a plot; None: nothing of it can be plotted."""
+    if scene.description is None:
+        return None
+    known = {channel.name for channel in scene.channels}
+    series = [
+        PlotSeriesId(scene_key(scene), channel, column)
+        for channel, column in signals_of(scene.description, element)
+        if channel in known
+    ]
+    if not series:
+        return None
+    mime = QMimeData()
+    mime.setData(SIGNAL_MIME_TYPE, encode_signals(series))
+    return mime
 
 
 def mime_of(scene: SceneModel, row: ValueRow) -> QMimeData | None:

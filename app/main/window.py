@@ -13,7 +13,7 @@ from stroboscope.app.main.actions import WindowActions
 from stroboscope.app.main.commands import Commands
 from stroboscope.app.main.docks import PanelDock
 from stroboscope.app.main.memory import Memory
-from stroboscope.app.main.plot_feed import PlotFeed, mime_of, scene_key, series_of
+from stroboscope.app.main.plot_feed import PlotFeed, mime_of, mime_of_element, scene_key, series_of
 from stroboscope.app.main.scene_view import SceneView
 from stroboscope.app.main.script_processes import ScriptProcesses
 from stroboscope.app.main.status_line import StatusLine
@@ -134,7 +134,7 @@ class MainWindow(QMainWindow):
 
     def _build_docks(self) -> None:
         p, s = self.palette_tokens, self.sessions
-        self.tree = TreePanel(s, p)
+        self.tree = TreePanel(s, p, make_mime=mime_of_element)
         self.inspector = InspectorPanel(s, self.view, p, plot=self.plot_value, make_mime=mime_of)
         self.plots = PlotPanel(self.store, p)
         self.log_panel = LogPanel(s.log, p)
@@ -302,11 +302,11 @@ class MainWindow(QMainWindow):
     def default_sizes(self) -> None:
         """Give the panels their first sizes for this window."""
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        side = min(280, max(200, self.width() // 5))
+        side = min(300, max(200, round(self.width() * 0.21)))
         self.resizeDocks(
-            [self.docks["sessions"], self.docks["inspector"]], [side, side + 40], horizontal
+            [self.docks["sessions"], self.docks["inspector"]], [side, side + 32], horizontal
         )
-        bottom = min(300, max(170, round(self.height() * 0.3)))
+        bottom = min(300, max(170, round(self.height() * 0.27)))
         self.resizeDocks([self.docks["plots"], self.docks["log"]], [bottom, bottom], vertical)
         width = max(self.width(), 600)
         self.resizeDocks(

@@ -30,6 +30,7 @@ __all__ = [
     "element_name",
     "element_values",
     "elements_of",
+    "signals_of",
     "topics_for",
 ]
 
@@ -110,6 +111,23 @@ def element_name(description: SceneDescription, element: Element) -> str:
     if element.index >= len(items):
         return f"{element.kind.value} {element.index}"
     return getattr(items[element.index], "name", "") or f"{element.kind.value} {element.index}"
+
+
+def signals_of(description: SceneDescription, element: Element) -> tuple[tuple[str, int], ...]:
+    """Return channel and column of what is plotted when an element itself is dragged."""
+    if element.index >= len(elements_of(description, element.kind)):
+        return ()
+    match element.kind:
+        case ElementKind.JOINT:
+            joint = description.joints[element.index]
+            return tuple(("qpos", joint.qpos + n) for n in range(_JOINT_SIZES[joint.type][0]))
+        case ElementKind.ACTUATOR:
+            return (("ctrl", element.index), ("actuator_force", element.index))
+        case ElementKind.SENSOR:
+            sensor = description.sensors[element.index]
+            return tuple(("sensordata", sensor.adr + n) for n in range(sensor.dim))
+        case _:
+            return ()
 
 
 def topics_for(element: Element | None) -> tuple[Topic, ...]:

@@ -13,7 +13,7 @@ from stroboscope.app.panels.style import METRICS, number_font, set_property
 
 __all__ = ["NumberLabel", "RowWidgets"]
 
-_LABEL_WIDTH = 88
+_LABEL_WIDTH = 96
 
 MakeMime = Callable[[ValueRow], QMimeData | None]
 

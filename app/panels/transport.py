@@ -7,6 +7,7 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QWidget
 
+from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.numbers import count_text, number_text, speed_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SPEEDS, Scope, SessionsModel
@@ -24,6 +25,8 @@ __all__ = ["TransportActions", "TransportBar"]
 
 # While the shown scene is throttled for this long the bar offers fast forward.
 _HINT_AFTER_S = 3.0
+# States whose seconds are counted in the badge.
+_CLOCKED = (StateKind.PAUSING, StateKind.HELD)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +59,13 @@ class TransportBar(QWidget):
         self._palette = palette
         self._throttled_since: float | None = None
         self._scene: SceneModel | None = None
-        self._build()
-        self.set_theme(palette)
         # Waiting is shown in tenths of a second, while there is something to wait for.
         self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
         self._timer.setInterval(100)
         self._timer.timeout.connect(self.refresh)
-        self._timer.start()
+        self._build()
+        self.set_theme(palette)
         sessions.session_changed.connect(self._on_session_changed)
         sessions.shown_changed.connect(self._on_shown_changed)
         sessions.scope_changed.connect(self._on_scope_changed)
@@ -217,9 +220,17 @@ class TransportBar(QWidget):
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:
             self._scene.status_changed.disconnect(self.refresh)
+            self._scene.frame_arrived.disconnect(self._on_frame)
         self._scene = scene
         if scene is not None:
             scene.status_changed.connect(self.refresh)
+            scene.frame_arrived.connect(self._on_frame)
+
+    def _on_frame(self, frame: SceneFrame) -> None:
+        if frame.topic is Topic.POSE:
+            self._refresh_numbers(self._scene)
+            if self._scene is not None and self._scene.mode is PlaybackMode.PAUSED:
+                self.refresh()  # NOW or EXECUTED may have become known
 
     def refresh(self) -> None:
         """Show what the models say now."""
@@ -233,6 +244,9 @@ class TransportBar(QWidget):
         self._refresh_buttons(scene)
         self._refresh_numbers(scene)
         self._refresh_hints(scene, state.kind)
+        waits = bool(scene is not None and scene.session.pending) or state.kind in _CLOCKED
+        if (waits or self._throttled_since is not None) and not self._timer.isActive():
+            self._timer.start()
         if session is not None and not self.speed.view().isVisible():
             index = self.speed.findText(speed_text(session.speed))
             if index < 0:

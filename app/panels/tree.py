@@ -1,6 +1,15 @@
 """Sessions, their scenes, and what is in the shown ones: the tree on the left."""
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QSortFilterProxyModel, Qt
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QMimeData,
+    QModelIndex,
+    QPoint,
+    QSortFilterProxyModel,
+    Qt,
+)
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QHeaderView,
@@ -27,14 +36,40 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["TreePanel"]
 
-_RATE_COLUMN_WIDTH = 64
+_RATE_COLUMN_WIDTH = 56
+
+
+MakeMime = Callable[[SceneModel, Element], QMimeData | None]
+
+
+class _TreeModel(QStandardItemModel):
+    """The rows; dragging an element carries its signals."""
+
+    def __init__(self, make_mime: MakeMime | None, parent: QWidget) -> None:
+        super().__init__(0, 2, parent)
+        self._make_mime = make_mime
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        """Return the signals of the dragged element; empty when it has none."""
+        for index in indexes:
+            node = index.siblingAtColumn(0).data(NODE_ROLE)
+            if self._make_mime and isinstance(node, TreeNode) and node.scene and node.element:
+                made = self._make_mime(node.scene, node.element)
+                if made is not None:
+                    return made
+        return QMimeData()
 
 
 class TreePanel(QWidget):
     """A search field over a tree. Selecting a scene shows it and changes nothing in playback."""
 
     def __init__(
-        self, sessions: SessionsModel, palette: Palette, parent: QWidget | None = None
+        self,
+        sessions: SessionsModel,
+        palette: Palette,
+        *,
+        make_mime: MakeMime | None = None,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
@@ -43,7 +78,7 @@ class TreePanel(QWidget):
         self._session_items: dict[int, QStandardItem] = {}
         self._scene_items: dict[int, SceneItems] = {}
         self._following = False
-        self._model = QStandardItemModel(0, 2, self)
+        self._model = _TreeModel(make_mime, self)
         self._proxy = QSortFilterProxyModel(self)
         self._proxy.setSourceModel(self._model)
         self._proxy.setRecursiveFilteringEnabled(True)
@@ -106,6 +141,8 @@ class TreePanel(QWidget):
         self.view.setHeaderHidden(True)
         self.view.setUniformRowHeights(True)
         self.view.setIndentation(14)
+        self.view.setDragEnabled(True)
+        self.view.setDragDropMode(QTreeView.DragDropMode.DragOnly)
         self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.view.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -241,18 +278,23 @@ class TreePanel(QWidget):
         if items is None or scene.description is None:
             return
         self._following = True
-        items.fill(scene.description, self._palette)
+        is_new = items.fill(scene.description, self._palette)
         self._following = False
         self._expand(items.row[0])
-        for item in items.opened_at_first:
-            self._expand(item)
+        # Beside other scenes the bodies stay closed, so that those can be seen.
+        if is_new and len(scene.session.scenes) == 1:
+            for item in items.opened_at_first:
+                self._expand(item)
         self._on_selection(self._sessions.selection.element)
 
     # --- selection
 
     def _on_shown(self, scene: SceneModel | None) -> None:
         for key, items in self._scene_items.items():
-            items.set_shown(scene is not None and key == id(scene))
+            shown = scene is not None and key == id(scene)
+            items.set_shown(shown)
+            if not shown:
+                self.view.setExpanded(self._proxy.mapFromSource(items.row[0].index()), False)
         if scene is not None:
             self._fill(scene)
             if self._sessions.selection.element is None:

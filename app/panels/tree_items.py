@@ -118,10 +118,10 @@ class SceneItems:
                 item.setIcon(self._icon(Icon(which)))
             todo.extend(item.child(n) for n in range(item.rowCount()))
 
-    def fill(self, description: SceneDescription, palette: Palette) -> None:
-        """Build the rows of the description, unless they are there already."""
+    def fill(self, description: SceneDescription, palette: Palette) -> bool:
+        """Build the rows of the description; False when they are there already."""
         if self._filled is description:
-            return
+            return False
         self._filled = description
         self._palette = palette
         self._by_element.clear()
@@ -145,6 +145,7 @@ class SceneItems:
                 scene_item.appendRow(group)
                 for index in range(count):
                     self._append(description, group[0], Element(kind, index))
+        return True
 
     def _fill_bodies(self, d: SceneDescription, scene_item: QStandardItem) -> None:
         depth: dict[int, int] = {}

@@ -45,7 +45,8 @@ def test_play_moves_time_and_picture_step_is_exactly_one_and_closing_ends_the_sc
     wait_until(lambda: _status(desktop).step_count != stands_at)
     wait_until(lambda: not desktop.sessions.shown.session.pending)
     assert _status(desktop).step_count == stands_at + 1
-    assert transport.steps.text().replace("\u2009", "") == f"step {stands_at + 1}"
+    shown = f"step {stands_at + 1}"
+    wait_until(lambda: transport.steps.text().replace("\u2009", "") == shown)
 
     click(transport.buttons["restore"])
     wait_until(lambda: _status(desktop).step_count == 0)
