@@ -38,6 +38,7 @@ __all__ = ["Host", "HostListener"]
 
 _MAX_EVENTS = 1000
 _NO_STEPS = "count must be 1…1,000,000, got {}"
+_RUNS_FREE = "runs free and never stops: create it with playback='follow' to step and pause it"
 
 
 class HostListener:
@@ -275,6 +276,8 @@ class Host:
         with self.playback.lock:
             self._check_attached()
             chosen = [link for link in self._scope(scene_id) if link.follow]
+            if not chosen and scene_id is not None:
+                raise CommandError(f"{self._links[scene_id].name!r} {_RUNS_FREE}")
             if scene_id is None:
                 self.playback.mode = PlaybackMode.PAUSED
             for link in chosen:
@@ -289,7 +292,7 @@ class Host:
     def _settle_when_still(self, ticket: Ticket, links: Iterable[SceneLink]) -> None:
         running: set[ScenePlayback] = set()
         for link in links:
-            if link.in_step:
+            if link.in_step and link.owner.thread.is_alive():
                 running.add(link)
             else:
                 link.refresh_clock()
@@ -372,7 +375,7 @@ class Host:
         ticket = Ticket("restore", scene_id, reply)
         with self.playback.lock:
             self._check_attached()
-            link = self._scope(scene_id)[0]
+            link = self._owned(self._scope(scene_id)[0], ticket.what)
             link.cancel_grants("the scene was restored")
             link.owner.post(Job(link, ticket, partial(link.run_restore, ticket)))
         return ticket
@@ -390,7 +393,7 @@ class Host:
         ticket = Ticket("edit", scene_id, reply)
         with self.playback.lock:
             self._check_attached()
-            link = self._scope(scene_id)[0]
+            link = self._owned(self._scope(scene_id)[0], ticket.what)
             if link.follow and link.moves_by_mode():
                 raise CommandError(
                     f"{link.name!r} is running: pause it before its state can be edited"
@@ -528,13 +531,15 @@ class Host:
     def _movable(self, scene_id: int, what: str) -> SceneLink:
         link = self._scope(scene_id)[0]
         if not link.follow:
+            raise CommandError(f"{link.name!r} {_RUNS_FREE}")
+        return self._owned(link, what)
+
+    def _owned(self, link: SceneLink, what: str) -> SceneLink:
+        """Return the scene if its thread can still do something for it."""
+        thread = link.owner.thread
+        if thread.ident is not None and not thread.is_alive():
             raise CommandError(
-                f"{link.name!r} runs free and never stops, so {what} has no meaning there: "
-                f"create it with playback='follow'"
-            )
-        if not link.owner.thread.is_alive():
-            raise CommandError(
-                f"{link.name!r} can't be stepped: its thread {link.owner.thread.name} has ended"
+                f"{what} is not possible for {link.name!r}: its thread {thread.name} has ended"
             )
         return link
 

@@ -28,11 +28,20 @@ _WAIT_SLICE: Final = 0.1 if os.name == "nt" else None
 
 @dataclasses.dataclass(slots=True)
 class Job:
-    """Something that only the owner thread may do. ``run`` settles the ticket."""
+    """Something that only the owner thread may do. ``work`` settles the ticket."""
 
     link: "SceneLink"
     ticket: Ticket
-    run: Callable[[], None]
+    work: Callable[[], None]
+
+    def run(self) -> None:
+        """Do it on the owner thread; whoever asked is answered even when Ctrl+C comes between."""
+        try:
+            self.work()
+        except BaseException as error:
+            interrupted = CommandError(f"{self.ticket.what} was interrupted by {error!r}")
+            self.link.answer(self.ticket, interrupted)
+            raise
 
 
 class Visit(enum.Enum):

@@ -121,6 +121,13 @@ class FramePublisher:
         """Forget which NOW frames were published: the scene stands somewhere else."""
         self._now_published.clear()
 
+    def model_replaced(self) -> None:
+        """Forget everything: frames of another model have other sizes."""
+        self.revision += 1
+        self._now_published.clear()
+        for key in tuple(self.slots):
+            self.slots.pop(key, None)
+
     def state_replaced(self) -> None:
         """Forget what was published about the state that was replaced."""
         self._now_published.clear()

@@ -233,8 +233,7 @@ class SceneLink(ScenePlayback):
 
     def model_replaced(self) -> None:
         """Say that the model is another one: description, initial state and channels are stale."""
-        self.publisher.revision += 1
-        self.publisher.state_changed()
+        self.publisher.model_replaced()
         self.pacer.forget()
         self.initial = None
         self._rebuild_ring()
@@ -448,9 +447,9 @@ class SceneLink(ScenePlayback):
                 raise CommandError(f"{self.name!r} can't be restored: no state could be captured")
             self.backend.restore_initial(self.initial)
         except CommandError as error:
-            self._answer(ticket, error)
+            self.answer(ticket, error)
         except Exception as error:  # noqa: BLE001 - told to whoever asked
-            self._answer(ticket, CommandError(f"restoring {self.name!r} failed: {error!r}"))
+            self.answer(ticket, CommandError(f"restoring {self.name!r} failed: {error!r}"))
         else:
             self._replaced_by_client(ticket, "initial state restored")
 
@@ -462,12 +461,12 @@ class SceneLink(ScenePlayback):
         try:
             self.backend.edit_state(field, index, values)
         except CommandError as error:
-            self._answer(ticket, error)
+            self.answer(ticket, error)
         except Exception as error:  # noqa: BLE001 - told to whoever asked
-            self._answer(ticket, CommandError(f"editing {self.name!r} failed: {error!r}"))
+            self.answer(ticket, CommandError(f"editing {self.name!r} failed: {error!r}"))
         else:
             self._edited(before, field)
-            self._answer(ticket, None)
+            self.answer(ticket, None)
 
     def _edited(self, before: int, field: EditField) -> None:
         if self.replacements == before:
@@ -482,14 +481,15 @@ class SceneLink(ScenePlayback):
         try:
             self.backend.on_mode("restore")
         except BaseException as error:
-            self._answer(ticket, CommandError(f"{reason}, but on_restore raised {error!r}"))
+            self.answer(ticket, CommandError(f"{reason}, but on_restore raised {error!r}"))
             raise
         self.publisher.state_changed()
         self.shows_old_state = True
         self.refresh_clock()
-        self._answer(ticket, None)
+        self.answer(ticket, None)
 
-    def _answer(self, ticket: Ticket, error: CommandError | None) -> None:
+    def answer(self, ticket: Ticket, error: CommandError | None) -> None:
+        """Settle a ticket, unless that was done already."""
         with self._playback.lock:
             ticket.settle(error)
         self._host.wake()

@@ -4,6 +4,7 @@ Methods may be called from any thread. The thread sleeps unless there is somethi
 """
 
 import asyncio
+import atexit
 import contextlib
 import enum
 import os
@@ -131,9 +132,12 @@ class DebugServer:
                 running.thread.join(_STOP_TIMEOUT)
                 raise running.error
             self._running = running
+        # The daemon thread would end with the interpreter and leave its file behind.
+        atexit.register(self.stop)
 
     def stop(self, reason: str = "the application stopped its debug server") -> None:
         """Release every thread, tell the clients why, and stop; harmless when stopped."""
+        atexit.unregister(self.stop)
         with self._lock:
             running, self._running = self._running, None
         if running is None:

@@ -457,3 +457,112 @@ def test_a_scene_may_be_served_from_its_own_callback(host: Host, run: Run) -> No
     assert scene.backend.step_count == 1
     host.close()
     stepper.join()
+
+
+def test_a_free_scene_can_not_be_paused(host: Host) -> None:
+    host.attach(FAST)
+    scene = Scene(host, "planner", follow=False)
+    with pytest.raises(CommandError, match="runs free"):
+        host.pause(scene.link.scene_id)
+
+
+def test_what_a_thread_that_has_ended_can_not_do_is_refused_at_once(host: Host, run: Run) -> None:
+    host.attach(FAST)
+    stepper = Stepper(host, "A", max_steps=5)
+    stepper.thread.join(10)
+    scene_id = stepper.scene.link.scene_id
+    with pytest.raises(CommandError, match="has ended"):
+        host.restore_initial(scene_id)
+    with pytest.raises(CommandError, match="has ended"):
+        host.step(scene_id)
+    # It died inside a step: nobody can wait for it to come out.
+    stepper.scene.link.in_step = True
+    run(host.pause)
+
+
+def test_a_restore_that_is_interrupted_is_answered(host: Host, answer: Run) -> None:
+    host.attach(PAUSED)
+    scene = Scene(host, "A")
+    scene.link.serve()
+
+    def interrupted(state: bytes) -> None:
+        raise KeyboardInterrupt
+
+    scene.backend.restore_initial = interrupted  # type: ignore[method-assign]
+    reply = answer()
+    host.restore_initial(scene.link.scene_id, reply=reply)
+    with pytest.raises(KeyboardInterrupt):
+        scene.link.serve()
+    assert "KeyboardInterrupt" in str(reply.error())
+    assert not scene.link.owner.serving
+
+
+def test_an_edit_does_not_void_the_rest_of_a_step(host: Host, run: Run) -> None:
+    host.attach(PAUSED)
+    stepper = Stepper(host, "A", nstep=4)
+    scene = stepper.scene
+    run(host.physics_step, scene.link.scene_id, 2)
+    run(host.edit_state, scene.link.scene_id, EditField.QPOS, 0, [2.0])
+    run(host.step, scene.link.scene_id)
+    assert (scene.backend.axis, scene.backend.step_count, scene.abandoned) == (4, 1, 0)
+    host.close()
+    stepper.join()
+
+
+def test_nothing_is_served_or_stopped_from_inside_a_physics_step(
+    host: Host, run: Run, wait_until: Wait
+) -> None:
+    host.attach(FAST)
+    stepper = Stepper(host, "A")
+    scene = stepper.scene
+    physics = scene.backend.physics
+    seen: list[float] = []
+
+    def with_callback() -> None:
+        if not seen:
+            host.restore_initial(scene.link.scene_id)
+            time = scene.backend.time
+            scene.link.serve()
+            scene.link.park("from a control callback", "here.py:1")
+            seen.extend((time, scene.backend.time))
+        physics()
+
+    scene.backend.physics = with_callback  # type: ignore[method-assign]
+    wait_until(lambda: seen and is_parked(stepper))
+    assert seen[0] == seen[1] > 0.0
+    assert scene.backend.time == 0.0
+    host.close()
+    stepper.join()
+
+
+def test_a_new_model_is_described_and_captured_anew(host: Host, run: Run) -> None:
+    host.attach(PAUSED)
+    stepper = Stepper(host, "A")
+    scene = stepper.scene
+    run(host.step, scene.link.scene_id, 3)
+    done = threading.Event()
+
+    def replace(event: str) -> None:
+        if event == "restore":
+            scene.backend.q = 7.0
+            scene.link.model_replaced()
+            done.set()
+
+    scene.backend.on_event = replace
+    run(host.restore_initial, scene.link.scene_id)
+    assert done.wait(5)
+    assert scene.link.revision == 1
+    run(host.step, scene.link.scene_id, 3)
+    scene.backend.on_event = lambda event: None
+    run(host.restore_initial, scene.link.scene_id)
+    assert scene.backend.q == 7.0
+    host.close()
+    stepper.join()
+
+
+def test_a_scene_closed_by_a_finalizer_goes_away_without_a_lock(host: Host) -> None:
+    scene = Scene(host, "A")
+    with host.playback.lock:
+        scene.link.close_soon()
+    Scene(host, "B")
+    assert [link.name for link in host.links.values()] == ["B"]

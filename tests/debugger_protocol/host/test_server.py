@@ -630,7 +630,7 @@ def client_process() -> Iterator[Callable[[Path], "subprocess.Popen[str]"]]:
         process.stdout.close()
 
 
-@pytest.mark.parametrize("trial", range(3))
+@pytest.mark.parametrize("trial", range(20))
 def test_a_parked_step_goes_on_when_the_client_is_killed(
     host: Host,
     server: DebugServer,
