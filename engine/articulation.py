@@ -121,6 +121,7 @@ class Articulation:
                 limit=None if limits is None else float(limits[i]),
                 adapter=self._world.adapter,
             )
+        self._extend_keyframes(spec)
         self._replace_model(spec)
         self.reset_articulated_target_pose()
 
@@ -142,6 +143,14 @@ class Articulation:
         if not self._joints:
             raise EngineError(f"articulation {self._name!r} has no slide or hinge joint to control")
         return source.spec.copy()
+
+    def _extend_keyframes(self, spec: Any) -> None:
+        """Let each keyframe that sets controls hold its own pose with the new ones."""
+        model = self._world.model
+        for key in spec.keys:
+            if len(key.ctrl) == model.nu > 0:
+                pose = key.qpos if len(key.qpos) == model.nq else model.qpos0
+                key.ctrl = [*key.ctrl, *np.asarray(pose)[self._qpos]]
 
     def _replace_model(self, spec: Any) -> None:
         scene, world = self._scene, self._world
@@ -236,9 +245,12 @@ def _controls_of(model: Any, names: Sequence[str], *, adapter: Any) -> NDArray[n
 
 def _named_joint(joints: Sequence[Any], index: int, label: str) -> str:
     """Return the joint's name in the spec; an unnamed one gets a name first."""
-    joint = next((j for j in joints if int(j.id) == index), None)
+    # Elements of a spec know their compiled index since MuJoCo 3.3.1; before, only their name.
+    joint = next((j for j in joints if int(getattr(j, "id", -1)) == index or j.name == label), None)
     if joint is None:
-        raise EngineError(f"joint {label!r} is not part of the model's source any more")
+        raise EngineError(
+            f"joint {label!r} can't be found in the model's source: give it a name there"
+        )
     if not joint.name:
         joint.name = label
     return str(joint.name)

@@ -120,7 +120,7 @@ class FrameMaker:
     def now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the state as it stands; forces are what a step would compute."""
         scratch = self.scratch
-        self._adapter.module.mj_copyData(scratch, self._model, self._live())
+        self._adapter.copy_data(self._model, self._live(), scratch)
         notes: list[str] = []
         known = self._evaluate_or_kinematics(topics, notes)
         inputs = _Inputs({name: np.array(getattr(scratch, name)) for name in _INPUTS}, None)
@@ -134,16 +134,17 @@ class FrameMaker:
         return TopicFrames(frames, tuple(notes))
 
     def energy(self, source: Any, row: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return potential and kinetic energy [J] of the instant of ``source``'s derived arrays.
+        """Return potential and kinetic energy [J], of scratch data or of the state in ``row``.
 
-        ``row``: the state before the step when ``source`` is the live data, else None.
+        ``source``: the scratch data when it was evaluated; else the live data, whose state before
+        the step is ``row``.
         """
-        module, scratch = self._adapter.module, self.scratch
-        if source is not scratch:
-            module.mj_copyData(scratch, self._model, source)
-        if row is not None:
-            self._adapter.mj_setState(self._model, scratch, row, self._adapter.integration)
-        self._adapter.forget_lazy_results(scratch)
+        adapter, scratch = self._adapter, self.scratch
+        module = adapter.module
+        if source is not scratch and row is not None:
+            adapter.mj_setState(self._model, scratch, row, adapter.integration)
+            adapter.prepare_energy(self._model, scratch)
+        adapter.forget_lazy_results(scratch)
         module.mj_energyPos(self._model, scratch)
         module.mj_energyVel(self._model, scratch)
         return np.array(scratch.energy, dtype=np.float64)
@@ -226,7 +227,9 @@ class FrameMaker:
         steps = calls[0] - self._timer_calls[0]
         spent = seconds - self._timer_seconds
         self._timer_seconds, self._timer_calls = seconds, calls
-        return {"duration": spent / steps if steps > 0 else np.full(spent.shape, np.nan)}
+        # Older MuJoCo counts its stages without measuring them.
+        known = steps > 0 and spent.any()
+        return {"duration": spent / steps if known else np.full(spent.shape, np.nan)}
 
 
 def _constraint_arrays(source: Any) -> Arrays:

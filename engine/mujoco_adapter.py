@@ -11,6 +11,8 @@ import importlib.metadata
 import re
 from typing import Any
 
+import numpy as np
+
 from stroboscope.engine.errors import MujocoUnavailableError
 
 __all__ = ["MINIMUM_VERSION", "MujocoAdapter", "installed_mujoco_distributions", "load_mujoco"]
@@ -68,6 +70,28 @@ class MujocoAdapter:
         if model.nplugin and model.npluginstate == 0:
             return "engine plugins may keep state that MuJoCo does not expose"
         return ""
+
+    def copy_data(self, model: Any, source: Any, target: Any) -> None:
+        """Copy all that the next step of ``source`` reads to ``target``, sleep included."""
+        copy = getattr(self.module, "mj_copyData", None)
+        if copy is not None:
+            copy(target, model, source)
+            return
+        row = np.empty(int(self.module.mj_stateSize(model, self.integration)))
+        self.mj_getState(model, source, row, self.integration)
+        self.mj_setState(model, target, row, self.integration)
+
+    def prepare_energy(self, model: Any, data: Any) -> None:
+        """Compute positions and inertia of the state in ``data``: what its energies depend on."""
+        module = self.module
+        module.mj_kinematics(model, data)
+        module.mj_comPos(model, data)
+        module.mj_flex(model, data)
+        module.mj_tendon(model, data)
+        module.mj_crb(model, data)
+        make_inertia = getattr(module, "mj_makeM", None)
+        if make_inertia is not None:
+            make_inertia(model, data)
 
     def forget_lazy_results(self, data: Any) -> None:
         """Make MuJoCo compute anew what it computes on demand and remembers in flags.

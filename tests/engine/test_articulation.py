@@ -132,6 +132,8 @@ def test_the_controller_keeps_what_was_there_and_works_beside_other_actuators(
     assert scene.data.qpos[0] == 0.7
     assert scene.model.opt.gravity.tolist() == [0.0, 0.0, 0.0]
     assert scene.get_articulation("right_finger").has_pose_controller
+    scene.reset(keyframe="home")
+    assert scene.ctrl[7:].tolist() == [0.04, 0.04], "the keyframe holds its own pose"
 
 
 def test_older_articulations_follow_the_scene_to_its_new_model(make_scene: Make) -> None:

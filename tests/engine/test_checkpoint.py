@@ -62,7 +62,12 @@ def test_another_scene_on_another_thread_continues_bit_for_bit(
         assert np.array_equal(first, executor.submit(elsewhere).result())
 
 
-@pytest.mark.parametrize("integrator", list(physics.Integrator))
+INTEGRATORS = [
+    i for i in physics.Integrator if f"mjINT_{i.upper()}" in mujoco.mjtIntegrator.__members__
+]
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_every_integrator_continues_bit_for_bit(
     make_scene: Make, drive: Drive, integrator: physics.Integrator
 ) -> None:
@@ -113,9 +118,9 @@ SLEEPERS = """
 
 
 def test_sleeping_islands_continue_bit_for_bit_in_the_same_and_in_a_fresh_scene() -> None:
-    scene = physics.create_scene("Sleepers", SLEEPERS)
-    if not hasattr(scene.data, "tree_asleep"):
+    if not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
         pytest.skip("this MuJoCo has no sleeping islands")
+    scene = physics.create_scene("Sleepers", SLEEPERS)
     scene.step(nstep=1100)
     asleep = (scene.data.tree_asleep >= 0).copy()
     assert asleep.sum() == 5, "the boxes were meant to sleep and the pendulum to swing"

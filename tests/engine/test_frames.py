@@ -145,6 +145,8 @@ def test_now_reads_the_state_as_it_stands_without_writing_anything(
     scene = make_scene()
     drive(scene, 100)
     names = [n for n in dir(mujoco.MjData) if not n.startswith("_")]
+    if scene.data.nisland == 0:  # MuJoCo leaves these arrays undefined then
+        names = [n for n in names if "island" not in n]
 
     def everything() -> dict[str, NDArray[np.generic]]:
         values = {n: getattr(scene.data, n) for n in names}
@@ -269,6 +271,8 @@ def test_timing_is_the_mean_since_the_last_frame_and_unknown_when_nothing_ran(
     scene = make_scene()
     scene.step(nstep=20)
     first = executed(scene).arrays[Topic.TIMING]["duration"]
+    if not scene.data.timer.duration.any():
+        pytest.skip("this MuJoCo does not measure its stages by itself")
     assert first[0] > 0.0
     assert len(first) == len(backend(scene).describe(1, "h").timer_stages)
     assert np.isnan(backend(scene).frame_now(TOPICS).arrays[Topic.TIMING]["duration"]).all()

@@ -187,6 +187,8 @@ def test_timings_name_mujocos_stages(make_scene: Make) -> None:
     scene = make_scene()
     scene.step(nstep=50)
     timings = scene.timings
+    if not any(timings.values()):
+        pytest.skip("this MuJoCo does not measure its stages by itself")
     assert timings["step"] > timings["pos_collision"] >= 0.0
 
 
