@@ -1,0 +1,186 @@
+"""What the inspector says about each kind of element."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stroboscope.app.models.element_values import (
+    EditTarget,
+    Level,
+    element_name,
+    element_values,
+    signals_of,
+    topics_for,
+)
+from stroboscope.app.models.frames import FrameSet
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.debugger_protocol.messages import EditField
+from stroboscope.debugger_protocol.scene_description import (
+    ActuatorInfo,
+    BodyInfo,
+    GeomInfo,
+    GeomType,
+    JointInfo,
+    JointType,
+    LightInfo,
+    SceneDescription,
+    SensorInfo,
+    SiteInfo,
+)
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+DESCRIPTION = SceneDescription(
+    scene_id=1,
+    name="Arm",
+    bodies=(BodyInfo(name="world", parent=0), BodyInfo(name="arm", parent=0, mass=2.5)),
+    joints=(
+        JointInfo(name="knee", body=1, type=JointType.HINGE, qpos=7, dof=6, range=(-0.5, 0.5)),
+        JointInfo(name="", body=1, type=JointType.FREE, qpos=0, dof=0),
+    ),
+    geoms=(
+        GeomInfo(name="tip", body=1, type=GeomType.SPHERE, size=(0.1, 0, 0), pos=(1.0, 0.0, 0.0)),
+        GeomInfo(name="floor", body=0, type=GeomType.PLANE, size=(0, 0, 1)),
+    ),
+    sites=(SiteInfo(name="hand", body=1, type=GeomType.SPHERE, size=(0.01, 0, 0)),),
+    lights=(LightInfo(name="sun", body=0, pos=(0, 0, 3), dir=(0, 0, -1)),),
+    actuators=(
+        ActuatorInfo(name="servo", joint=0, ctrlrange=(-1.0, 1.0), forcerange=(-40.0, 40.0)),
+    ),
+    sensors=(SensorInfo(name="gyro", kind="gyro", adr=2, dim=3, unit="rad/s"),),
+)
+
+
+@pytest.fixture
+def frames(make_frame):
+    qpos = np.zeros(8)
+    qpos[7] = 0.6
+    qfrc_actuator = np.zeros(7)
+    qfrc_actuator[6] = 40.0
+    half = math.sqrt(0.5)
+    arrays = {
+        Topic.STATE: {
+            "qpos": qpos,
+            "qvel": np.arange(7.0),
+            "qacc": np.full(7, np.nan),
+            "qfrc_actuator": qfrc_actuator,
+            "ctrl": [1.5],
+            "actuator_force": [3.0],
+            "body_velocity": np.arange(12.0).reshape(2, 6),
+        },
+        # The arm is turned by 90 degrees about z.
+        Topic.POSE: {
+            "xpos": [[0, 0, 0], [1, 2, 3]],
+            "xquat": [[1, 0, 0, 0], [half, 0, 0, half]],
+        },
+        Topic.SENSORS: {"sensordata": [0.0, 0.0, 1.0, 2.0, 3.0]},
+    }
+    return FrameSet(
+        instant=Instant.NOW,
+        axis=0,
+        step=0,
+        time=0.0,
+        frames={
+            topic: make_frame(topic, Instant.NOW, **values) for topic, values in arrays.items()
+        },
+    )
+
+
+def rows_of(kind, index, frames):
+    values = element_values(DESCRIPTION, Element(kind, index), frames)
+    assert values is not None
+    return {
+        (section.title, row.label.strip()): row
+        for section in values.sections
+        for row in section.rows
+    }
+
+
+def test_a_joint_beyond_its_limit_warns_and_names_the_side(frames):
+    rows = rows_of(ElementKind.JOINT, 0, frames)
+    position = rows["Motion", "position"]
+    assert (position.value, position.unit) == (0.6, "rad")
+    assert position.edit == EditTarget(EditField.QPOS, 7)
+    assert (position.channel, position.column) == ("qpos", 7)
+    margin = rows["Limits", "margin"]
+    assert margin.value == pytest.approx(-0.1)
+    assert margin.level == Level.WARN
+    assert margin.note == "beyond upper"
+
+
+def test_a_saturated_torque_warns_with_the_actuators_limit(frames):
+    torque = rows_of(ElementKind.JOINT, 0, frames)["Torque", "actuators"]
+    assert (torque.value, torque.note, torque.level) == (40.0, "of ±40.0", Level.WARN)
+
+
+def test_a_number_that_is_not_finite_is_marked(frames):
+    assert rows_of(ElementKind.JOINT, 0, frames)["Motion", "acceleration"].level == Level.STOP
+
+
+def test_what_did_not_come_is_said_to_be_not_computed(frames):
+    passive = rows_of(ElementKind.JOINT, 0, frames)["Torque", "passive"]
+    assert passive.value is None
+    assert passive.text == "not computed"
+
+
+def test_a_free_joint_has_position_orientation_and_velocities(frames):
+    rows = rows_of(ElementKind.JOINT, 1, frames)
+    assert rows["Orientation", "w"].column == 3
+    assert rows["Angular velocity", "x"].value == 3.0
+    assert rows["Position", "z"].edit == EditTarget(EditField.QPOS, 2)
+    assert rows["Orientation", "w"].edit is None
+
+
+def test_a_body_has_pose_velocity_and_mass(frames):
+    rows = rows_of(ElementKind.BODY, 1, frames)
+    assert rows["Position", "y"].value == 2.0
+    assert rows["Velocity", "x"].value == 6.0
+    assert rows["Angular velocity", "z"].value == 11.0
+    assert rows["About", "mass"].value == 2.5
+
+
+def test_a_geom_stands_where_its_turned_body_puts_it(frames):
+    rows = rows_of(ElementKind.GEOM, 0, frames)
+    position = [rows["Position", axis].value for axis in "xyz"]
+    assert position == pytest.approx([1.0, 3.0, 3.0])
+    assert rows["Shape", "radius"].value == 0.1
+
+
+def test_an_infinite_plane_says_so(frames):
+    assert rows_of(ElementKind.GEOM, 1, frames)["Shape", "half x"].text == "infinite"
+
+
+def test_a_control_beyond_its_range_warns(frames):
+    rows = rows_of(ElementKind.ACTUATOR, 0, frames)
+    assert rows["Values", "control"].level == Level.WARN
+    assert rows["Values", "force"].level == Level.NORMAL
+    assert rows["About", "drives"].text == "knee"
+
+
+def test_a_sensor_shows_its_own_part_of_the_data(frames):
+    rows = rows_of(ElementKind.SENSOR, 0, frames)
+    assert [rows["Values", axis].value for axis in "xyz"] == [1.0, 2.0, 3.0]
+    assert rows["Values", "z"].column == 4
+
+
+@pytest.mark.parametrize("kind", list(ElementKind))
+def test_every_kind_is_described_before_values_arrive(kind):
+    if kind is ElementKind.CAMERA:
+        assert element_values(DESCRIPTION, Element(kind, 0), None) is None
+        return
+    values = element_values(DESCRIPTION, Element(kind, 0), None)
+    assert values is not None
+    assert not values.known
+    assert element_values(DESCRIPTION, Element(kind, 99), None) is None
+    assert topics_for(Element(kind, 0))
+
+
+def test_unnamed_elements_are_called_by_kind_and_index():
+    assert element_name(DESCRIPTION, Element(ElementKind.JOINT, 1)) == "joint 1"
+
+
+def test_dragging_an_element_carries_its_signals():
+    assert signals_of(DESCRIPTION, Element(ElementKind.JOINT, 0)) == (("qpos", 7),)
+    assert len(signals_of(DESCRIPTION, Element(ElementKind.JOINT, 1))) == 7
+    assert signals_of(DESCRIPTION, Element(ElementKind.SENSOR, 0))[0] == ("sensordata", 2)
+    assert signals_of(DESCRIPTION, Element(ElementKind.BODY, 1)) == ()

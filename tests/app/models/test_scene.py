@@ -1,0 +1,80 @@
+"""A scene chooses the instant it shows, and subscribes to what is wanted."""
+
+from stroboscope.debugger_protocol.messages import (
+    OwnerActivity,
+    PlaybackMode,
+    SceneDescribed,
+    SceneRestored,
+    Subscribe,
+    Unsubscribe,
+)
+from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+
+def test_a_running_scene_shows_its_newest_instant(scene, make_frame, make_status):
+    scene.set_status(make_status())
+    assert scene.instant() is None
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=1))
+    assert scene.instant() is Instant.NOW
+    scene.add_frame(make_frame(Topic.POSE, Instant.EXECUTED, axis=5))
+    assert scene.instant() is Instant.EXECUTED
+
+
+def test_a_paused_scene_shows_what_is_preferred_and_never_an_old_now(
+    scene, make_frame, make_status
+):
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=1))
+    scene.add_frame(make_frame(Topic.POSE, Instant.EXECUTED, axis=5))
+    scene.set_status(make_status(mode=PlaybackMode.PAUSED))
+    assert scene.instant(Instant.NOW) is Instant.EXECUTED
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=6))
+    assert scene.instant(Instant.NOW) is Instant.NOW
+    assert scene.instant(Instant.EXECUTED) is Instant.EXECUTED
+
+
+def test_a_restore_forgets_frames_of_before(scene, make_frame):
+    scene.add_frame(make_frame(Topic.POSE, Instant.EXECUTED, axis=5))
+    seen = []
+    scene.restored.connect(seen.append)
+    scene.session.receive(SceneRestored(scene_id=7, reason="restore", axis=5, time=0.0))
+    assert seen == ["restore"]
+    assert scene.instant() is None
+    assert scene.restored_at == (5, 0.0)
+
+
+def test_topics_are_subscribed_once_and_dropped_when_nobody_wants_them(scene, sent):
+    scene.want("view", (Topic.POSE, Topic.STATE))
+    scene.want("inspector", (Topic.STATE,))
+    (subscribe,) = sent.of(Subscribe)
+    assert set(subscribe.topics) == {Topic.POSE, Topic.STATE}
+    scene.want("view", ())
+    (unsubscribe,) = sent.of(Unsubscribe)
+    assert unsubscribe.topics == (Topic.POSE,)
+
+
+def test_nothing_is_sent_for_a_scene_that_is_gone(scene, sent):
+    scene.want("view", (Topic.POSE,))
+    scene.set_gone()
+    sent.clear()
+    scene.want("inspector", (Topic.STATE,))
+    scene.want("view", ())
+    assert sent == []
+
+
+def test_frames_of_another_revision_are_ignored(scene, make_frame):
+    described = SceneDescribed(description=SceneDescription(scene_id=7, name="Arm", revision=1))
+    scene.session.receive(described)
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW))
+    assert scene.instant() is None
+    older = SceneDescription(scene_id=7, name="Arm", revision=0)
+    scene.set_description(older)
+    assert scene.description is not older
+
+
+def test_a_scene_stands_still_when_its_now_has_arrived(scene, make_frame, make_status):
+    scene.set_status(make_status(axis=10, activity=OwnerActivity.PARKED))
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=9))
+    assert not scene.stands_still
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=10))
+    assert scene.stands_still
