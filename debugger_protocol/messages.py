@@ -318,12 +318,17 @@ class SceneRemoved(_Message, frozen=True, kw_only=True, tag="scene_removed"):
 
 
 class SceneRestored(_Message, frozen=True, kw_only=True, tag="scene_restored"):
-    """A scene's state was replaced: restore, reset, or an edit (``reason`` says which)."""
+    """A scene's state was replaced: restore, reset, or an edit (``reason`` says which).
+
+    ``count`` is how often since the last such message: a reader that is slower than a script's
+    resets gets the newest.
+    """
 
     scene_id: int
     reason: str
     axis: int
     time: float
+    count: int = 1
 
 
 class OwnerActivity(enum.StrEnum):

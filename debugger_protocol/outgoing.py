@@ -1,7 +1,7 @@
 """What waits to be sent to one client: bounded in every lane, whatever the client does.
 
-* **control**: ordered; its overflow ends the connection. Statuses replace older ones of the same
-  scene where they stand, so they never overflow it.
+* **control**: ordered; its overflow ends the connection. What is said about a scene replaces or
+  joins what waits about it, so scenes and their resets never overflow it, however many there are.
 * **log**: the oldest entries are dropped, and an entry says how many.
 * **signals**: an append ring; dropped rows are counted as an explicit gap in the next frame.
 * **frames**: one slot per (scene, topic, instant); a newer frame replaces the older and counts it.
@@ -24,8 +24,11 @@ from stroboscope.debugger_protocol.messages import (
     Heartbeat,
     LogEntry,
     LogLevel,
+    SceneAdded,
+    SceneChannels,
     SceneDescribed,
     SceneRemoved,
+    SceneRestored,
     SceneStatus,
     SessionStatus,
 )
@@ -35,6 +38,13 @@ __all__ = ["FrameQueue", "OutgoingLanes", "signal_rows"]
 
 # A frame costs more than its blob; counted so that many tiny frames are bounded too.
 _FRAME_OVERHEAD = 512
+_ABOUT_SCENES = (
+    "scene_added",
+    "scene_status",
+    "scene_described",
+    "scene_channels",
+    "scene_restored",
+)
 
 
 def signal_rows(frame: Frame) -> int:
@@ -169,6 +179,8 @@ class OutgoingLanes:
         return self._pop_control() if self._control else None
 
     def _put_control(self, message: msgspec.Struct, kind: str) -> None:
+        if isinstance(message, SceneRemoved) and self._forget_scene(message.scene_id):
+            return
         key = _replaceable(message)
         if key is None:
             key = (kind, next(self._numbers))
@@ -179,9 +191,14 @@ class OutgoingLanes:
                 f"{self._counted} control messages wait for this client, at most "
                 f"{self._limits.control_queue} may: it does not read, or reads too slowly"
             )
-        if isinstance(message, SceneRemoved):
-            self.frames.discard_scene(message.scene_id)
-        self._control[key] = message
+        waiting = self._control.get(key)
+        self._control[key] = message if waiting is None else _merge(waiting, message)
+
+    def _forget_scene(self, scene_id: int) -> bool:
+        """Drop what waits about a scene; True when the client was not told of it yet."""
+        self.frames.discard_scene(scene_id)
+        waiting = [self._control.pop((kind, scene_id), None) for kind in _ABOUT_SCENES]
+        return any(isinstance(message, SceneAdded) for message in waiting)
 
     def _pop_control(self) -> msgspec.Struct:
         key = next(iter(self._control))
@@ -204,9 +221,9 @@ class OutgoingLanes:
 
 
 def _replaceable(message: msgspec.Struct) -> tuple[str, int] | None:
-    """Return the key of a message whose newer values make older ones worthless."""
-    if isinstance(message, SceneStatus):
-        return "scene_status", message.scene_id
+    """Return the key of a message of which one at a time needs to wait."""
+    if isinstance(message, SceneAdded | SceneStatus | SceneChannels | SceneRestored | SceneRemoved):
+        return str(message.__struct_config__.tag), message.scene_id
     if isinstance(message, SceneDescribed):
         return "scene_described", message.description.scene_id
     if isinstance(message, SessionStatus):
@@ -214,3 +231,13 @@ def _replaceable(message: msgspec.Struct) -> tuple[str, int] | None:
     if isinstance(message, Heartbeat):
         return "heartbeat", 0
     return None
+
+
+def _merge(waiting: msgspec.Struct, newer: msgspec.Struct) -> msgspec.Struct:
+    """Return what to send instead of both: nearly always the newer."""
+    if isinstance(waiting, SceneRestored) and isinstance(newer, SceneRestored):
+        return msgspec.structs.replace(newer, count=waiting.count + newer.count)
+    if isinstance(waiting, SceneChannels) and isinstance(newer, SceneChannels):
+        channels = {channel.name: channel for channel in (*waiting.channels, *newer.channels)}
+        return msgspec.structs.replace(newer, channels=tuple(channels.values()))
+    return newer

@@ -276,7 +276,7 @@ def test_a_client_that_stops_reading_is_disconnected_when_control_overflows(
 ):
     os.kill(child_client.pid, signal.SIGSTOP)
     described = "x" * 100_000
-    many = [m.SceneRestored(scene_id=1, reason=described, axis=0, time=0.0) for _ in range(400)]
+    many = [m.ControlChanged(controller=None, reason=described) for _ in range(400)]
     small_server.broadcast(many)
     wait_until(lambda: small_server.left, 5.0)
     assert "control messages wait" in small_server.left[0][1]

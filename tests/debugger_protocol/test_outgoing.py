@@ -10,7 +10,7 @@ from stroboscope.debugger_protocol.arrays import pack_arrays
 from stroboscope.debugger_protocol.exceptions import LimitExceeded
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.outgoing import FrameQueue, OutgoingLanes
-from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.scene_description import ChannelInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 
@@ -190,3 +190,39 @@ def test_assets_and_frames_take_turns(lanes):
     kinds = [type(x).__name__ for x in drain(lanes)]
     assert kinds.count("Frame") == kinds.count("AssetChunk") == 4
     assert all(a != b for a, b in itertools.pairwise(kinds))
+
+
+def test_resets_that_a_client_can_not_follow_are_counted_not_fatal(lanes):
+    for i in range(1000):
+        lanes.put(m.SceneRestored(scene_id=1, reason="reset", axis=i, time=0.0))
+    [only] = drain(lanes)
+    assert (only.axis, only.count) == (999, 1000)
+    lanes.put(m.SceneRestored(scene_id=1, reason="reset", axis=1000, time=0.0))
+    assert drain(lanes)[0].count == 1
+
+
+def test_any_number_of_scenes_may_come_and_go_at_once(lanes):
+    lanes.put(m.SceneAdded(scene_id=0, name="known"))
+    drain(lanes)
+    for i in range(1, 2000):
+        lanes.put(m.SceneAdded(scene_id=i, name="brief"))
+        lanes.put(status(i))
+        lanes.put(m.SceneRestored(scene_id=i, reason="", axis=0, time=0.0))
+    for i in range(1, 1999):
+        lanes.put(m.SceneRemoved(scene_id=i))
+    lanes.put(m.SceneRemoved(scene_id=0))
+    out = drain(lanes)
+    assert [(type(x), x.scene_id) for x in out] == [
+        (m.SceneAdded, 1999),
+        (m.SceneStatus, 1999),
+        (m.SceneRestored, 1999),
+        (m.SceneRemoved, 0),
+    ]
+
+
+def test_channels_that_wait_are_joined(lanes):
+    for name in ("reward", "obs", "reward"):
+        channel = ChannelInfo(name=name)
+        lanes.put(m.SceneChannels(scene_id=1, channels=(channel,)))
+    [only] = drain(lanes)
+    assert [channel.name for channel in only.channels] == ["reward", "obs"]
