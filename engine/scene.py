@@ -107,7 +107,10 @@ class Scene:
         """
         if self._owner_ident != get_ident():
             raise self._misuse()
-        if time_step is None and nstep == 1 and self._bare and not self.link.active:
+        if time_step is None and nstep == 1 and self._bare:
+            if self.link.active:
+                self.stepper.step_once()
+                return
             try:
                 self._mj_step(self._model, self._data)
             except Exception as error:

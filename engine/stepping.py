@@ -58,10 +58,42 @@ class Stepper:
         # After the model is itself again: a callback may capture a checkpoint.
 
     def _run(self, count: int) -> None:
-        if self._link.active:
-            self._attached(count)
-        else:
+        if not self._link.active:
             self._detached(count)
+        elif count == 1 and not self._callbacks.has_step_callbacks():
+            self.step_once()
+        else:
+            self._attached(count)
+
+    def step_once(self) -> None:
+        """Complete an application step of one physics step that somebody follows.
+
+        The same as :meth:`step` without its generality: this runs before every bare step while a
+        debugger is attached, so it is written out.
+        """
+        link, data, row = self._link, self._live(), self._row
+        if data.time < self._time_seen:
+            self._scene.episode_began("the script reset the simulation time")
+        link.begin_step()
+        try:
+            if not link.gate():
+                self._time_seen = data.time
+                return
+            self._get_state(self._model, data, row, self._mask)
+            try:
+                self._mj_step(self._model, data)
+            except Exception as error:
+                self.put_back(data)
+                raise self.failure(error) from error
+            self._counters.single += 1
+            self._time_seen = data.time
+            link.after_physics()
+        except SceneClosedError as error:
+            raise self._scene.closed_error(error) from None
+        except BaseException:
+            link.abandon_step()
+            raise
+        link.end_step()
 
     def _detached(self, count: int) -> None:
         self._callbacks.run(Event.PRE_STEP, self._scene)
