@@ -175,6 +175,9 @@ class CommandDesk:
             entry.ticks = link.physics_ticks
             entry.since = now
         quiet = now - entry.since
+        if link is not None and link.is_orphaned() and self._host.cancel(ticket):
+            self._finish(entry, self._failed(entry, self._timeout_reason(ticket, quiet, now)))
+            return
         if entry.with_dependents and quiet >= _CHECK_INTERVAL:
             self._host.step_dependents(ticket)
         if quiet < self._host.limits.command_timeout:

@@ -292,7 +292,7 @@ class Host:
     def _settle_when_still(self, ticket: Ticket, links: Iterable[SceneLink]) -> None:
         running: set[ScenePlayback] = set()
         for link in links:
-            if link.in_step and link.owner.thread.is_alive():
+            if link.in_step and not link.is_orphaned():
                 running.add(link)
             else:
                 link.refresh_clock()
@@ -473,8 +473,10 @@ class Host:
 
     def log_once(self, link: SceneLink, text: str) -> None:
         """Queue an error about a scene's backend, unless it was reported before."""
-        if (link.scene_id, text) not in self._reported:
-            self._reported.add((link.scene_id, text))
+        # What stands behind the first colon may differ every time.
+        key = (link.scene_id, text.partition(":")[0])
+        if key not in self._reported:
+            self._reported.add(key)
             self.log(LogLevel.ERROR, f"{link.name}: {text}", link=link)
 
     def model_changed(self, link: SceneLink) -> None:
@@ -536,10 +538,10 @@ class Host:
 
     def _owned(self, link: SceneLink, what: str) -> SceneLink:
         """Return the scene if its thread can still do something for it."""
-        thread = link.owner.thread
-        if thread.ident is not None and not thread.is_alive():
+        if link.is_orphaned():
             raise CommandError(
-                f"{what} is not possible for {link.name!r}: its thread {thread.name} has ended"
+                f"{what} is not possible for {link.name!r}: "
+                f"its thread {link.owner.thread.name} has ended"
             )
         return link
 

@@ -139,6 +139,9 @@ class SceneLink(ScenePlayback):
         self._frame_begun = False
         with self._playback.lock:
             self.left_step()
+            if any(grant.started for grant in self.grants):
+                self.cancel_grants("a step did not complete, the script was told why")
+        self._host.wake()
 
     def serve(self) -> None:
         """Do what was asked of this thread's scenes and publish the state; never parks.

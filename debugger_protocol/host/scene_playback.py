@@ -123,6 +123,11 @@ class ScenePlayback:
         )
         self.active = attached
 
+    def is_orphaned(self) -> bool:
+        """Return whether the owner thread has ended without closing the scene; any thread."""
+        thread = self.owner.thread
+        return thread.ident is not None and not thread.is_alive()
+
     def moves_by_mode(self) -> bool:
         """Return whether the scene runs without any grant. Lock held."""
         if not self._playback.attached or not self.follow:

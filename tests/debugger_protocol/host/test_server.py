@@ -724,3 +724,81 @@ def test_a_forked_child_is_detached_and_leaves_the_parent_alone(
     assert server.connection_file.exists()
     client.set_speed(2.0)
     assert client.session_status.speed == 2.0
+
+
+def test_a_step_whose_physics_fails_is_answered_at_once(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(host, "A")
+    scene = stepper.scene
+
+    def step() -> None:
+        scene.link.begin_step()
+        try:
+            scene.link.gate()
+            raise ZeroDivisionError("diverged")
+        except ZeroDivisionError:
+            scene.link.abandon_step()
+            raise
+
+    client.step(1)
+    scene.step = step  # type: ignore[method-assign]
+    client.step(1)  # the step that waits in its gate is a good one
+    with pytest.raises(CommandError, match="did not complete") as raised:
+        client.step(1)
+    assert not isinstance(raised.value, CommandTimeout)
+    stepper.thread.join(10)
+    assert isinstance(stepper.error, ZeroDivisionError)
+
+
+def test_a_command_for_a_thread_that_ends_is_answered_at_once(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    own(host, "A", max_steps=3)
+    with pytest.raises(CommandError, match="has ended") as raised:
+        client.step(1, 100)
+    assert not isinstance(raised.value, CommandTimeout)
+
+
+def test_another_client_sees_that_a_frozen_one_has_lost_control(
+    client_process: Callable[[Path], "subprocess.Popen[str]"],
+) -> None:
+    host = Host(limits=Limits(lease_timeout=2.5))
+    server = DebugServer(host)
+    server.start()
+    assert server.connection_file is not None
+    process = client_process(server.connection_file)
+    stepper = Stepper(host, "A")
+    with DebuggerClient.connect(server.connection_file) as watcher:
+        assert watcher.wait_until(lambda c: bool(c.scenes()) and parked(c), 5)
+        os.kill(process.pid, signal.SIGSTOP)
+        assert watcher.wait_until(lambda c: c.session_status.controller is None, 10)
+        assert watcher.wait_until(lambda c: c.session_status.mode is PlaybackMode.PLAYING, 5)
+        changes = [e for e in watcher.events() if isinstance(e, ControlChanged)]
+        assert "silent" in changes[-1].reason
+    os.kill(process.pid, signal.SIGCONT)
+    server.stop()
+    stepper.join()
+    host.close()
+
+
+def test_sixty_four_owner_threads_are_all_stepped(
+    host: Host, connect: Callable[..., DebuggerClient]
+) -> None:
+    client = connect()
+    steppers = [Stepper(host, f"scene {i}") for i in range(64)]
+    assert client.wait_until(lambda c: len(c.scenes()) == 64, 10)
+    for stepper in steppers:
+        client.subscribe(stepper.scene.link.scene_id, [Topic.POSE])
+        client.step(stepper.scene.link.scene_id)
+    assert [s.step_count for s in client.scenes()] == [1] * 64
+    seen = set()
+    while len(seen) < 64:
+        frame = client.next_frame(5)
+        assert frame is not None
+        seen.add(frame.scene_id)
+    host.close()
+    for stepper in steppers:
+        stepper.join()
