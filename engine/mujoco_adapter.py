@@ -180,16 +180,16 @@ def load_mujoco() -> MujocoAdapter:
     except (ImportError, OSError, AttributeError) as error:
         raise MujocoUnavailableError(_broken(error)) from error
     version = module.mj_versionString()
-    numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:3])
+    numbers = _numbers(version)
     if numbers < MINIMUM_VERSION:
         raise MujocoUnavailableError(
             f"MuJoCo {version} is too old: Stroboscope needs 3.3 or newer; "
             '`pip install "stroboscope[mujoco]"` brings one'
         )
-    wrapped = getattr(module, "__version__", version)
-    if wrapped != version:
+    python_part = getattr(module, "__version__", version)
+    if _numbers(python_part) != numbers:
         raise MujocoUnavailableError(
-            _broken(f"the Python part says {wrapped}, the library {version}")
+            _broken(f"the Python part says {python_part}, the library {version}")
         )
     return MujocoAdapter(
         module=module,
@@ -204,6 +204,11 @@ def load_mujoco() -> MujocoAdapter:
         mj_setState=module.mj_setState,
         integration=int(module.mjtState.mjSTATE_INTEGRATION),
     )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return major, minor and patch; development builds add words behind them."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def _broken(reason: object) -> str:

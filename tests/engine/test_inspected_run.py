@@ -1,0 +1,150 @@
+"""Runs that are looked at, stopped and stepped end exactly where undisturbed ones end."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol.host.host import Host, HostListener
+from stroboscope.debugger_protocol.host.scene_playback import Interest
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.engine.runtime import current_runtime
+
+Scene = physics.Scene
+Make = Callable[..., Scene]
+Drive = Callable[..., NDArray[np.float64]]
+
+STEPS = 400
+EVERYTHING = {topic: 0.0 for topic in Topic if topic not in (Topic.SIGNALS, Topic.LOG)}
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """The engine's host; the test attaches."""
+    physics.initialize()
+    host = current_runtime().host
+    host.listener = HostListener()
+    yield host
+    host.detach("the test is over")
+
+
+def test_a_run_with_every_topic_and_channel_paused_and_stepped_ends_bit_identical(
+    make_scene: Make, drive: Drive, host: Host, wait_until: Callable[..., None]
+) -> None:
+    undisturbed = drive(make_scene(), STEPS)
+    host.attach(PlaybackMode.PAUSED)
+    opened = threading.Event()
+    scenes: list[Scene] = []
+
+    def run() -> NDArray[np.float64]:
+        scene = make_scene()
+        scenes.append(scene)
+        opened.set()
+        return drive(scene, STEPS)
+
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(run)
+        opened.wait(10)
+        (scene,) = scenes
+        link, axis = scene.link, lambda: scene.counters.axis
+        everything = Interest(intervals=EVERYTHING, channels=tuple(scene.world.channels))
+        host.set_interest(link, everything)
+        host.step(link.scene_id, 3)
+        wait_until(lambda: axis() == 3)
+        # Seen while paused: the state as it stands, and the last executed step.
+        wait_until(lambda: (Topic.CONTACTS, Instant.NOW) in link.publisher.slots)
+        assert (Topic.CONTACTS, Instant.EXECUTED) in link.publisher.slots
+        for target in (50, 130, 131, 200):
+            host.run_until(link.scene_id, step_count=target)
+            wait_until(lambda target=target: axis() == target)
+            host.set_interest(link, Interest(intervals=dict(EVERYTHING)))
+            host.set_interest(link, everything)
+        host.fast_forward()
+        positions = future.result(60)
+    assert np.array_equal(undisturbed, positions)
+    assert link.ring is not None
+    assert link.ring.count > 0
+
+
+def test_frames_say_the_instant_and_step_that_they_belong_to(
+    make_scene: Make, host: Host, wait_until: Callable[..., None]
+) -> None:
+    host.attach(PlaybackMode.PAUSED)
+    opened = threading.Event()
+    scenes: list[Scene] = []
+
+    def run() -> None:
+        scenes.append(make_scene())
+        opened.set()
+        for _ in range(3):
+            scenes[0].step()
+
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(run)
+        opened.wait(10)
+        link = scenes[0].link
+        host.set_interest(link, Interest(intervals={Topic.STATE: 0.0, Topic.POSE: 0.0}))
+        host.step(link.scene_id, 2)
+        slots = link.publisher.slots
+        wait_until(
+            lambda: (
+                (Topic.STATE, Instant.NOW) in slots
+                and slots[Topic.STATE, Instant.NOW].clock.axis == 2
+            )
+        )
+        executed, now = slots[Topic.STATE, Instant.EXECUTED], slots[Topic.STATE, Instant.NOW]
+        assert (executed.clock.axis, executed.clock.time) == (1, 0.005)
+        assert (now.clock.axis, now.clock.time) == (2, 0.01)
+        assert not np.array_equal(executed.arrays["qpos"], now.arrays["qpos"])
+        host.play()
+        future.result(20)
+
+
+STACK = """
+<mujoco><size memory="60K"/><worldbody><geom type="plane" size="2 2 .1"/>
+  <replicate count="30" offset="0 0 0.21"><body pos="0 0 0.3"><freejoint/>
+  <geom type="box" size=".1 .1 .1"/></body></replicate></worldbody></mujoco>
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("attached", [False, True])
+def test_one_failing_scene_does_not_stop_or_change_the_others(
+    make_scene: Make, drive: Drive, host: Host, attached: bool
+) -> None:
+    undisturbed = drive(make_scene(), 200)
+    if attached:
+        host.attach(PlaybackMode.FAST_FORWARD)
+
+    def healthy() -> NDArray[np.float64]:
+        return drive(make_scene(), 200)
+
+    def failing() -> None:
+        scene = physics.create_scene("Stack", STACK)
+        for _ in range(500):
+            scene.step()
+
+    with ThreadPoolExecutor(4) as executor:
+        runs = [executor.submit(healthy) for _ in range(3)]
+        failed = executor.submit(failing)
+        assert all(np.array_equal(run.result(60), undisturbed) for run in runs)
+        with pytest.raises(physics.StepFailedError, match="Stack"):
+            failed.result(60)
+
+
+def test_two_scenes_of_two_models_side_by_side_end_as_they_do_alone(
+    make_scene: Make, drive: Drive
+) -> None:
+    alone = [drive(make_scene(model), 300) for model in ("humanoid", "arm")]
+    with ThreadPoolExecutor(2) as executor:
+        runs = [
+            executor.submit(lambda model=model: drive(make_scene(model), 300))
+            for model in ("humanoid", "arm")
+        ]
+        for expected, run in zip(alone, runs, strict=True):
+            assert np.array_equal(expected, run.result(60))
