@@ -112,7 +112,10 @@ class FramePublisher:
         due = self._due
         topics = frozenset(t for t, at in due.items() if every_step or at <= now)
         for topic in topics:
-            due[topic] = now + interest[topic]
+            interval = interest[topic]
+            # Steps don't end when a frame is due; the next is due as if this one had been in time.
+            late = now - due[topic]
+            due[topic] = due[topic] + interval if 0.0 <= late < interval else now + interval
         return topics
 
     # --- the state as it stands
@@ -141,7 +144,8 @@ class FramePublisher:
     def publish_now(self) -> None:
         """Publish the subscribed topics of the present state that are not published yet."""
         topics = frozenset(self.interest) - self._now_published - self._disabled
-        self._publish_now(topics, only_changed=False)
+        if topics:
+            self._publish_now(topics, only_changed=False)
 
     def publish_now_if_changed(self, now: float) -> None:
         """Publish due topics of the present state whose values differ from the last ones.

@@ -1,0 +1,137 @@
+from oscillator import Oscillator
+
+from stroboscope.debugger_protocol.backend import TopicFrames
+from stroboscope.debugger_protocol.host.publishing import FramePublisher
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+
+def make(backend: Oscillator) -> tuple[FramePublisher, list[str]]:
+    reports: list[str] = []
+    return FramePublisher(backend, report=reports.append), reports
+
+
+def test_frames_are_due_at_the_rate_that_was_asked_for() -> None:
+    backend = Oscillator()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.POSE: 1 / 8, Topic.STATE: 1 / 2}
+    begun = []
+    for part in range(0, 640, 3):  # steps of 3/512 s, which meet few due times
+        if publisher.begin(1.0 + part / 512, every_step=False):
+            backend.physics()
+            publisher.end()
+            begun.append(part)
+    assert begun == [-(-64 * frame // 3) * 3 for frame in range(10)]
+    assert publisher.slots[Topic.POSE, Instant.EXECUTED].sequence == 10
+    assert publisher.slots[Topic.STATE, Instant.EXECUTED].sequence == 3
+
+
+def test_single_steps_publish_every_step() -> None:
+    backend = Oscillator()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.POSE: 10.0}
+    for _ in range(5):
+        assert publisher.begin(0.0, every_step=True)
+        publisher.end()
+    assert publisher.slots[Topic.POSE, Instant.EXECUTED].sequence == 5
+
+
+def test_an_executed_frame_carries_the_clock_of_before() -> None:
+    backend = Oscillator()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.STATE: 0.1}
+    for _ in range(7):
+        backend.physics()
+    publisher.begin(0.0, every_step=False)
+    backend.physics()
+    publisher.end()
+    assert publisher.slots[Topic.STATE, Instant.EXECUTED].clock.axis == 7
+
+
+def test_the_present_state_is_published_once_per_change() -> None:
+    backend = Oscillator()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.POSE: 0.1}
+    publisher.publish_now()
+    assert not publisher.has_stale_now()
+    publisher.interest = {Topic.POSE: 0.1, Topic.STATE: 0.1}
+    assert publisher.has_stale_now()
+    publisher.publish_now()
+    assert not publisher.has_stale_now()
+    assert publisher.slots[Topic.POSE, Instant.NOW].sequence == 1
+    publisher.state_changed()
+    assert publisher.has_stale_now()
+
+
+def test_a_scene_that_is_only_served_is_published_when_it_has_moved() -> None:
+    backend = Oscillator()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.POSE: 0.1}
+    for tenth in range(10):
+        publisher.publish_now_if_changed(tenth * 0.11)
+    assert publisher.slots[Topic.POSE, Instant.NOW].sequence == 1
+    backend.q = 5.0
+    publisher.publish_now_if_changed(10.0)
+    assert publisher.slots[Topic.POSE, Instant.NOW].sequence == 2
+
+
+def test_what_was_executed_before_a_restore_is_not_shown_after_it() -> None:
+    backend = Oscillator()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.POSE: 0.1}
+    publisher.begin(0.0, every_step=True)
+    publisher.end()
+    publisher.state_replaced()
+    assert (Topic.POSE, Instant.EXECUTED) not in publisher.slots
+    publisher.begin(0.0, every_step=True)
+    publisher.end()
+    # A reader that knew the first one must see that this is another.
+    assert publisher.slots[Topic.POSE, Instant.EXECUTED].sequence == 2
+
+
+class Failing(Oscillator):
+    """Fails wherever it is told to."""
+
+    failing: str = ""
+
+    def clock(self):  # type: ignore[no-untyped-def]
+        if self.failing == "clock":
+            raise RuntimeError("no clock")
+        return super().clock()
+
+    def begin_frame(self, topics: frozenset[Topic]) -> None:
+        if self.failing == "begin":
+            raise RuntimeError("no begin")
+        super().begin_frame(topics)
+
+    def end_frame(self, topics: frozenset[Topic]) -> TopicFrames:
+        if self.failing == "end" and Topic.STATE in topics:
+            raise RuntimeError("no end")
+        return self.frame_now(topics)
+
+
+def test_a_failing_topic_is_switched_off_and_the_others_go_on() -> None:
+    backend = Failing()
+    publisher, reports = make(backend)
+    publisher.interest = {Topic.POSE: 0.1, Topic.STATE: 0.1}
+    backend.failing = "end"
+    for step in range(5):
+        publisher.begin(step * 1.0, every_step=True)
+        publisher.end()
+    assert publisher.slots[Topic.POSE, Instant.EXECUTED].sequence == 5
+    assert (Topic.STATE, Instant.EXECUTED) not in publisher.slots
+    assert len(reports) == 1
+    assert "state" in reports[0]
+    assert "no end" in reports[0]
+
+
+def test_whatever_fails_never_reaches_the_script() -> None:
+    for failing in ("clock", "begin", "end"):
+        backend = Failing()
+        publisher, reports = make(backend)
+        publisher.interest = {Topic.STATE: 0.1}
+        backend.failing = failing
+        for step in range(3):
+            publisher.begin(step * 1.0, every_step=True)
+            publisher.end()
+        publisher.publish_now()
+        assert len(reports) == 1, failing
