@@ -60,6 +60,8 @@ class FloorPass:
         program["u_line_color"] = floor.line
         program["u_line_width"] = floor.line_width
         program["u_repeat"] = floor.repeat
+        program["u_offset"] = floor.offset
+        program["u_line_period"] = floor.line_period
         program["u_floor_surface"] = floor.surface
         program["u_fade"] = 1.0 / (0.9 * view.far) if floor.half is None else 0.0
         if pattern is FloorPattern.IMAGE:

@@ -39,7 +39,8 @@ class Checker:
 class Floor:
     """One plane, ready to draw. ``half`` [m] are its half sizes, None for no end.
 
-    ``repeat`` turns metres on the plane into squares (or images); ``item`` is GROUND for the
+    ``repeat`` turns metres on the plane into squares (or images), ``offset`` is added to them;
+    ``item`` is GROUND for the
     ground that no model asked for.
     """
 
@@ -55,6 +56,8 @@ class Floor:
     repeat: tuple[float, float]
     surface: Rgba
     texture: int = -1
+    offset: tuple[float, float] = (0.0, 0.0)
+    line_period: float = 1.0  # squares between two lines
 
 
 def find_checker(data: NDArray[np.uint8]) -> Checker | None:
@@ -184,12 +187,14 @@ def _model_floor(
     if options.floor is FloorStyle.AUTO:
         # A checker is scenery, not data: it keeps its squares and wears the theme's colours.
         themed = checker is not None or not items.has_own_look[item]
+    offset, line_period = _plane_offset(repeat, half), 1.0
     color_b, line, line_width = rgba, (0.0, 0.0, 0.0, 0.0), 0.012
     pattern = FloorPattern.LINES
     if themed:
         pattern = FloorPattern.CHECKER
         color_a, color_b, line, cell = _themed(palette, extent=extent, alpha=rgba[3])
         squares = (2.0 * repeat[0], 2.0 * repeat[1]) if checker is not None else (cell, cell)
+        offset = (2.0 * offset[0], 2.0 * offset[1]) if checker is not None else (0.0, 0.0)
         surface = (*surface[:3], max(surface[3], 0.12))
         rgba, repeat = color_a, squares
     elif checker is not None:
@@ -199,6 +204,7 @@ def _model_floor(
         if checker.line is not None:
             line = (*_times(checker.line, rgba)[:3], 1.0)
         rgba, repeat = rgba_a, (2.0 * repeat[0], 2.0 * repeat[1])
+        offset, line_period = (2.0 * offset[0], 2.0 * offset[1]), 2.0
     elif texture >= 0 and _has_image(scene, texture):
         pattern = FloorPattern.IMAGE
     else:
@@ -207,7 +213,7 @@ def _model_floor(
         shade = 0.0 if bright > 0.5 else 1.0
         line = (shade, shade, shade, 0.14)
         cell = 1.0 / _nice_cell(extent)
-        repeat = (cell, cell)
+        repeat, offset = (cell, cell), (0.0, 0.0)
     return Floor(
         item=item,
         pos=scene.item_pos[item],
@@ -221,6 +227,8 @@ def _model_floor(
         repeat=repeat,
         surface=surface,
         texture=texture,
+        offset=offset,
+        line_period=line_period,
     )
 
 
@@ -230,6 +238,15 @@ def _plane_repeat(mapping: list[float], half: tuple[float, float] | None) -> tup
     if uniform > 0.5 or half is None:
         return 0.5 * u, 0.5 * v
     return 0.5 * u / half[0], 0.5 * v / half[1]
+
+
+def _plane_offset(
+    repeat: tuple[float, float], half: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Return what MuJoCo adds, in images: they start at a corner, or half one off the centre."""
+    if half is None:
+        return 0.5, 0.5
+    return repeat[0] * half[0], repeat[1] * half[1]
 
 
 def _is_endless(scene: DrawnScene, item: int, extent: float) -> bool:

@@ -30,9 +30,8 @@ class TextureUse:
     """How an item finds its colour in a texture; numbers, because shaders read them."""
 
     NONE = 0.0
-    UV = 1.0  # the mesh's own coordinates
-    PLANAR = 2.0  # x and y of the item's frame
-    CUBE = 3.0  # the direction from the item's centre
+    UV = 1.0  # the mesh's own coordinates; a primitive's run once about it, or over each side
+    CUBE = 2.0  # the direction from the item's centre
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -85,13 +84,13 @@ class Items:
 
         ``direction`` is given in each item's own frame, of unit length. Exact for primitives.
         """
-        half = self.material[:, 3, :3].astype(np.float64)
+        half = self.box
         across = np.abs(direction)
         box = (across * half).sum(axis=1)
         smooth = np.linalg.norm(direction * half, axis=1)
-        capsule = half[:, 0] + across[:, 2] * half[:, 1]
+        capsule = half[:, 0] + across[:, 2] * (half[:, 2] - half[:, 0])
         flat = np.sqrt(np.clip(1.0 - direction[:, 2] ** 2, 0.0, None))
-        cylinder = across[:, 2] * half[:, 1] + flat * half[:, 0]
+        cylinder = across[:, 2] * half[:, 2] + flat * half[:, 0]
         sphere = half[:, 0]
         types = [info.type for info in self.infos]
         reach = box
@@ -114,9 +113,9 @@ class Items:
         own_look = np.zeros(count, dtype=np.bool_)
         box = np.zeros((count, 3))
         for i, info in enumerate(infos):
-            material[i], texture[i] = _surface(info, description)
-            own_look[i] = _has_own_look(info)
             box[i] = _half_box(info, description)
+            material[i], texture[i] = _surface(info, description, box[i])
+            own_look[i] = _has_own_look(info)
         quats = np.array([info.quat for info in infos], dtype=np.float64).reshape(-1, 4)
         bodies = np.array([info.body for info in infos], dtype=np.int64)
         return Items(
@@ -171,7 +170,7 @@ def _has_own_look(info: GeomInfo | SiteInfo) -> bool:
 
 
 def _surface(
-    info: GeomInfo | SiteInfo, description: SceneDescription
+    info: GeomInfo | SiteInfo, description: SceneDescription, box: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], int]:
     """Return the four rows that shaders read about an item, and its texture."""
     given = _material_of(info, description)
@@ -187,14 +186,14 @@ def _surface(
         if kind is TextureKind.CUBE:
             use = TextureUse.CUBE
         elif kind is TextureKind.TWO_D:
-            use = TextureUse.UV if info.type is GeomType.MESH else TextureUse.PLANAR
+            use = TextureUse.UV
     if use == TextureUse.NONE:
         texture = -1
     rows = [
         rgba,
         (material.specular, material.shininess, material.emission, material.reflectance),
         (use, *material.texrepeat, float(material.texuniform)),
-        (*info.size, 0.0),
+        (*box, 0.0),
     ]
     return np.array(rows, dtype=np.float32), texture
 

@@ -241,6 +241,7 @@ class Renderer:
             program[name] = value
         if image is not None:
             program["u_texture"] = image
+            program["u_half_texel"] = 0.5 / image.shape[1]
         program["u_matrix"] = gl_matrix(matrix)
         program["u_highlight_color"] = SELECTION_COLOR
         program["u_opacity"] = opacity

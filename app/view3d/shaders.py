@@ -60,6 +60,7 @@ varying float v_highlight;
 #if TEXTURED
 attribute vec2 a_uv;
 varying vec3 v_local;
+varying vec3 v_local_normal;
 varying vec2 v_uv;
 varying vec4 v_mapping;
 varying vec3 v_half;
@@ -90,6 +91,7 @@ void main() {
     v_mapping = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 2.0);
     v_half = extra.xyz;
     v_local = a_position;
+    v_local_normal = a_normal;
     v_uv = a_uv;
 #endif
 #if PICKING
@@ -214,7 +216,9 @@ varying vec4 v_surface;
 varying float v_highlight;
 #if TEXTURED
 uniform sampler2D u_texture;
+uniform float u_half_texel;
 varying vec3 v_local;
+varying vec3 v_local_normal;
 varying vec2 v_uv;
 varying vec4 v_mapping;
 varying vec3 v_half;
@@ -230,21 +234,15 @@ vec3 cube(vec3 d) {
     } else {
         face = d.z > 0.0 ? 4.0 : 5.0; u = (d.z > 0.0 ? d.x : -d.x) / a.z; v = -d.y / a.z;
     }
-    vec2 at = clamp(vec2(u, v) * 0.5 + 0.5, 0.004, 0.996);
+    vec2 at = clamp(vec2(u, v) * 0.5 + 0.5, u_half_texel, 1.0 - u_half_texel);
     return texture2D(u_texture, vec2(at.x, (face + at.y) / 6.0)).rgb;
 }
 
 vec3 texture_color() {
-    if (v_mapping.x > 2.5) {
-        vec3 d = v_local / max(v_half, vec3(1e-6));
-        return cube(v_half.y > 0.0 && v_half.z > 0.0 ? d : v_local);
-    }
-    if (v_mapping.x > 1.5) {
-        vec2 scale = v_mapping.w > 0.5 ? vec2(1.0) : 1.0 / max(v_half.xy, vec2(1e-6));
-        vec2 at = 0.5 * v_mapping.yz * scale * v_local.xy * vec2(1.0, -1.0) - 0.5;
-        return texture2D(u_texture, at).rgb;
-    }
-    return texture2D(u_texture, v_uv * v_mapping.yz).rgb;
+    // At a box's edges two sides are equally far: its normal tells which one this is.
+    if (v_mapping.x > 1.5) return cube(v_local / max(v_half, vec3(1e-6)) + 0.01 * v_local_normal);
+    vec2 scale = v_mapping.w > 0.5 ? v_half.xy : vec2(1.0);
+    return texture2D(u_texture, v_uv * v_mapping.yz * scale).rgb;
 }
 #endif
 #if MIRRORED
@@ -317,6 +315,8 @@ uniform vec4 u_color_b;
 uniform vec4 u_line_color;
 uniform float u_line_width;
 uniform vec2 u_repeat;
+uniform vec2 u_offset;
+uniform float u_line_period;
 uniform vec4 u_floor_surface;
 uniform float u_fade;
 #if PATTERN == 2
@@ -347,14 +347,15 @@ float lines(vec2 p, vec2 w, float width) {
 }
 
 void main() {
-    vec2 p = v_plane * u_repeat;
+    vec2 p = v_plane * u_repeat + u_offset;
     vec2 w = max(fwidth(p), vec2(1e-5));
 #if PATTERN == 2
-    vec3 base = u_color_a.rgb * texture2D(u_texture, vec2(p.x, -p.y) - 0.5).rgb;
+    vec3 base = u_color_a.rgb * texture2D(u_texture, vec2(p.x, -p.y)).rgb;
 #else
 #if PATTERN == 1
-    vec3 base = mix(u_color_a.rgb, u_color_b.rgb, checker(p, w));
-    float line = lines(p, w, u_line_width);
+    // Images hang with their first row up.
+    vec3 base = mix(u_color_a.rgb, u_color_b.rgb, checker(vec2(p.x, -p.y), w));
+    float line = lines(p / u_line_period, w / u_line_period, u_line_width / u_line_period);
 #else
     vec3 base = u_color_a.rgb;
     float wide = lines(p * 0.1, w * 0.1, u_line_width * 0.14);

@@ -57,6 +57,12 @@ def _grid_faces(rows: int, columns: int) -> NDArray[np.int64]:
     return np.concatenate([first, second])
 
 
+def _wrapped_uv(heights: NDArray[np.float64], segments: int) -> NDArray[np.float64]:
+    """Return coordinates that run once about the z axis, images with their first row up."""
+    u, v = np.meshgrid(np.linspace(0.0, 1.0, segments + 1), 1.0 - heights)
+    return np.stack([u, v], axis=-1).reshape(-1, 2)
+
+
 def joined(meshes: list[Mesh]) -> Mesh:
     """Return several meshes as one."""
     offsets = np.cumsum([0] + [len(m.vertices) for m in meshes[:-1]]).astype(np.uint32)
@@ -84,7 +90,8 @@ def ellipsoid(radii: tuple[float, float, float], *, segments: int = 32) -> Mesh:
     size = np.maximum(np.array(radii), 1e-9)
     normals = unit / size
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return _mesh(unit * size, normals, _grid_faces(stacks + 1, segments + 1))
+    uv = _wrapped_uv(np.linspace(0.0, 1.0, stacks + 1), segments)
+    return _mesh(unit * size, normals, _grid_faces(stacks + 1, segments + 1), uv)
 
 
 def capsule(radius: float, half_length: float, *, segments: int = 32) -> Mesh:
@@ -105,7 +112,8 @@ def capsule(radius: float, half_length: float, *, segments: int = 32) -> Mesh:
     vertices = normals * radius
     vertices[..., 2] += shift[:, None]
     faces = _grid_faces(len(latitude), segments + 1)
-    return _mesh(vertices.reshape(-1, 3), normals.reshape(-1, 3), faces)
+    uv = _wrapped_uv(np.linspace(0.0, 1.0, len(latitude)), segments)
+    return _mesh(vertices.reshape(-1, 3), normals.reshape(-1, 3), faces, uv)
 
 
 def disc(radius: float, *, z: float = 0.0, up: bool = True, segments: int = 32) -> Mesh:
@@ -134,7 +142,8 @@ def tube(bottom: float, top: float, *, low: float, high: float, segments: int = 
     normals[..., 2] = (bottom - top) / max(high - low, 1e-9)
     normals /= np.linalg.norm(normals, axis=2, keepdims=True)
     faces = _grid_faces(2, segments + 1)
-    return _mesh(vertices.reshape(-1, 3), normals.reshape(-1, 3), faces)
+    uv = _wrapped_uv(np.array([0.0, 1.0]), segments)
+    return _mesh(vertices.reshape(-1, 3), normals.reshape(-1, 3), faces, uv)
 
 
 def cylinder(radius: float, half_length: float, *, segments: int = 32) -> Mesh:

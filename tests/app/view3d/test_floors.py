@@ -103,6 +103,9 @@ def test_a_floor_wears_the_models_colours_when_asked(
 ) -> None:
     (floor,) = floors(textured(scene), poses, FloorStyle.MODEL)
     assert floor.repeat == pytest.approx((1.0, 2.0))
+    # The first image starts at the corner (-10, -10), and lines run between images only.
+    assert floor.offset == pytest.approx((10.0, 20.0))
+    assert floor.line_period == 2.0
     assert floor.color_a[:3] == pytest.approx((20 / 255, 40 / 255, 60 / 255))
     assert floor.line[:3] == pytest.approx((200 / 255, 210 / 255, 220 / 255))
 
