@@ -185,9 +185,12 @@ class Stage:
         self.wait(f"the scene's time to be in {earliest} … {latest} s", there)
 
     def pause(self) -> None:
-        """Pause and wait until it is."""
+        """Pause and wait until everything shows where the scene stands."""
+        from stroboscope.debugger_protocol.messages import PlaybackMode
+
         self.sessions.pause()
-        self.run_events(1.0)
+        self.wait("a pause", lambda: self.shown().mode is PlaybackMode.PAUSED)
+        self.run_events(1.5 * self.picture.scale**2)
 
     def select(self, kind: str, index: int) -> None:
         """Select an element, as a click in the tree does."""
