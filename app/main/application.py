@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from stroboscope.app.main.actions import ShortcutGate
@@ -118,6 +118,13 @@ class DesktopApplication(QObject):
             sys.excepthook = self._old_hook
         if not self._app.topLevelWindows() or QApplication.quitOnLastWindowClosed():
             self._app.quit()
+
+    def delete_window(self) -> None:
+        """Delete every widget while Qt and OpenGL are whole; at exit Python keeps no order."""
+        self.window.deleteLater()
+        self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        self._app.processEvents()
+        self._app.shutdown()
 
     # --- restarts
 

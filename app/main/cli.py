@@ -221,6 +221,7 @@ def _open_window(session_id: str, lock: "object", settings: str) -> int:
     code = app.exec()
     desktop.close()
     signals.stop()
+    desktop.delete_window()
     return code
 
 

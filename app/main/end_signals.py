@@ -43,11 +43,13 @@ class EndSignals(QObject):
         self._writer.close()
 
     def _on_wake(self) -> None:
-        """Empty the socket; the Python handler runs right after."""
+        """Close here, between events: a handler may run in the middle of a paint."""
         try:
-            self._reader.recv(64)
+            numbers = self._reader.recv(64)
         except OSError:
             return
+        if any(number in self._old for number in numbers):
+            self._close()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._close()
+        """Nothing: the number is on its way through the socket."""

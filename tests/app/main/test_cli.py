@@ -1,0 +1,175 @@
+"""The command line as a person types it, in processes of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stroboscope.debugger_protocol.exceptions import NoSessionError
+from stroboscope.debugger_protocol.window_link import WindowClient, find_window
+
+COMMAND = [sys.executable, "-m", "stroboscope.app.main.cli"]
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+class Window:
+    """``stroboscope`` in a process of its own."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True)
+
+    def listens(self):
+        assert self.process.poll() is None, self.process.stderr.read()
+        try:
+            with WindowClient.connect() as client:
+                client.ping()
+        except NoSessionError:
+            return False
+        return True
+
+    def terminate(self):
+        self.process.send_signal(signal.SIGTERM)
+        _, errors = self.process.communicate(timeout=30)
+        return self.process.returncode, errors
+
+
+@pytest.fixture
+def window(display):
+    """``window("--session", id)``: open a window; killed when the test forgot it."""
+    opened = []
+
+    def open_window(*arguments):
+        opened.append(Window(*arguments))
+        return opened[-1]
+
+    yield open_window
+    for each in opened:
+        if each.process.poll() is None:
+            each.process.kill()
+        each.process.communicate(timeout=30)
+
+
+def test_the_version_is_printed():
+    done = run("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("stroboscope 0.")
+
+
+def test_help_names_every_command():
+    text = run("--help").stdout
+    for command in ("run", "ctl", "demo", "screenshot", "doctor", "--session"):
+        assert command in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("train.py",), "stroboscope run train.py"),
+        (("doc",), "Did you mean: stroboscope doctor?"),
+        (("frobnicate",), "unknown command 'frobnicate'"),
+        (("--frobnicate",), "unknown option '--frobnicate'"),
+        (("demo", "nothing"), "no demo called 'nothing'"),
+        (("screenshot",), "usage: stroboscope screenshot"),
+    ],
+)
+def test_what_is_not_understood_gets_a_hint_and_code_2(arguments, hint):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert hint in done.stderr
+
+
+def test_demos_are_listed():
+    done = run("demo", "list")
+    assert done.returncode == 0
+    assert "cross-thread" in done.stdout
+
+
+def test_a_screenshot_without_a_window_says_so(own_folders):
+    done = run("screenshot", str(own_folders / "out.png"))
+    assert done.returncode == 1
+    assert "no window is open" in done.stderr
+    assert not (own_folders / "out.png").exists()
+
+
+def test_commands_that_open_no_window_import_no_qt():
+    code = (
+        "import sys\n"
+        "from stroboscope.app.main.cli import main\n"
+        "main(['--version']); main(['demo', 'list']); main(['screenshot', '/nowhere/out.png'])\n"
+        "sys.exit('PySide6' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0
+
+
+def test_without_the_app_extra_the_window_says_how_to_install_it(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda n, p=None: None if n == 'vispy' else find(n, p)\n"
+    )
+    done = run(PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert 'pip install "stroboscope[app]"' in done.stderr
+
+
+def test_one_window_shows_what_a_second_is_asked_for(window, pendulums, wait_until, own_folders):
+    application = pendulums()
+    first = window()
+    wait_until(first.listens, 30)
+    session_id = json.loads(application.path.read_text())["session_id"]
+    second = run("--session", session_id)
+    assert (second.returncode, second.stdout) == (0, "Shown in the window that is open.\n")
+    with WindowClient.connect() as client:
+        wait_until(lambda: [s.connected for s in client.status().sessions] == [True], 30)
+        assert client.status().sessions[0].session_id == session_id
+
+    picture = own_folders / "out.png"
+    done = run("screenshot", str(picture))
+    assert done.returncode == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert Path(done.stdout.strip()) == picture
+
+    code, errors = first.terminate()
+    assert code == 0
+    assert "stroboscope: starting …" in errors
+    assert "Traceback" not in errors
+    wait_until(application.has_ended)
+    with pytest.raises(NoSessionError):
+        find_window()
+
+
+def test_a_window_refuses_a_session_that_is_not_there(window, wait_until):
+    first = window()
+    wait_until(first.listens, 30)
+    second = run("--session", "0123456789abcdef")
+    assert second.returncode == 1
+    assert "no session 0123456789abcdef is running" in second.stderr
+    assert first.terminate()[0] == 0
+
+
+def test_a_window_opens_connected(window, pendulums, wait_until):
+    application = pendulums()
+    session_id = json.loads(application.path.read_text())["session_id"]
+    first = window("--session", session_id)
+    wait_until(first.listens, 30)
+    with WindowClient.connect() as client:
+        wait_until(lambda: [s.connected for s in client.status().sessions] == [True], 30)
+    assert first.terminate()[0] == 0
+    wait_until(application.has_ended)
