@@ -240,6 +240,7 @@ class Hub(HostListener):
         for client in self._clients.values():
             subscription = client.scenes.get(scene_id)
             if subscription is not None:
+                subscription.find_ring()
                 channels.update(subscription.channels)
                 for topic, interval in subscription.intervals.items():
                     if topic not in (Topic.SIGNALS, Topic.LOG):

@@ -356,10 +356,13 @@ class SceneLink(ScenePlayback):
         """Fill a new ring with the channels that are wanted now."""
         interest = self.applied_interest
         self._signal_due = 0.0 if interest.channels or interest.user_channels else math.inf
-        self.ring = None
+        previous, self.ring = self.ring, None
         if interest.channels:
             try:
-                self.ring = SignalRing(self.backend.signal_source(interest.channels))
+                ring = SignalRing(self.backend.signal_source(interest.channels))
+                if previous is not None:
+                    previous.successor = ring
+                self.ring = ring
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 names = ", ".join(interest.channels)
                 self._report_failure(f"the channels {names} can't be read: {error}")

@@ -126,8 +126,16 @@ class DebugServer:
             )
             self._host.begin_session()
             running.thread.start()
-            if not running.ready.wait(_START_TIMEOUT):
-                raise ProtocolError(f"the debug server did not start within {_START_TIMEOUT:g} s")
+            try:
+                if not running.ready.wait(_START_TIMEOUT):
+                    raise ProtocolError(
+                        f"the debug server did not start within {_START_TIMEOUT:g} s"
+                    )
+            except BaseException:
+                # Ctrl+C too: nobody else knows of this thread and its connection file.
+                self._request_stop(running, "it was stopped while it started")
+                running.thread.join(_STOP_TIMEOUT)
+                raise
             if running.error is not None:
                 running.thread.join(_STOP_TIMEOUT)
                 raise running.error
@@ -278,7 +286,8 @@ class DebugServer:
             running.hub, running.listener = hub, listener
             self._host.listener = hub
             running.ready.set()
-            await running.stop_requested.wait()
+            if not running.stopping:
+                await running.stop_requested.wait()
         finally:
             self._host.detach(running.stopping or "the debug server stopped")
             if self._host.listener is hub:

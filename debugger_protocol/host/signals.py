@@ -70,6 +70,8 @@ class SignalRing(RowRing):
         capacity = max(_MIN_ROWS, min(_MAX_ROWS, _RING_BYTES // row_bytes))
         super().__init__(source.width, capacity=capacity)
         self.columns: Mapping[str, slice] = dict(source.columns)
+        self.successor: SignalRing | None = None
+        """The ring that was filled after this one, when the set of channels has changed."""
         self._before: Callable[[NDArray[np.float64]], None] = source.before
         self._after: Callable[[NDArray[np.float64]], None] = source.after
 

@@ -53,9 +53,12 @@ class SceneSubscription:
         self.described_revision: int | None = None
         self.intervals: dict[Topic, float] = {}
         self.channels: dict[str, None] = {}
-        # Sequence numbers last looked at, and when a topic may be sent next.
+        # Sequence numbers last sent and last looked at; when a topic may be sent next.
+        self._sent: dict[tuple[Topic, Instant], int] = {}
         self._seen: dict[tuple[Topic, Instant], int] = {}
         self._not_before: dict[Topic, float] = {}
+        # Where this client is in the ring of engine channels, and in those of user channels.
+        self._reader: RingReader | None = None
         self._readers: dict[str, RingReader] = {}
 
     # --- what is wanted
@@ -66,13 +69,14 @@ class SceneSubscription:
             self.intervals[topic] = interval
             # A new window sees the scene at once, even if it stands still.
             for instant in Instant:
+                self._sent.pop((topic, instant), None)
                 self._seen.pop((topic, instant), None)
             self._not_before.pop(topic, None)
         self.channels.update(dict.fromkeys(channels))
         ring = self.link.ring
-        if self.channels and ring is not None and "" not in self._readers:
+        if self.channels and ring is not None and self._reader is None:
             # Others plot already: their past is not ours, but a ring made for us is read whole.
-            self._readers[""] = RingReader(ring, start=ring.count)
+            self._reader = RingReader(ring, start=ring.count)
 
     def remove(self, topics: Iterable[Topic], channels: Iterable[str]) -> None:
         """Stop topics, or only these channels."""
@@ -87,6 +91,7 @@ class SceneSubscription:
             self.intervals.pop(topic, None)
             if topic is Topic.SIGNALS:
                 self.channels.clear()
+                self._reader = None
                 self._readers.clear()
 
     # --- what is due
@@ -97,11 +102,12 @@ class SceneSubscription:
         fresh = [
             frame
             for (topic, instant), frame in tuple(slots.items())
-            if topic in self.intervals and self._seen.get((topic, instant)) != frame.sequence
+            if topic in self.intervals and self._sent.get((topic, instant)) != frame.sequence
         ]
         for frame in sorted(fresh, key=lambda frame: frame.clock.axis):
             key = (frame.topic, frame.instant)
             if not standing and now < self._not_before.get(frame.topic, 0.0):
+                self._seen[key] = frame.sequence  # above the asked rate: not wanted, not missed
                 continue
             interval = self.intervals[frame.topic]
             if frame.instant is Instant.EXECUTED:
@@ -125,7 +131,7 @@ class SceneSubscription:
 
     def _missed(self, key: tuple[Topic, Instant], sequence: int) -> int:
         seen = self._seen.get(key)
-        self._seen[key] = sequence
+        self._seen[key] = self._sent[key] = sequence
         return 0 if seen is None else max(0, sequence - seen - 1)
 
     # --- signals
@@ -144,21 +150,22 @@ class SceneSubscription:
             yield from self._rows(reader, {name: slice(0, channel.width)}, may_send)
 
     def _engine_signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:
-        ring = self.link.ring
-        reader = self._readers.get("")
-        if reader is not None and reader.ring is not ring:
-            # The set of channels has changed: first what the old ring still holds.
+        self.find_ring()
+        while (reader := self._reader) is not None:
             yield from self._rows(reader, self._columns(reader.ring), may_send)
-            reader = None if reader.next >= reader.ring.count else reader
-            if reader is not None:
+            ring = reader.ring
+            if ring is self.link.ring or reader.next < ring.count:
                 return
-            del self._readers[""]
-            if ring is not None:
-                reader = self._readers[""] = RingReader(ring, start=0)
-        if ring is not None:
-            if reader is None:
-                reader = self._readers[""] = RingReader(ring, start=0)
-            yield from self._rows(reader, self._columns(ring), may_send)
+            # The set of channels has changed, and what the old ring held is sent.
+            successor = ring.successor if isinstance(ring, SignalRing) else None
+            successor = successor or self.link.ring
+            self._reader = None if successor is None else RingReader(successor, start=0)
+
+    def find_ring(self) -> None:
+        """Begin to read, if the ring that was made for this subscription is there."""
+        ring = self.link.ring
+        if self._reader is None and ring is not None and self.channels:
+            self._reader = RingReader(ring, start=0)
 
     def _columns(self, ring: object) -> dict[str, slice]:
         if not isinstance(ring, SignalRing):

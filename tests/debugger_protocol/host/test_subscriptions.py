@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from oscillator import Scene
+
+from stroboscope.debugger_protocol.arrays import unpack_arrays
+from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.host.scene_playback import Interest
+from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
+from stroboscope.debugger_protocol.messages import Frame, PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+EXECUTED = (Topic.POSE, Instant.EXECUTED)
+
+
+@pytest.fixture
+def scene(host: Host) -> Scene:
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scene = Scene(host)
+    host.set_interest(scene.link, Interest(intervals={Topic.POSE: 0.0}))
+    scene.step()
+    return scene
+
+
+def take(
+    subscription: SceneSubscription, *, now: float = 0.0, standing: bool = False
+) -> list[Frame]:
+    return list(subscription.frames(FramePacker(), now=now, standing=standing))
+
+
+def test_a_frame_is_sent_once(scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.POSE], [], interval=0.0)
+    scene.step()
+    assert Instant.EXECUTED in {frame.instant for frame in take(subscription)}
+    assert take(subscription) == []
+    scene.step()
+    assert [frame.dropped for frame in take(subscription)] == [0]
+
+
+def test_frames_that_were_overwritten_are_counted(scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.POSE], [], interval=0.0)
+    take(subscription)
+    for _ in range(5):
+        scene.step()
+    assert [frame.dropped for frame in take(subscription)] == [4]
+
+
+def test_frames_above_the_asked_rate_are_not_missed(scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.POSE], [], interval=1.0)
+    take(subscription, now=0.0)
+    sent = []
+    for tenth in range(1, 30):
+        scene.step()
+        sent += take(subscription, now=tenth / 10)
+    assert len(sent) == 3
+    assert [frame.dropped for frame in sent] == [0, 0, 0]
+    # When the scene stands, the newest one is sent whatever the rate.
+    scene.step()
+    assert take(subscription, now=2.91) == []
+    assert len(take(subscription, now=2.91, standing=True)) == 1
+
+
+def test_the_newest_instant_comes_last(scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.POSE], [], interval=0.0)
+    scene.step()
+    scene.link.publisher.state_changed()
+    scene.link.publish_now()
+    instants = [frame.instant for frame in take(subscription)]
+    assert instants == [Instant.EXECUTED, Instant.NOW]
+
+
+def test_a_frame_is_packed_once_for_all_clients(scene: Scene) -> None:
+    packer = FramePacker()
+    frame = scene.link.publisher.slots[EXECUTED]
+    assert packer.pack(1, frame)[1] is packer.pack(1, frame)[1]
+    packer.forget(1)
+
+
+def rows(frames: list[Frame], name: str) -> list[float]:
+    arrays = [unpack_arrays(frame.arrays, frame.blob) for frame in frames]
+    return np.concatenate([a[name].ravel() for a in arrays]).tolist() if arrays else []
+
+
+def test_a_change_of_channels_loses_no_row(host: Host, scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["qpos"], interval=0.0)
+    host.set_interest(scene.link, Interest(channels=("qpos",)))
+    for _ in range(10):
+        scene.step()
+    # Nothing was read yet when another client's channel changes the ring.
+    subscription.find_ring()
+    host.set_interest(scene.link, Interest(channels=("qpos", "qacc")))
+    for _ in range(10):
+        scene.step()
+    frames = list(subscription.signals(lambda: True))
+    assert rows(frames, "axis") == list(range(1, 21))
+    assert [frame.dropped for frame in frames] == [0] * len(frames)
+    assert len(rows(frames, "qpos")) == 20
+    assert all(entry.name != "qacc" for frame in frames for entry in frame.arrays)
+
+
+def test_rows_stay_in_the_ring_until_the_client_takes_them_and_a_gap_is_told(
+    host: Host, scene: Scene
+) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["qpos"], interval=0.0)
+    host.set_interest(scene.link, Interest(channels=("qpos",)))
+    scene.step()
+    assert list(subscription.signals(lambda: False)) == []
+    ring = scene.link.ring
+    assert ring is not None
+    for _ in range(ring.capacity + 50):
+        scene.step()
+    frames = list(subscription.signals(lambda: True))
+    told = rows(frames, "axis")
+    lost = sum(frame.dropped for frame in frames)
+    assert lost == 52
+    assert told == list(range(1 + lost, 1 + ring.count))
