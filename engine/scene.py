@@ -81,6 +81,7 @@ class Scene:
     def _enter_world(self, world: World) -> None:
         self.world = world
         self._model = world.model
+        self._option = world.model.opt
         # Data that the script may drop at any time is looked up for every use instead.
         self._data = world.live() if world.live.keeps_alive else None
         self.stepper = Stepper(self)
@@ -124,11 +125,18 @@ class Scene:
         if time_step is not None:
             if count != 1:
                 raise ValueError("give time_step or nstep, not both")
-            count, timestep = self._plan(float(time_step))
+            # Scripts ask for the same step again and again.
+            request = (float(time_step), self._option.timestep)
+            if request != self._planned_request:
+                self._planned = self._plan(request[0], own=request[1])
+                self._planned_request = request
+            count, timestep = self._planned
         self.stepper.step(count, timestep=timestep)
 
-    def _plan(self, time_step: float) -> tuple[int, float | None]:
-        own = float(self._model.opt.timestep)
+    _planned: tuple[int, float | None] = (1, None)
+    _planned_request: tuple[float, float] | None = None
+
+    def _plan(self, time_step: float, *, own: float) -> tuple[int, float | None]:
         plan = plan_step(time_step, timestep=own)
         if plan.timestep is not None and self._adopted:
             raise ValueError(
@@ -474,7 +482,7 @@ class Scene:
     @property
     def timestep_of_state(self) -> float:
         """The model's own timestep [s], also while a step uses a smaller one."""
-        return self.nominal_timestep or float(self._model.opt.timestep)
+        return self.nominal_timestep or float(self._option.timestep)
 
     @property
     def is_adopted(self) -> bool:

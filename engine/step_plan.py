@@ -39,6 +39,8 @@ def plan_step(time_step: float, *, timestep: float) -> StepPlan:
 
 def checked_nstep(nstep: int) -> int:
     """Return ``nstep`` as an int; raises ValueError below 1 and TypeError for no integer."""
+    if type(nstep) is int and nstep >= 1:
+        return nstep
     try:
         count = nstep.__index__()
     except AttributeError:

@@ -26,6 +26,7 @@ class Stepper:
         self._counters = scene.counters
         self._callbacks = scene.callbacks
         self._model = world.model
+        self._option = world.model.opt
         self._live = world.live
         self._adapter = adapter
         self._mj_step = adapter.mj_step
@@ -46,7 +47,7 @@ class Stepper:
         if timestep is None:
             self._run(count)
             return
-        option = self._model.opt
+        option = self._option
         own = float(option.timestep)
         self._scene.nominal_timestep = own
         option.timestep = timestep
@@ -96,15 +97,17 @@ class Stepper:
         link.end_step()
 
     def _detached(self, count: int) -> None:
-        self._callbacks.run(Event.PRE_STEP, self._scene)
-        data = self._live()
+        followed = self._callbacks.has_step_callbacks()
+        if followed:
+            self._callbacks.run(Event.PRE_STEP, self._scene)
         try:
-            self._mj_step(self._model, data, count)
+            self._mj_step(self._model, self._live(), count)
         except Exception as error:
             raise self.failure(error) from error
         self._counters.add_physics(count)
         self._complete(count)
-        self._callbacks.run(Event.POST_STEP, self._scene)
+        if followed:
+            self._callbacks.run(Event.POST_STEP, self._scene)
 
     def _attached(self, count: int) -> None:
         link, data = self._link, self._live()
@@ -147,7 +150,7 @@ class Stepper:
 
     def _complete(self, count: int) -> None:
         self._counters.add_application_step()
-        duration = count * float(self._model.opt.timestep)
+        duration = count * self._option.timestep
         self._last_slow_step = (self._counters.single, duration)
 
     def last_time_step(self, timestep: float) -> float:

@@ -195,3 +195,14 @@ def test_timings_name_mujocos_stages(make_scene: Make) -> None:
 def test_batched_scenes_are_refused_with_what_to_do(make_scene: Make) -> None:
     with pytest.raises(NotImplementedError, match="one scene per environment"):
         make_scene(n_envs=4)
+
+
+def test_a_timestep_written_into_the_model_changes_the_next_plan(make_scene: Make) -> None:
+    scene = make_scene()
+    scene.step(0.01)
+    scene.model.opt.timestep = 0.002
+    scene.step(0.01)
+    assert scene.physics_step_count == 2 + 5
+    assert scene.get_last_time_step() == pytest.approx(0.01)
+    scene.step()
+    assert scene.get_last_time_step() == 0.002
