@@ -1,0 +1,161 @@
+"""Who controls, what is sent to whom, and what the window does with what it can't read."""
+
+import pytest
+
+from stroboscope.app.models.sessions import Scope
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
+
+
+def test_an_observing_window_changes_nothing_until_it_takes_control(
+    desktop, pendulums, click, wait_until
+):
+    application = pendulums()
+    with DebuggerClient.connect(application.path) as other:
+        desktop.sessions.open(application.path)
+        wait_until(lambda: desktop.sessions.shown is not None)
+        transport = desktop.window.transport
+        session = desktop.sessions.shown.session
+        wait_until(lambda: session.status is not None)
+        assert not session.has_control
+        wait_until(transport.control.isVisible)
+        click(transport.buttons["play"])
+        wait_until(lambda: desktop.log.counts[LogLevel.WARNING] == 1)
+        assert session.mode is PlaybackMode.PAUSED
+
+        click(transport.control)
+        wait_until(lambda: session.has_control)
+        wait_until(lambda: not transport.control.isVisible())
+        click(transport.buttons["play"])
+        wait_until(lambda: session.mode is PlaybackMode.PLAYING)
+        assert other.scenes()[0].mode is PlaybackMode.PLAYING
+
+
+def test_play_in_the_scope_of_one_scene_holds_the_others(desktop, attached, click, wait_until):
+    # Each in a process of its own: scenes of one thread wait for each other.
+    attached("--script", "a.py")
+    first = desktop.sessions.shown
+    attached("--script", "b.py")
+    wait_until(lambda: len(desktop.sessions.all_scenes()) == 2)
+    second = desktop.sessions.all_scenes()[1]
+    wait_until(lambda: second.status is not None)
+    desktop.sessions.set_scope(Scope.SCENE)
+    assert desktop.window.transport.scope.currentText() == "This scene"
+    click(desktop.window.transport.buttons["play"])
+    wait_until(lambda: first.status.step_count > 5)
+    assert second.status.step_count == 0
+    assert second.session.mode is PlaybackMode.PAUSED
+
+
+def test_single_step_pauses_every_other_application(desktop, attached, click, wait_until):
+    attached("--script", "a.py")
+    first = desktop.sessions.shown
+    attached("--script", "b.py")
+    wait_until(lambda: len(desktop.sessions.all_scenes()) == 2)
+    second = desktop.sessions.all_scenes()[1]
+    click(desktop.window.transport.buttons["play"])
+    wait_until(lambda: second.status is not None and second.status.step_count > 5)
+    click(desktop.window.transport.buttons["step"])
+    wait_until(lambda: first.mode is PlaybackMode.PAUSED)
+    wait_until(lambda: second.mode is PlaybackMode.PAUSED)
+
+
+def test_a_scene_that_waits_for_another_offers_to_step_both(desktop, attached, click, wait_until):
+    attached("--scenes", "2")
+    transport = desktop.window.transport
+    first = desktop.sessions.shown
+    click(transport.buttons["step"])
+    wait_until(lambda: first.status.step_count == 1)
+    # Now their thread stands in the second scene's step: the first can't go on alone.
+    click(transport.buttons["step"])
+    wait_until(lambda: transport.badge.word == "WAITING")
+    assert "Pendulum (2)" in transport.detail.full_text
+    click(transport.dependents)
+    wait_until(lambda: first.status.step_count >= 2)
+
+
+def test_the_connect_dialog_lists_what_runs_and_attaches(desktop, pendulums, click, wait_until):
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from stroboscope.app.panels.connect_dialog import ConnectDialog
+
+    pendulums("--script", "/somewhere/train.py")
+    texts = []
+
+    def use_dialog():
+        dialog = QApplication.activeModalWidget()
+        assert isinstance(dialog, ConnectDialog)
+        (button,) = dialog.list.buttons.values()
+        texts.append(button.text())
+        click(button)
+
+    QTimer.singleShot(200, use_dialog)
+    desktop.window.actions_by_name["connect"].trigger()
+    assert texts == ["Connect"]
+    wait_until(lambda: desktop.sessions.shown is not None)
+    assert desktop.sessions.shown.session.name == "train.py"
+
+
+def test_the_welcome_page_goes_when_a_session_comes_and_returns_when_it_is_removed(
+    desktop, pendulums, click, wait_until
+):
+    window = desktop.window
+    assert window.pages.currentWidget() is window.welcome
+    assert not window.transport.isVisible()
+    application = pendulums()
+    window.welcome.sessions.refresh()
+    (button,) = window.welcome.sessions.buttons.values()
+    click(button)
+    wait_until(lambda: desktop.sessions.shown is not None)
+    assert window.pages.currentWidget() is window.scene_view
+    assert window.docks["inspector"].isVisible()
+    window.actions_by_name["disconnect"].trigger()
+    wait_until(application.has_ended)
+    assert window.pages.currentWidget() is window.welcome
+    assert not window.docks["inspector"].isVisible()
+
+
+def test_a_connection_file_of_nobody_is_an_error_with_a_banner(desktop, own_folders, wait_until):
+    path = own_folders / "runtime" / "session-1-nobody.json"
+    path.write_text("{}")
+    path.chmod(0o600)
+    desktop.sessions.open(path)
+    wait_until(lambda: desktop.log.counts[LogLevel.ERROR] == 1)
+    assert "Could not connect" in desktop.log.lines[-1].text
+    assert desktop.window.banner.isVisible()
+    assert desktop.sessions.sessions == []
+    path.unlink()
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_every_part_takes_another_theme(desktop, attached, wait_until, name):
+    attached()
+    desktop.window.set_theme(name)
+    assert desktop.window.palette_tokens.name == name
+    assert not desktop.window.banner.isVisible()
+    desktop.window.set_theme("dark")
+
+
+def test_panels_hide_with_one_key_and_come_back(desktop, attached):
+    attached()
+    action = desktop.window.actions_by_name["panels"]
+    action.trigger()
+    assert not any(dock.isVisible() for dock in desktop.window.docks.values())
+    action.trigger()
+    assert all(dock.isVisible() for dock in desktop.window.docks.values())
+
+
+def test_floating_and_docking_a_panel_keeps_the_picture(desktop, attached, wait_until, qapp):
+    attached()
+    wait_until(lambda: desktop.sessions.shown.latest("pose") is not None)
+    dock = desktop.window.docks["inspector"]
+    dock.setFloating(True)
+    qapp.processEvents()
+    dock.setFloating(False)
+    desktop.window.reset_layout()
+    image = desktop.window.scene_view.viewport.grab_image()
+    colors = {
+        image.pixel(x, y) for x in range(0, image.width(), 37) for y in range(0, image.height(), 37)
+    }
+    assert len(colors) > 10
