@@ -50,10 +50,10 @@ def run_script(path: str, args: Sequence[str]) -> None:
     if not sys.flags.safe_path:
         sys.path[0:1] = [os.path.dirname(os.path.realpath(path))]
     module = _fresh_main_module()
-    loader = _ScriptLoader("__main__", path)
+    loader = SourceFileLoader("__main__", path)
     vars(module).update(__file__=path, __cached__=None, __loader__=loader)
     try:
-        loader.exec_module(module)
+        _ScriptLoader("__main__", path).exec_module(module)
     except BaseException:
         _hide_our_frames(lambda frame: frame.f_code.co_filename == path)
         raise
@@ -120,11 +120,19 @@ def _frames(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
 def _without_wrappers(
     entries: "Sequence[types.TracebackType] | Iterator[types.TracebackType]",
 ) -> types.TracebackType | None:
-    """Return the traceback without the frames of wrapped ``mujoco`` functions."""
+    """Return the traceback without wrapped ``mujoco`` functions and what they call of ours."""
+    visible: list[types.TracebackType] = []
+    inside_wrapper = False
+    for entry in entries:
+        module = str(entry.tb_frame.f_globals.get("__name__"))
+        inside_wrapper = module.startswith(__package__) or (
+            inside_wrapper and module.startswith("stroboscope.")
+        )
+        if not inside_wrapper:
+            visible.append(entry)
     result: types.TracebackType | None = None
-    for entry in reversed(list(entries)):
-        if not str(entry.tb_frame.f_globals.get("__name__")).startswith(__package__):
-            result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    for entry in reversed(visible):
+        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
 
 
