@@ -149,8 +149,10 @@ class View:
         v = 1.0 - 2.0 * y / height
         if self.orthographic:
             half = self.height / 2.0
-            origin = self.eye + self.right * (u * half * self.aspect) + self.up * (v * half)
-            return origin, self.forward
+            # An orthographic picture shows what is behind the eye as well.
+            start = self.eye + self.near * self.forward
+            aside = self.right * (u * half * self.aspect) + self.up * (v * half)
+            return start + aside, self.forward
         tangent = math.tan(math.radians(self.fovy) / 2.0)
         direction = (
             self.forward + self.right * (u * tangent * self.aspect) + self.up * (v * tangent)

@@ -42,11 +42,14 @@ class Buffers:
     """All vertices of a scene in one array, and which faces belong to which item.
 
     ``faces`` (m, 3) uint32 are ordered by item; item i owns ``faces[start[i]:start[i + 1]]``.
+    ``low`` and ``high`` (n, 3) [m] bound each item's vertices in its own frame.
     """
 
     vertices: NDArray[np.void]
     faces: NDArray[np.uint32]
     start: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
 
     def faces_of(self, items: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Return the faces of ``items``, in that order."""
@@ -200,6 +203,7 @@ class DrawnScene:
     def _build(self) -> Buffers:
         segments = 32 if len(self.items) <= CROWD else 16
         vertices, faces, counts, offset = [], [], [], 0
+        low, high = np.full((len(self.items), 3), np.inf), np.full((len(self.items), 3), -np.inf)
         for item, info in enumerate(self.items.infos):
             mesh = self._mesh_of(info, segments)
             if mesh is None:
@@ -212,11 +216,36 @@ class DrawnScene:
             faces.append(mesh.faces + np.uint32(offset))
             counts.append(len(mesh.faces))
             offset += len(mesh.vertices)
+            low[item], high[item] = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
         return Buffers(
             np.concatenate(vertices) if vertices else np.zeros(0, dtype=VERTEX),
             np.concatenate(faces) if faces else np.zeros((0, 3), dtype=np.uint32),
             np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+            low,
+            high,
         )
+
+    def near_ray(
+        self,
+        origin: NDArray[np.float64],
+        direction: NDArray[np.float64],
+        *,
+        options: ViewOptions,
+        slack: float,
+    ) -> NDArray[np.int64]:
+        """Return the shown items whose boxes, ``slack`` [m] wider, a ray goes through."""
+        buffers = self.buffers()
+        shown = self.visible(options) & ~self.items.is_plane & (buffers.low[:, 0] < np.inf)
+        items = np.flatnonzero(shown)
+        mat = self.item_mat[items]
+        start = np.einsum("nji,nj->ni", mat, origin - self.item_pos[items])
+        along = np.einsum("nji,j->ni", mat, direction)
+        along = np.where(np.abs(along) < 1e-12, 1e-12, along)
+        near = (buffers.low[items] - slack - start) / along
+        far = (buffers.high[items] + slack - start) / along
+        enter = np.minimum(near, far).max(axis=1)
+        leave = np.maximum(near, far).min(axis=1)
+        return np.asarray(items[(leave >= enter) & (leave >= 0.0)])
 
     def _mesh_of(self, info: GeomInfo | SiteInfo, segments: int) -> shapes.Mesh | None:
         description = self.description

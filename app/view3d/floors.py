@@ -115,7 +115,7 @@ def floors_of(
 ) -> list[Floor]:
     """Return every plane to draw now; ``checkers`` says which textures are checkers.
 
-    When no plane is shown and ``options.grid`` is on, the list is one ground at the lowest point.
+    When the model has no level plane and ``options.grid`` is on, there is a ground of ours.
     """
     items = scene.items
     shown = np.flatnonzero(scene.visible(options) & items.is_plane)
@@ -125,7 +125,9 @@ def floors_of(
         )
         for i in shown
     ]
-    if not floors and options.grid and scene.description is not None:
+    # A floor that people have hidden is not replaced.
+    grounded = (items.is_plane & (scene.item_mat[:, 2, 2] > 0.5)).any()
+    if not grounded and options.grid and scene.description is not None:
         floors.append(_ground(scene, palette=palette, extent=extent))
     return floors
 

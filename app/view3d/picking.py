@@ -42,7 +42,12 @@ class Picker:
         self._target.resize((1, 1))
         with self._target.framebuffer:
             gloo.set_viewport(0, 0, 1, 1)
-            self._renderer.draw_pick(scene, frame, narrow @ frame.view.matrix())
+            # Whole meshes cost milliseconds even for one pixel: only what the ray comes near.
+            origin, direction = frame.view.ray(x + 0.5, y + 0.5, width=width, height=height)
+            near = scene.near_ray(
+                origin, direction, options=frame.options, slack=2e-3 * frame.extent
+            )
+            self._renderer.draw_pick(scene, frame, narrow @ frame.view.matrix(), items=near)
             self._canvas.flush()
             pixel = read_float_pixel()
         self._canvas.flush()

@@ -127,8 +127,15 @@ class Renderer:
         self._draw_floors(floors, frame, matrix, light, behind=True)
         self._draw_overlays(scene, frame, matrix)
 
-    def draw_pick(self, scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> None:
-        """Draw positions and item numbers into the bound float framebuffer (see `picking`)."""
+    def draw_pick(
+        self,
+        scene: DrawnScene,
+        frame: Frame,
+        matrix: NDArray[np.float64],
+        *,
+        items: NDArray[np.int64],
+    ) -> None:
+        """Draw positions and numbers of ``items`` and planes into the bound float framebuffer."""
         self._canvas.make_current()
         self.buffers.update(
             scene, options=frame.options, selected=frame.selected, eye=frame.view.eye
@@ -137,9 +144,9 @@ class Renderer:
         gloo.clear(color=(0.0, 0.0, 0.0, 0.0), depth=True)
         program = self._programs.pick(self.buffers)
         program["u_matrix"] = gl_matrix(matrix)
-        for faces in (self.buffers.all_faces,):
-            if faces is not None:
-                program.draw("triangles", faces)
+        faces = scene.buffers().faces_of(items)
+        if len(faces):
+            program.draw("triangles", gloo.IndexBuffer(faces.ravel()))
         for floor in floors_of(
             scene,
             options=frame.options,

@@ -48,7 +48,6 @@ class SceneBuffers:
         self.surfaces_size = (1.0, 1.0)
         self.opaque: dict[int, Any] = {}  # texture -> index buffer
         self.transparent: list[tuple[int, Any]] = []  # in drawing order
-        self.all_faces: Any = None
         self.shadow_faces: Any = None
         self.wires: Any = None
         self.selected: Any = None
@@ -166,7 +165,6 @@ class SceneBuffers:
                 faces = _indices(merged.faces_of(items))
                 if faces is not None:
                     self.opaque[texture] = faces
-        self.all_faces = _indices(merged.faces_of(np.flatnonzero(shown)))
         solid[scene.items.n_geoms :] = False  # sites cast no shadow
         self.shadow_faces = _indices(merged.faces_of(np.flatnonzero(solid)))
         self.selected = _indices(merged.faces_of(selected[shown[selected]]))

@@ -197,7 +197,7 @@ vec3 shade(vec3 albedo, vec3 world, vec3 normal, vec4 surface, float light) {
 vec3 finish(vec3 color, vec3 world) {
     color = to_display(color);
     float gray = dot(color, vec3(0.299, 0.587, 0.114));
-    color = mix(color, vec3(gray), u_stale);
+    color = mix(color, mix(vec3(gray), u_fog_color, 0.25), u_stale);
     float away = distance(world, u_eye) / u_fog_distance;
     color = mix(color, u_fog_color, 1.0 - exp(-away * away));
     return color + (noise() - 0.5) / 255.0;

@@ -390,7 +390,7 @@ class Viewport(QWidget):
             return
         self._refined = False
         self._surface.update()
-        if self._options.quality is Quality.AUTO and self.quality is Quality.LOW:
+        if is_software(gl_renderer_name()) and self._options.quality is not Quality.LOW:
             self._refine_timer.start()
 
     def _redraw_when_due(self) -> None:

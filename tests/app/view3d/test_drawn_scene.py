@@ -163,3 +163,22 @@ def test_an_element_stands_for_its_geoms(scene: SceneDescription) -> None:
     ]
     assert of == [[2], [1], [3], [], []]
     assert drawn.element_position(Element(ElementKind.JOINT, 0)) == pytest.approx([0.0, 0.0, -0.3])
+
+
+def test_a_ray_comes_near_what_it_goes_through_and_nothing_else(
+    drawn: DrawnScene, poses: tuple[Any, Any]
+) -> None:
+    def near(origin: list[float], direction: list[float]) -> list[int]:
+        found = drawn.near_ray(
+            np.array(origin), np.array(direction), options=ViewOptions(), slack=1e-3
+        )
+        return sorted(found.tolist())
+
+    assert near([-5.0, 0.0, 0.3], [1.0, 0.0, 0.0]) == [1, 2, 3]
+    assert near([-1.0, 0.0, 5.0], [0.0, 0.0, -1.0]) == [1]
+    assert near([-0.5, 0.0, 0.3], [1.0, 0.0, 0.0]) == [2, 3]  # the box lies behind
+    assert near([0.0, 0.0, 5.0], [0.0, 1.0, 0.0]) == []
+    turned = poses[1].copy()
+    turned[1] = (np.cos(np.pi / 8), 0.0, 0.0, np.sin(np.pi / 8))  # 45 degrees: wider along x
+    drawn.set_poses(poses[0], turned)
+    assert near([-1.38, 0.0, 5.0], [0.0, 0.0, -1.0]) == [1]

@@ -127,6 +127,18 @@ def test_a_scene_without_a_plane_stands_on_a_ground_of_ours(
     assert floor.half is None
 
 
+def test_a_hidden_floor_is_not_replaced_and_a_wall_is_no_floor(
+    scene: SceneDescription, poses: tuple[Any, Any]
+) -> None:
+    hidden = msgspec.structs.replace(scene.geoms[0], group=3)
+    description = msgspec.structs.replace(scene, geoms=(hidden, *scene.geoms[1:]))
+    assert floors(description, poses, FloorStyle.AUTO) == []
+    half = float(np.sqrt(0.5))
+    wall = msgspec.structs.replace(scene.geoms[0], quat=(half, half, 0.0, 0.0))
+    description = msgspec.structs.replace(scene, geoms=(wall, *scene.geoms[1:]))
+    assert [f.item for f in floors(description, poses, FloorStyle.AUTO)] == [0, GROUND]
+
+
 def test_a_plane_that_touches_nothing_or_is_small_ends_at_its_size(
     scene: SceneDescription, poses: tuple[Any, Any]
 ) -> None:

@@ -108,6 +108,14 @@ def test_picking_returns_what_is_seen(front: Any, quality: Quality) -> None:
     assert front.pick_at(320, 2) is None
 
 
+def test_picking_works_in_an_orthographic_view_too(front: Any) -> None:
+    front.set_camera(looking(orthographic=True, distance=0.2, fovy=170.0))
+    x, y, _ = front.view().project(np.array(BALL), width=640, height=480)[0]
+    hit = front.pick_at(x, y)
+    assert hit is not None
+    assert hit.element == Element(ElementKind.GEOM, 2)
+
+
 def test_hidden_things_are_not_picked(front: Any, scene: SceneDescription, poses: Any) -> None:
     geoms = tuple(
         msgspec.structs.replace(g, group=4) if g.name == "ball" else g for g in scene.geoms
