@@ -2,7 +2,8 @@
 
 Without a display the same happens under Xvfb: the window opens, the demo attaches to it, Play is
 pressed through the protocol, ten seconds pass, and the window's own screenshot becomes
-``demo.png``. Only the choice of what the picture shows, a rollout and two plots, is made here.
+``demo.png``: paused at the next kick, so that everything in it belongs to one instant. What the
+picture shows, a rollout and two plots, is chosen here.
 """
 
 import os
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PICTURE = REPOSITORY / "demo.png"
+PICTURE = Path(os.environ.get("DEMO_PICTURE", REPOSITORY / "demo.png")).absolute()
 STROBOSCOPE = [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
 DEMO = [*STROBOSCOPE, "demo", "cross-thread"]
 SHOWN_SCENE = "Rollout 1"
 PLAY_SECONDS = 10.0
+# When in its five seconds the pendulum swings forward [s].
+KICK_BEGINS, KICK_ENDS = 2.0, 2.4
 DEADLINE = 120.0
 
 
@@ -83,7 +86,7 @@ def take_picture(size: tuple[int, int]) -> int:
 def _play(
     app: "QApplication", desktop: "DesktopApplication", demo: "subprocess.Popen[bytes]"
 ) -> "SceneModel":
-    """Wait for the three scenes, press Play, show a rollout; return it after ten seconds."""
+    """Wait for the three scenes, press Play, show a rollout; return it, paused in its kick."""
     scenes = desktop.sessions.all_scenes
     _wait(app, lambda: len(scenes()) == 3 or demo.poll() is not None, "three scenes")
     if demo.poll() is not None:
@@ -93,9 +96,15 @@ def _play(
     desktop.sessions.show(scene)
     _wait(app, lambda: scene.description is not None, "the scene's description")
     _choose_what_to_show(desktop, scene)
-    end = time.monotonic() + PLAY_SECONDS
-    _wait(app, lambda: time.monotonic() > end, "ten seconds")
+    _pass(app, PLAY_SECONDS)
+    _wait(app, lambda: _is_kicking(scene), "the kick")
+    desktop.sessions.pause()
+    _pass(app, 2.0)  # the view draws what it stands at, then once more with everything on
     return scene
+
+
+def _is_kicking(scene: "SceneModel") -> bool:
+    return scene.status is not None and KICK_BEGINS < scene.status.time < KICK_ENDS
 
 
 def _choose_what_to_show(desktop: "DesktopApplication", scene: "SceneModel") -> None:
@@ -116,9 +125,9 @@ def _report(desktop: "DesktopApplication", shown: "SceneModel") -> bool:
     """Say what the picture shows; return whether the rollout moved."""
     if shown.status is None or not PICTURE.exists():
         return False
-    print(f"{PICTURE}: the whole window after {PLAY_SECONDS:.0f} s of Play.")
+    print(f"{PICTURE}: the whole window, paused after {PLAY_SECONDS:.0f} s of Play.")
     print(
-        f"It shows {SHOWN_SCENE!r} of the cross-thread demo at t = {shown.status.time:.2f} s of "
+        f"It shows {SHOWN_SCENE!r} of the cross-thread demo at t = {shown.status.time:.3f} s of "
         "its five-second kick:\na cart on a rail kicks a ball with a double pendulum."
     )
     for scene in desktop.sessions.all_scenes():
@@ -133,6 +142,11 @@ def _run(app: "QApplication", command: list[str]) -> None:
     _wait(app, lambda: process.poll() is not None, " ".join(command[3:]))
     if process.returncode:
         raise SystemExit(f"`{' '.join(command[3:])}` failed with status {process.returncode}")
+
+
+def _pass(app: "QApplication", seconds: float) -> None:
+    end = time.monotonic() + seconds
+    _wait(app, lambda: time.monotonic() > end, f"{seconds:.0f} s")
 
 
 def _wait(app: "QApplication", condition: Callable[[], object], what: str) -> None:
