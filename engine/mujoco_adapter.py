@@ -67,8 +67,6 @@ class MujocoAdapter:
         flag = getattr(self.module.mjtEnableBit, "mjENBL_IPC", None)
         if flag is not None and model.opt.enableflags & int(flag):
             return "the ipc contact solver keeps state that MuJoCo does not expose"
-        if model.nplugin and model.npluginstate == 0:
-            return "engine plugins may keep state that MuJoCo does not expose"
         return ""
 
     def copy_data(self, model: Any, source: Any, target: Any) -> None:

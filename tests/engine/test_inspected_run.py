@@ -1,5 +1,7 @@
 """Runs that are looked at, stopped and stepped end exactly where undisturbed ones end."""
 
+import contextlib
+import random
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -148,3 +151,73 @@ def test_two_scenes_of_two_models_side_by_side_end_as_they_do_alone(
         ]
         for expected, run in zip(alone, runs, strict=True):
             assert np.array_equal(expected, run.result(60))
+
+
+def reference_of(scene: Scene, steps: int) -> NDArray[np.float64]:
+    """Return qpos before each of the first ``steps`` physics steps, (steps, nq)."""
+    positions = np.empty((steps, scene.model.nq))
+    for k in range(steps):
+        positions[k] = scene.data.qpos
+        scene.step()
+    return positions
+
+
+def test_whatever_is_commanded_every_state_is_one_of_the_undisturbed_run(
+    make_scene: Make, host: Host, wait_until: Callable[..., None]
+) -> None:
+    known = 1000
+    reference = reference_of(make_scene(), known)
+    host.attach(PlaybackMode.PAUSED)
+    stop = threading.Event()
+    ready = threading.Barrier(4)
+    scenes: list[Scene] = []
+
+    def run(count: int) -> int:
+        mine = [make_scene() for _ in range(count)]
+        scenes.extend(mine)
+        ready.wait(20)
+        checked = 0
+        while not stop.is_set():
+            for scene in mine:
+                scene.step(nstep=2)
+                step = scene.physics_step_count
+                if step < known:
+                    assert np.array_equal(scene.data.qpos, reference[step]), (scene.name, step)
+                    checked += 1
+                else:
+                    scene.reset()
+        return checked
+
+    def fast_forward(_scene_id: int) -> None:
+        host.fast_forward()
+
+    def axes() -> int:
+        return sum(scene.counters.axis for scene in scenes)
+
+    rng = random.Random(7)
+    commands: list[Callable[[int], object]] = [
+        lambda _: host.play(),
+        lambda _: host.pause(),
+        fast_forward,
+        lambda scene_id: host.play(scene_id),
+        lambda scene_id: host.pause(scene_id),
+        lambda scene_id: host.step(scene_id, rng.randint(1, 3)),
+        lambda scene_id: host.physics_step(scene_id, rng.randint(1, 3)),
+        lambda scene_id: host.restore_initial(scene_id),
+        lambda _: host.set_speed(rng.choice([0.25, 1.0, 8.0])),
+    ]
+    with ThreadPoolExecutor(3) as executor:
+        threads = [executor.submit(run, count) for count in (1, 1, 2)]
+        ready.wait(20)
+        for scene in scenes:
+            host.set_interest(scene.link, Interest(intervals=EVERYTHING, channels=("qacc",)))
+        for _ in range(1000):
+            command = rng.choice(commands)
+            with contextlib.suppress(CommandError):
+                command(rng.choice(scenes).scene_id)
+            if command is fast_forward:
+                target = axes() + 20
+                wait_until(lambda target=target: axes() >= target)
+        host.fast_forward()
+        stop.set()
+        assert sum(thread.result(60) for thread in threads) > 500
