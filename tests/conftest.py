@@ -70,6 +70,18 @@ def robot_model() -> Callable[[str], Path]:
     return find
 
 
+@pytest.fixture
+def case_model() -> Callable[..., Path]:
+    """``case_model("R7")``: a model of tests/cases; another file of the case as second argument."""
+
+    def find(case: str, file: str = "model.xml") -> Path:
+        model = REPOSITORY / "tests" / "cases" / case / file
+        assert model.is_file(), f"{model} is not there: see tests/cases/README.md"
+        return model
+
+    return find
+
+
 @pytest.fixture(autouse=True)
 def own_folders(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
