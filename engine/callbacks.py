@@ -71,7 +71,6 @@ def _wants_scene(callback: SceneCallback) -> bool:
     except TypeError:
         pass
     else:
-        # It can do without; the scene is still handed to a parameter that has no default.
         return False
     try:
         signature.bind(None)

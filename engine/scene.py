@@ -49,6 +49,9 @@ class Scene:
     (SceneDestroyedError), unless it says otherwise.
     """
 
+    # `world`, `link`, `stepper`, `states`, `counters` and `callbacks` are for the engine's own
+    # modules, which run on the owner thread or read what never changes; scripts need none of them.
+
     def __init__(
         self,
         name: str,

@@ -56,7 +56,6 @@ class Stepper:
         finally:
             option.timestep = own
             self._scene.nominal_timestep = None
-        # After the model is itself again: a callback may capture a checkpoint.
 
     def _run(self, count: int) -> None:
         if not self._link.active:
