@@ -62,6 +62,7 @@ class MainWindow(QMainWindow):
         self.view = ViewState()
         self.store = PlotStore()
         self._docks_shown = False
+        self._plots_restored: set[str] = set()
         self._kept_docks: QByteArray | None = None
         self.processes = ScriptProcesses(self._on_process_failed, self)
         self.commands = Commands(self)
@@ -357,7 +358,11 @@ class MainWindow(QMainWindow):
 
     def _restore_plots(self, script: str) -> None:
         memory = self.settings.scripts.get(script)
-        if memory is not None and memory.plots and not self.plots.plots.plots:
+        if script in self._plots_restored or memory is None:
+            return
+        # Once: plots that the user takes out must not come back by themselves.
+        self._plots_restored.add(script)
+        if memory.plots and not self.plots.plots.plots:
             self.plots.restore_state(memory.plots)
 
     def keep_settings(self) -> None:

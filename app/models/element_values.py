@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.app.models.frames import FrameSet
-from stroboscope.app.models.numbers import range_text
+from stroboscope.app.models.numbers import number_text, range_text, with_unit
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import (
@@ -266,7 +266,9 @@ def _joint_single(
             "position",
             position,
             unit,
-            note=f"{np.degrees(position):.1f}°" if angle and position is not None else "",
+            note=f"{number_text(float(np.degrees(position)), 1)}°"
+            if angle and position is not None
+            else "",
             edit=EditTarget(EditField.QPOS, joint.qpos),
             channel="qpos",
             column=joint.qpos,
@@ -298,7 +300,7 @@ def _limit_rows(joint: JointInfo, position: float | None, unit: str) -> tuple[Va
     if joint.range is None:
         return (ValueRow(label="limit", text="none"),)
     low, high = joint.range
-    rows = [ValueRow(label="range", text=range_text(low, high), unit=unit)]
+    rows = [ValueRow(label="range", text=with_unit(range_text(low, high), unit))]
     if position is not None:
         margin = min(position - low, high - position)
         near = Level.WARN if margin < 0 else Level.NORMAL

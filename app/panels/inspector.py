@@ -1,5 +1,6 @@
 """The inspector: numbers of what is selected, all of one instant that is stated on top."""
 
+import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QMimeData, Qt, QTimer
@@ -75,6 +76,7 @@ class InspectorPanel(QWidget):
         self._make_mime = make_mime
         self._scene: SceneModel | None = None
         self._shape: tuple[object, ...] = ()
+        self._refreshed = 0.0
         self.rows: list[RowWidgets] = []
         self._build()
         # Single shot: it runs only while frames arrive.
@@ -217,7 +219,11 @@ class InspectorPanel(QWidget):
         self.refresh()
 
     def _on_frame(self, _frame: object) -> None:
-        self._schedule()
+        # Directly when it is time: behind a slow picture a timer would come late.
+        if time.monotonic() - self._refreshed > _REFRESH_MS / 1000:
+            self.refresh()
+        else:
+            self._schedule()
 
     def _schedule(self) -> None:
         if not self._timer.isActive():
@@ -227,6 +233,7 @@ class InspectorPanel(QWidget):
 
     def refresh(self) -> None:
         """Show the newest instant at which everything shown is known."""
+        self._refreshed = time.monotonic()
         scene = self._scene
         if scene is None:
             self._show_empty("Nothing is shown.", "Connect to an application to see its scenes.")

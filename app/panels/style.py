@@ -152,6 +152,7 @@ QToolButton:hover:enabled {{ background: {p.surface2}; }}
 QToolButton:pressed:enabled {{ background: {p.line}; }}
 QToolButton:focus {{ border-color: {p.accent}; }}
 QToolButton:checked {{ background: {selected}; border-color: {p.accent}; }}
+QToolButton[hint="true"] {{ color: {p.accent}; border-color: {p.line}; padding: 3px 10px; }}
 QToolButton::menu-indicator {{ image: none; }}
 
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{ background: {p.surface0};

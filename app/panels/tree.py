@@ -10,9 +10,8 @@ from PySide6.QtCore import (
     QSortFilterProxyModel,
     Qt,
 )
-from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtGui import QColor, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
-    QHeaderView,
     QLineEdit,
     QMenu,
     QStackedLayout,
@@ -30,13 +29,17 @@ from stroboscope.app.models.shown_state import activity_text
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import label
 from stroboscope.app.panels.style import METRICS
-from stroboscope.app.panels.tree_items import NODE_ROLE, SceneItems, TreeNode, row_of
+from stroboscope.app.panels.tree_items import (
+    NODE_ROLE,
+    SceneItems,
+    SideTextDelegate,
+    TreeNode,
+    row_of,
+)
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.resources.themes import Palette
 
 __all__ = ["TreePanel"]
-
-_RATE_COLUMN_WIDTH = 56
 
 
 MakeMime = Callable[[SceneModel, Element], QMimeData | None]
@@ -46,7 +49,7 @@ class _TreeModel(QStandardItemModel):
     """The rows; dragging an element carries its signals."""
 
     def __init__(self, make_mime: MakeMime | None, parent: QWidget) -> None:
-        super().__init__(0, 2, parent)
+        super().__init__(0, 1, parent)
         self._make_mime = make_mime
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
@@ -106,6 +109,7 @@ class TreePanel(QWidget):
     def set_theme(self, palette: Palette) -> None:
         """Take other colours: the icons are made again."""
         self._palette = palette
+        self._delegate.color = QColor(palette.muted)
         for item in self._session_items.values():
             item.setIcon(icon(Icon.SESSION, palette, color=palette.muted))
         for items in self._scene_items.values():
@@ -147,12 +151,8 @@ class TreePanel(QWidget):
         self.view.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._on_menu)
-        header = self.view.header()
-        header.setStretchLastSection(False)
-        header.setMinimumSectionSize(24)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(1, _RATE_COLUMN_WIDTH)
+        self._delegate = SideTextDelegate(self._palette, self.view)
+        self.view.setItemDelegate(self._delegate)
         self.view.selectionModel().currentChanged.connect(self._on_current)
 
         self._empty = label(
@@ -187,16 +187,15 @@ class TreePanel(QWidget):
             TreeNode(session),
             icon(Icon.SESSION, self._palette, color=self._palette.muted),
         )
-        font = row[0].font()
+        font = row.font()
         font.setBold(True)
-        row[0].setFont(font)
-        self._session_items[id(session)] = row[0]
+        row.setFont(font)
+        self._session_items[id(session)] = row
         self._model.appendRow(row)
-        self._span(row[0])
         self._refresh_session(session)
         for scene in session.scenes.values():
             self._add_scene(scene)
-        self._expand(row[0])
+        self._expand(row)
         self._refresh_empty()
 
     def _remove_session(self, session: SessionModel) -> None:
@@ -245,7 +244,7 @@ class TreePanel(QWidget):
         parent = self._session_items.get(id(scene.session))
         if items is not None and parent is not None:
             self._following = True
-            parent.removeRow(items.row[0].row())
+            parent.removeRow(items.row.row())
             self._following = False
 
     def _forget_scene(self, scene: SceneModel) -> None:
@@ -280,7 +279,7 @@ class TreePanel(QWidget):
         self._following = True
         is_new = items.fill(scene.description, self._palette)
         self._following = False
-        self._expand(items.row[0])
+        self._expand(items.row)
         # Beside other scenes the bodies stay closed, so that those can be seen.
         if is_new and len(scene.session.scenes) == 1:
             for item in items.opened_at_first:
@@ -294,20 +293,20 @@ class TreePanel(QWidget):
             shown = scene is not None and key == id(scene)
             items.set_shown(shown)
             if not shown:
-                self.view.setExpanded(self._proxy.mapFromSource(items.row[0].index()), False)
+                self.view.setExpanded(self._proxy.mapFromSource(items.row.index()), False)
         if scene is not None:
             self._fill(scene)
             if self._sessions.selection.element is None:
                 items_shown = self._scene_items.get(id(scene))
                 if items_shown is not None:
-                    self._make_current(items_shown.row[0])
+                    self._make_current(items_shown.row)
 
     def _on_selection(self, element: Element | None) -> None:
         scene = self._sessions.shown
         items = self._scene_items.get(id(scene)) if scene is not None else None
         if items is None:
             return
-        item = items.row[0] if element is None else items.find(element)
+        item = items.row if element is None else items.find(element)
         if item is not None:
             self._make_current(item)
 
@@ -362,11 +361,6 @@ class TreePanel(QWidget):
         word = "Remove from window" if session.state is SessionState.LOST else "Disconnect"
         menu.addAction(word, lambda: self._sessions.remove(session))
         menu.exec(self.view.viewport().mapToGlobal(position))
-
-    def _span(self, item: QStandardItem) -> None:
-        """Let a session's name use the width of both columns."""
-        index = self._proxy.mapFromSource(item.index())
-        self.view.setFirstColumnSpanned(index.row(), index.parent(), True)
 
     def _expand(self, item: QStandardItem) -> None:
         self.view.setExpanded(self._proxy.mapFromSource(item.index()), True)

@@ -3,21 +3,24 @@
 import dataclasses
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QBrush, QColor, QIcon, QStandardItem
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QIcon, QPainter, QStandardItem
+from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from stroboscope.app.models.element_values import element_name
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.style import number_font
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.resources.themes import Palette
 
-__all__ = ["NODE_ROLE", "SceneItems", "TreeNode", "row_of"]
+__all__ = ["NODE_ROLE", "SIDE_ROLE", "SceneItems", "SideTextDelegate", "TreeNode", "row_of"]
 
 NODE_ROLE = Qt.ItemDataRole.UserRole + 1
 _ICON_ROLE = Qt.ItemDataRole.UserRole + 2
+SIDE_ROLE = Qt.ItemDataRole.UserRole + 3
 
 _ICONS = {
     ElementKind.BODY: Icon.BODY,
@@ -43,19 +46,57 @@ class TreeNode:
 # Bodies up to this depth are open at first; a humanoid's fingers are not.
 _OPEN_DEPTH = 3
 _OPEN_BODIES = 40
+_SIDE_MARGIN = 6
 
 
-def row_of(text: str, node: TreeNode, picture: QIcon | None = None) -> list[QStandardItem]:
-    """Return the two items of a row: the name, and a number on the right."""
+class SideTextDelegate(QStyledItemDelegate):
+    """Draws a row's SIDE_ROLE text, right-aligned and muted; the name gets the rest."""
+
+    def __init__(self, palette: Palette, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.color = QColor(palette.muted)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Paint name, then number."""
+        side = index.data(SIDE_ROLE)
+        if not side:
+            super().paint(painter, option, index)
+            return
+        whole = QRect(option.rect)
+        width = QFontMetrics(option.font).horizontalAdvance(side) + 2 * _SIDE_MARGIN
+        narrow = QStyleOptionViewItem(option)
+        narrow.rect = whole.adjusted(0, 0, -width, 0)
+        super().paint(painter, narrow, index)
+        rest = QStyleOptionViewItem(option)
+        rest.rect = QRect(whole.right() - width + 1, whole.top(), width, whole.height())
+        style = option.widget.style() if option.widget is not None else QApplication.style()
+        style.drawPrimitive(
+            QStyle.PrimitiveElement.PE_PanelItemViewItem, rest, painter, option.widget
+        )
+        painter.save()
+        painter.setPen(self.color)
+        painter.setFont(number_font())
+        painter.drawText(
+            rest.rect.adjusted(0, 0, -_SIDE_MARGIN, 0),
+            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+            side,
+        )
+        painter.restore()
+
+
+def row_of(text: str, node: TreeNode, picture: QIcon | None = None) -> QStandardItem:
+    """Return the item of a row."""
     item = QStandardItem(text)
     item.setEditable(False)
     item.setData(node, NODE_ROLE)
     if picture is not None:
         item.setIcon(picture)
-    side = QStandardItem("")
-    side.setEditable(False)
-    side.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-    return [item, side]
+    return item
 
 
 class SceneItems:
@@ -71,7 +112,7 @@ class SceneItems:
         self._filled: SceneDescription | None = None
         self._icons: dict[Icon, QIcon] = {}
         self.row = row_of(scene.name, TreeNode(scene.session, scene), self._icon(Icon.SCENE))
-        self.row[0].setData(Icon.SCENE, _ICON_ROLE)
+        self.row.setData(Icon.SCENE, _ICON_ROLE)
 
     def listen(self) -> None:
         """Follow the scene."""
@@ -89,20 +130,19 @@ class SceneItems:
 
     def set_shown(self, shown: bool) -> None:
         """Mark the scene that the window shows."""
-        font = self.row[0].font()
+        font = self.row.font()
         font.setBold(shown)
-        self.row[0].setFont(font)
+        self.row.setFont(font)
         color = self._palette.accent if shown else self._palette.text
-        self.row[0].setIcon(icon(Icon.SCENE, self._palette, color=color))
+        self.row.setIcon(icon(Icon.SCENE, self._palette, color=color))
 
     def show_status(self, name: str, text: str, tooltip: str) -> None:
         """Show the scene's name and what it does."""
-        item, side = self.row
+        item = self.row
         if item.text() != name:
             item.setText(name)
-        if side.text() != text:
-            side.setText(text)
-            side.setForeground(QBrush(QColor(self._palette.muted)))
+        if item.data(SIDE_ROLE) != text:
+            item.setData(text, SIDE_ROLE)
         if item.toolTip() != tooltip:
             item.setToolTip(tooltip)
 
@@ -110,7 +150,7 @@ class SceneItems:
         """Make the icons again."""
         self._palette = palette
         self._icons.clear()
-        todo = [self.row[0]]
+        todo = [self.row]
         while todo:
             item = todo.pop()
             which = item.data(_ICON_ROLE)
@@ -126,7 +166,7 @@ class SceneItems:
         self._palette = palette
         self._by_element.clear()
         self.opened_at_first = []
-        scene_item = self.row[0]
+        scene_item = self.row
         scene_item.removeRows(0, scene_item.rowCount())
         self._fill_bodies(description, scene_item)
         for title, kind, count in (
@@ -139,12 +179,11 @@ class SceneItems:
                 group = row_of(
                     title, TreeNode(self._scene.session, self._scene), self._icon(_ICONS[kind])
                 )
-                group[0].setData(_ICONS[kind], _ICON_ROLE)
-                group[1].setText(str(count))
-                group[1].setForeground(QBrush(QColor(palette.muted)))
+                group.setData(_ICONS[kind], _ICON_ROLE)
+                group.setData(str(count), SIDE_ROLE)
                 scene_item.appendRow(group)
                 for index in range(count):
-                    self._append(description, group[0], Element(kind, index))
+                    self._append(description, group, Element(kind, index))
         return True
 
     def _fill_bodies(self, d: SceneDescription, scene_item: QStandardItem) -> None:
@@ -177,11 +216,11 @@ class SceneItems:
         name = element_name(d, element)
         which = _ICONS[element.kind]
         row = row_of(name, TreeNode(self._scene.session, self._scene, element), self._icon(which))
-        row[0].setData(which, _ICON_ROLE)
-        row[0].setToolTip(f"{name}\n{element.kind.value} {element.index}")
+        row.setData(which, _ICON_ROLE)
+        row.setToolTip(f"{name}\n{element.kind.value} {element.index}")
         parent.appendRow(row)
-        self._by_element[element] = row[0]
-        return row[0]
+        self._by_element[element] = row
+        return row
 
     def _icon(self, which: Icon) -> QIcon:
         if which not in self._icons:

@@ -291,3 +291,87 @@ def test_settings_survive_the_window(qapp, own_folders, wait_until):
         second.window.set_theme("dark")
         second.window.close()
         second.window.deleteLater()
+
+
+def test_plots_are_remembered_per_script_and_stay_away_once_removed(
+    qapp, own_folders, pendulums, wait_until
+):
+    from stroboscope.app.main.application import DesktopApplication
+    from stroboscope.app.main.plot_feed import scene_key
+    from stroboscope.app.models.plot_store import PlotSeriesId
+
+    def attached_window(application):
+        desktop = DesktopApplication(qapp, settings_path=own_folders / "config" / "settings.json")
+        desktop.window.show()
+        desktop.sessions.open(application.path)
+        wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description)
+        return desktop
+
+    first = attached_window(pendulums("--script", "train.py"))
+    scene = first.sessions.shown
+    first.window.plots.add_signals(PlotSeriesId(scene_key(scene), "qvel"))
+    first.sessions.play()
+    columns = first.window.store.columns
+    wait_until(lambda: (c := columns(scene_key(scene), "qvel")) is not None and c.count > 50)
+    first.window.close()
+    first.window.deleteLater()
+
+    second = attached_window(pendulums("--script", "train.py"))
+    layout = second.window.plots.plots
+    try:
+        wait_until(lambda: [s.channel for s in layout.all_series()] == ["qvel"])
+        layout.clear()
+        second.sessions.play()
+        wait_until(lambda: second.sessions.shown.status.step_count > 20)
+        assert layout.all_series() == []
+    finally:
+        second.window.close()
+        second.window.deleteLater()
+
+
+def test_every_step_of_a_plotted_signal_arrives(desktop, attached, click, wait_until):
+    from stroboscope.app.main.plot_feed import scene_key, series_of
+
+    attached()
+    desktop.sessions.selection.select(JOINT)
+    wait_until(lambda: desktop.window.inspector.row("position") is not None)
+    scene = desktop.sessions.shown
+    row = desktop.window.inspector.row("position").row
+    desktop.window.plot_value(scene, row)
+    assert desktop.window.plots.plots.all_series() == [series_of(scene, row)]
+    wait_until(lambda: not scene.session.pending)
+    click(desktop.window.transport.buttons["play"])
+    wait_until(lambda: scene.status.step_count > 100)
+    click(desktop.window.transport.buttons["play"])
+    wait_until(lambda: desktop.window.transport.badge.word == "PAUSED")
+    columns = desktop.window.store.columns(scene_key(scene), "qpos")
+    wait_until(lambda: columns.count == scene.status.physics_step_count)
+
+
+def test_the_status_bar_says_who_is_attached_and_counts_problems(desktop, attached, wait_until):
+    application = attached("--scenes", "2")
+    status = desktop.window.status
+    wait_until(lambda: f"(pid {application.process.pid}) · 2 scenes" in status.text.full_text)
+    assert status.counter.text() == "Log"
+    desktop.log.add(LogLevel.WARNING, "something")
+    assert status.counter.text() == "Log  1"
+
+
+def test_the_key_sheet_shows_every_key_and_no_key_twice(desktop):
+    groups = desktop.window.actions_by_name.key_groups()
+    keys = [key for title, rows in groups[:-1] for _, keys in rows for key in keys.split("  ")]
+    assert len(keys) == len(set(keys))
+    assert {"Space", "F10", "Backspace", "Esc", "Tab", "F1", "Ctrl+P"} <= set(keys)
+
+
+def test_the_command_palette_finds_and_runs_a_command(desktop, attached, wait_until, qapp):
+    from stroboscope.app.panels.command_palette import CommandPalette
+
+    attached()
+    desktop.window.actions_by_name["command_palette"].trigger()
+    palette = desktop.window.findChild(CommandPalette)
+    wait_until(palette.isVisible)
+    QTest.keyClicks(palette.field, "contact points")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert desktop.window.scene_view.viewport.options.contacts
+    wait_until(lambda: not palette.isVisible())
