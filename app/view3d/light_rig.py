@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stroboscope.resources.themes import Palette
 
-__all__ = ["SELECTION_COLOR", "LightRig", "rgb"]
+__all__ = ["SELECTION_COLOR", "LightRig", "rgb", "selection_color"]
 
 Color = tuple[float, float, float]
 # Of the outline and the tint: the one hue that neither grounds nor most robots have.
@@ -20,6 +20,15 @@ FILL_DIRECTION = (0.75, 0.30, 0.25)
 def rgb(text: str) -> Color:
     """Return ``#rrggbb`` as three numbers 0…1 (display space)."""
     return int(text[1:3], 16) / 255.0, int(text[3:5], 16) / 255.0, int(text[5:7], 16) / 255.0
+
+
+def selection_color(own: NDArray[np.float32], palette: Palette) -> Color:
+    """Return the colour of outline and tint for things of colours ``own`` (n, 3).
+
+    Orange, or the theme's accent on what is orange itself.
+    """
+    away = np.linalg.norm(own - np.array(SELECTION_COLOR), axis=1)
+    return rgb(palette.accent) if len(away) and away.min() < 0.45 else SELECTION_COLOR
 
 
 def _unit(vector: tuple[float, float, float]) -> NDArray[np.float64]:

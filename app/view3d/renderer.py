@@ -18,7 +18,7 @@ from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floor_pass import FloorPass
 from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
 from stroboscope.app.view3d.gl_canvas import GlCanvas
-from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig
+from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, selection_color
 from stroboscope.app.view3d.marker_pass import MarkerPass
 from stroboscope.app.view3d.markers import markers_of
 from stroboscope.app.view3d.options import Quality, ViewOptions
@@ -60,6 +60,7 @@ class Renderer:
     def __init__(self, canvas: GlCanvas) -> None:
         self.draw_calls = 0
         self.upload_ms = 0.0
+        self._selection_color = SELECTION_COLOR
         self._canvas = canvas
         self.buffers = SceneBuffers(canvas)
         self._programs = ItemPrograms()
@@ -107,6 +108,8 @@ class Renderer:
         self._canvas.flush()
         self.upload_ms = 1000.0 * (time.perf_counter() - start)
         rig = LightRig.of(frame.palette)
+        own = scene.items.material[frame.selected, 0, :3]
+        self._selection_color = selection_color(own, frame.palette)
         floors = floors_of(
             scene,
             options=frame.options,
@@ -250,7 +253,7 @@ class Renderer:
             program["u_texture"] = image
             program["u_half_texel"] = 0.5 / image.shape[1]
         program["u_matrix"] = gl_matrix(matrix)
-        program["u_highlight_color"] = SELECTION_COLOR
+        program["u_highlight_color"] = self._selection_color
         program["u_opacity"] = opacity
         program.draw(mode, faces)
         self.draw_calls += 1
@@ -356,7 +359,7 @@ class Renderer:
                 self.buffers.selected,
                 matrix=gl_matrix(matrix),
                 size=frame.size,
-                color=SELECTION_COLOR,
+                color=self._selection_color,
                 pixel_ratio=frame.pixel_ratio,
             )
         if frame.options.triad:

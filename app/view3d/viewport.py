@@ -389,6 +389,8 @@ class Viewport(QWidget):
         if self._surface is None:
             return
         self._refined = False
+        if not self.isVisible():
+            return  # showing it redraws it; until then no timer shall run for it
         self._surface.update()
         if is_software(gl_renderer_name()) and self._options.quality is not Quality.LOW:
             self._refine_timer.start()

@@ -569,3 +569,15 @@ def test_damaged_assets_leave_the_rest_of_the_scene_drawn(
         assert at(front, BALL)[1] > 0.35
     assert "damaged" in caplog.text
     assert "25" in caplog.text or "5 × 5" in caplog.text
+
+
+def test_the_selection_of_an_orange_thing_is_not_orange(
+    front: Any, scene: SceneDescription, poses: Any, at: Read
+) -> None:
+    orange = msgspec.structs.replace(scene.geoms[2], rgba=(0.95, 0.55, 0.15, 1.0))
+    geoms = (*scene.geoms[:2], orange, *scene.geoms[3:])
+    front.set_description(msgspec.structs.replace(scene, geoms=geoms), {})
+    front.set_poses(*poses)
+    before = at(front, BALL)
+    front.set_selection(Element(ElementKind.GEOM, 2))
+    assert at(front, BALL)[2] > before[2] + 0.15
