@@ -107,3 +107,14 @@ def test_commands_that_are_named_exist() -> None:
     assert {"run", "ctl", "demo", "doctor", "screenshot"} <= named
     for word in named:
         assert re.search(rf"\b{word}\b", help_text), f"`stroboscope {word}` is no command"
+
+
+def test_the_keys_of_the_window_are_those_of_its_actions() -> None:
+    actions = pytest.importorskip("stroboscope.app.main.actions")
+    keys = {key: spec.text for spec in actions.ACTIONS for key in spec.keys}
+    text = (REPOSITORY / "docs" / "window.md").read_text(encoding="utf-8")
+    table = text[text.index("| key | what |") :].partition("\n\n")[0]
+    documented = re.findall(r"^\| (\S+) \| (.+?) \|$", table, re.MULTILINE)[1:]
+    assert len(documented) > 10
+    for key, what in documented:
+        assert keys.get(key) == what
