@@ -36,7 +36,7 @@ IDLE_S = 1.0  # a view that has drawn nothing for this long has no frame rate
 class ViewStats:
     """What drawing costs: all frames so far, draw calls of the last, recent rate and duration.
 
-    ``upload_ms`` is how long the last frame took to bring the card up to date, drawing aside.
+    ``upload_ms`` is the GUI thread's own time for bringing the card up to date, drawing aside.
     """
 
     frames: int
