@@ -54,7 +54,9 @@ class Runtime:
     def remove(self, scene: "Scene") -> None:
         """Forget a scene that is being destroyed."""
         with self._lock:
-            self._scenes.pop(scene.scene_id, None)
+            # Numbers begin anew with every runtime: the scene may be of an earlier one.
+            if self._scenes.get(scene.scene_id) is scene:
+                del self._scenes[scene.scene_id]
 
     def before_shutdown(self, action: Callable[[], None]) -> None:
         """Run ``action`` first on shutdown (the debugger stops its server there)."""

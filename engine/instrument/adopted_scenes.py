@@ -198,7 +198,7 @@ class AdoptedScenes:
         if scene is None:
             # There may be room by now.
             return self._meet(model, data) if self._dead else entry
-        if scene.is_destroyed or scene.world.model is not model:
+        if not _fits(scene, model):
             return self._meet(model, data)
         if scene.owner is not threading.current_thread():
             try:
@@ -212,6 +212,8 @@ class AdoptedScenes:
         known = self._known(data) or self._rebound(data)
         if known is None and not self.adopt_unknown:
             return None
+        if known is not None and _fits(known.scene, model):
+            return known
         module = self._adapter.module
         if not isinstance(model, module.MjModel) or not isinstance(data, module.MjData):
             return None  # MuJoCo says what is wrong with them
@@ -290,6 +292,10 @@ class AdoptedScenes:
                 _end(entry.scene, "the script dropped its data")
             else:
                 self._enter(successor, entry.scene)  # the script has rebound the scene
+
+
+def _fits(scene: "Scene | None", model: Any) -> bool:
+    return scene is not None and not scene.is_destroyed and scene.world.model is model
 
 
 def _data_of(scene: "Scene") -> Any:

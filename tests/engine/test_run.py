@@ -156,15 +156,13 @@ print(data.time)
 """,
     "an error of the engine": """
         import mujoco
-        spheres = "".join(
-            f'<body pos="0 0 {0.05 * i}"><freejoint/><geom size="0.1"/></body>' for i in range(40)
-        )
-        model = mujoco.MjModel.from_xml_string(
-            f'<mujoco><size memory="60K"/><worldbody>{spheres}</worldbody></mujoco>'
-        )
+        model = mujoco.MjModel.from_xml_string('''
+        <mujoco><size memory="60K"/><worldbody><geom type="plane" size="2 2 .1"/>
+          <replicate count="30" offset="0 0 0.21"><body pos="0 0 0.3"><freejoint/>
+          <geom type="box" size=".1 .1 .1"/></body></replicate></worldbody></mujoco>''')
         data = mujoco.MjData(model)
         def simulate():
-            for _ in range(100):
+            for _ in range(500):
                 mujoco.mj_step(model, data)
         try:
             simulate()
