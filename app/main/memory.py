@@ -43,11 +43,13 @@ class Memory:
         sessions: SessionsModel,
         settings: Settings,
         *,
+        get_drawn: Callable[[], SceneModel | None],
         get_camera: Callable[[], CameraState],
         set_camera: Callable[[CameraState], None],
     ) -> None:
         self._sessions = sessions
         self._settings = settings
+        self._get_drawn = get_drawn
         self._get_camera = get_camera
         self._set_camera = set_camera
         self._scene: SceneModel | None = None
@@ -66,8 +68,8 @@ class Memory:
 
     def keep_camera(self) -> None:
         """Remember where the camera of the shown scene stands."""
-        scene = self._scene
-        if scene is not None and scene.session.identity and scene.description is not None:
+        scene = self._get_drawn()
+        if scene is not None and scene.session.identity:
             memory = self._settings.script(scene.session.identity)
             memory.camera[scene.name] = camera_to_dict(self._get_camera())
 
@@ -89,7 +91,6 @@ class Memory:
             scene.described.connect(self._select_again)
 
     def _on_shown(self, scene: SceneModel | None) -> None:
-        self.keep_camera()
         self._follow(scene)
         if scene is not None and scene.session.identity:
             self._settings.script(scene.session.identity).scene = scene.name

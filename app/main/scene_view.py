@@ -37,8 +37,11 @@ class SceneView(QWidget):
         self._view = view
         self._scene: SceneModel | None = None
         self._description: SceneDescription | None = None
+        self._drawn_scene: SceneModel | None = None
         self._drawn_pose: SceneFrame | None = None
         self._drawn_contacts: SceneFrame | None = None
+        # Called before another scene is drawn: its camera is about to be lost.
+        self.keep_camera: Callable[[], None] = lambda: None
         # Called with script and scene name when a scene appears: puts the camera where it was.
         self.restore_camera: Callable[[str, str], bool] = lambda _script, _scene: False
         self.viewport = Viewport(palette, self)
@@ -53,6 +56,11 @@ class SceneView(QWidget):
         sessions.assets.arrived.connect(self._on_asset)
         view.instant_changed.connect(self._on_instant)
         self._on_shown(sessions.shown)
+
+    @property
+    def drawn_scene(self) -> SceneModel | None:
+        """The scene in the picture; that of before while the shown one is not described yet."""
+        return self._drawn_scene
 
     def close_panel(self) -> None:
         """Stop listening and give the GL resources back."""
@@ -104,7 +112,9 @@ class SceneView(QWidget):
         if description is self._description:
             self._draw()
             return
+        self.keep_camera()
         self._description = description
+        self._drawn_scene = scene
         digests = asset_digests(description) if description is not None else ()
         known = {digest: self._sessions.assets.get(digest) for digest in digests}
         here = {digest: arrays for digest, arrays in known.items() if arrays is not None}

@@ -112,10 +112,12 @@ class MainWindow(QMainWindow):
         self.memory = Memory(
             s,
             self.settings,
+            get_drawn=lambda: self.scene_view.drawn_scene,
             get_camera=lambda: self.scene_view.viewport.camera,
             set_camera=self.scene_view.viewport.set_camera,
         )
         self.scene_view.restore_camera = self.memory.restore_camera
+        self.scene_view.keep_camera = self.memory.keep_camera
         self.plot_feed = PlotFeed(s, self.store)
         self.plots.subscriptions_changed.connect(
             lambda key, channels: self.plot_feed.want(key, frozenset(channels))

@@ -16,6 +16,8 @@ __all__ = ["ShownState", "StateKind", "activity_text", "rate_text", "shown_state
 _NOTICEABLE_S = 0.08
 # A scene that did not step for this long while playing is only being looked at.
 _BUSY_S = 1.0
+# Shorter stays in one place are normal and would only flicker.
+_SHORT_S = 0.3
 
 
 class StateKind(enum.StrEnum):
@@ -47,13 +49,14 @@ def activity_text(status: SceneStatus, *, elapsed: float = 0.0) -> str:
 
     ``elapsed`` is how old the status is [s].
     """
-    seconds = f"{number_text(status.activity_s + elapsed, 1)} s"
+    lasts = status.activity_s + elapsed
+    seconds = f"{number_text(lasts, 1)} s"
     place = f", {status.location}" if status.location else ""
     match status.activity:
         case OwnerActivity.USER_CODE:
-            return f"busy in your code {seconds}{place}"
+            return f"busy in your code {seconds}{place}" if lasts > _SHORT_S else "in your code"
         case OwnerActivity.STEPPING:
-            return f"in a physics step {seconds}{place}"
+            return f"in a physics step {seconds}{place}" if lasts > _SHORT_S else "stepping"
         case OwnerActivity.PARKED:
             return f"stands at its step{place}"
         case OwnerActivity.PACING:

@@ -33,7 +33,7 @@ from stroboscope.app.panels.inspector_rows import RowWidgets
 from stroboscope.app.panels.labels import ElidedLabel, label, rule
 from stroboscope.app.panels.style import METRICS, number_font, set_property
 from stroboscope.debugger_protocol.messages import PlaybackMode
-from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.debugger_protocol.topics import Instant
 from stroboscope.resources.themes import Palette
 
 __all__ = ["InspectorPanel"]
@@ -85,6 +85,7 @@ class InspectorPanel(QWidget):
         self._timer.setInterval(_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         sessions.shown_changed.connect(self._on_shown)
+        sessions.session_changed.connect(self._on_session)
         sessions.selection.changed.connect(self._on_selection)
         view.instant_changed.connect(self._on_instant)
         self._on_shown(sessions.shown)
@@ -93,6 +94,7 @@ class InspectorPanel(QWidget):
         """Stop listening."""
         self._timer.stop()
         self._sessions.shown_changed.disconnect(self._on_shown)
+        self._sessions.session_changed.disconnect(self._on_session)
         self._sessions.selection.changed.disconnect(self._on_selection)
         self._view.instant_changed.disconnect(self._on_instant)
         self._follow(None)
@@ -211,6 +213,10 @@ class InspectorPanel(QWidget):
         self._follow(scene)
         self.refresh()
 
+    def _on_session(self, _session: object) -> None:
+        if self._scene is None:
+            self.refresh()
+
     def _on_selection(self, _element: Element | None) -> None:
         self._subscribe()
         self.refresh()
@@ -236,22 +242,26 @@ class InspectorPanel(QWidget):
         self._refreshed = time.monotonic()
         scene = self._scene
         if scene is None:
-            self._show_empty("Nothing is shown.", "Connect to an application to see its scenes.")
+            if self._sessions.active_session is None:
+                text = "Connect to an application to see its scenes."
+            else:
+                text = "The application has no scene yet. It appears here when it is created."
+            self._show_empty("Nothing is shown.", text)
             return
         if scene.description is None:
             self._show_empty(scene.name, "Waiting for the scene's description.")
             return
         element = self._sessions.selection.element
         if element is None:
-            frames = scene.frame_set((Topic.POSE,), self._view.instant)
-            values: ElementValues | None = scene_values(scene)
-        else:
-            frames = scene.frame_set(topics_for(element), self._view.instant)
-            values = element_values(scene.description, element, frames)
+            self._show(scene_values(scene), None)
+            self._show_status(scene)
+            return
+        frames = scene.frame_set(topics_for(element), self._view.instant)
+        values = element_values(scene.description, element, frames)
         if values is None:
             self._show_empty("Nothing is selected.", "The model has changed; select again.")
             return
-        if element is not None and frames is None and self._shape_of(values) == self._shape:
+        if frames is None and self._shape_of(values) == self._shape:
             return  # the topics of one instant have not all arrived: keep what is shown
         self._show(values, frames)
 
@@ -304,6 +314,15 @@ class InspectorPanel(QWidget):
         set_property(self.instant, "level", "stop" if scene.is_stale else "")
         self.notes.setText("\n".join(frames.notes))
         self.notes.setVisible(bool(frames.notes))
+
+    def _show_status(self, scene: SceneModel) -> None:
+        """The table about a scene is of its last status, whatever the picture shows."""
+        status = scene.status
+        set_property(self.instant, "level", "stop" if scene.is_stale else "")
+        self.instant.set_full_text("LAST STATUS · not live" if scene.is_stale else "STATUS")
+        moment = "" if status is None else with_unit(number_text(status.time), "s")
+        steps = "" if status is None else count_text(status.step_count)
+        self.moment.set_full_text(f"t {moment} · step {steps}" if status is not None else "")
 
     def _show_empty(self, title: str, text: str) -> None:
         self.title.set_full_text(title)

@@ -82,7 +82,7 @@ class SideTextDelegate(QStyledItemDelegate):
         painter.setPen(self.color)
         painter.setFont(number_font())
         painter.drawText(
-            rest.rect.adjusted(0, 0, -_SIDE_MARGIN, 0),
+            rest.rect.adjusted(0, -1, -_SIDE_MARGIN, -1),
             Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
             side,
         )

@@ -187,18 +187,20 @@ class WelcomePage(QWidget):
         layout = QVBoxLayout(host)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(METRICS.grid)
-        for name, about in self._demos:
-            row = QHBoxLayout()
-            row.setSpacing(METRICS.gap)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(METRICS.padding)
+        grid.setVerticalSpacing(METRICS.grid)
+        grid.setColumnStretch(1, 1)
+        layout.addLayout(grid)
+        for line, (name, about) in enumerate(self._demos):
             button = QPushButton(name)
             button.setToolTip(f"Run the demo: stroboscope demo {name}")
             button.clicked.connect(lambda _=False, n=name: self.start_demo.emit(n))
             self.demo_buttons[name] = button
             text = ElidedLabel(about)
             text.setProperty("role", "small")
-            row.addWidget(button)
-            row.addWidget(text, 1)
-            layout.addLayout(row)
+            grid.addWidget(button, line, 0)
+            grid.addWidget(text, line, 1)
         if not self._demos:
             layout.addWidget(label("No demos are installed.", "muted"))
         layout.addStretch(1)
