@@ -120,7 +120,7 @@ MOUSE: tuple[tuple[str, str], ...] = (
     ("Select", "double-click"),
     ("Look at", "right double-click"),
     ("Track a body", "Ctrl + right double-click"),
-    ("Fly", "W A S D Q E while the right button is held"),
+    ("Fly", "right button + W A S D Q E"),
 )
 
 _MENUS = ("Session", "Run", "View", "Window", "Help")

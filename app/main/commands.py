@@ -251,7 +251,7 @@ class Commands:
     def command_palette(self) -> None:
         """Open the palette over the middle of the window."""
         w = self._window
-        palette = CommandPalette(w.actions_by_name.palette_entries(), w)
+        palette = CommandPalette(w.actions_by_name.palette_entries(), w.palette_tokens, w)
         corner = w.mapToGlobal(w.rect().center())
         palette.move(corner.x() - palette.width() // 2, w.mapToGlobal(w.rect().topLeft()).y() + 80)
         palette.show()

@@ -5,10 +5,12 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from stroboscope.app.panels.style import METRICS
+from stroboscope.app.panels.tree_items import SIDE_ROLE, SideTextDelegate
+from stroboscope.resources.themes import Palette
 
 __all__ = ["CommandPalette", "matches"]
 
-_ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
+_ACTION_ROLE = Qt.ItemDataRole.UserRole + 9
 
 
 def matches(query: str, text: str) -> bool:
@@ -20,7 +22,12 @@ def matches(query: str, text: str) -> bool:
 class CommandPalette(QDialog):
     """A field over a list of actions; Enter does the chosen one."""
 
-    def __init__(self, actions: list[tuple[str, QAction]], parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        actions: list[tuple[str, QAction]],
+        palette: Palette,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self._actions = actions
         layout = QVBoxLayout(self)
@@ -28,6 +35,7 @@ class CommandPalette(QDialog):
         self.field = QLineEdit()
         self.field.setPlaceholderText("Type a command")
         self.list = QListWidget()
+        self.list.setItemDelegate(SideTextDelegate(palette, self.list))
         layout.addWidget(self.field)
         layout.addWidget(self.list)
         self.field.textChanged.connect(self._filter)
@@ -60,7 +68,8 @@ class CommandPalette(QDialog):
         for path, action in self._actions:
             if matches(query, path):
                 shortcut = action.shortcut().toString()
-                item = QListWidgetItem(f"{path}      {shortcut}" if shortcut else path)
+                item = QListWidgetItem(path)
+                item.setData(SIDE_ROLE, shortcut)
                 item.setData(_ACTION_ROLE, action)
                 if not action.isEnabled():
                     item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)

@@ -168,6 +168,7 @@ class RowWidgets:
         field.returnPressed.connect(self._finish)
         field.editingFinished.connect(self._close_field)
         self._field = field
+        field.setFixedWidth(self.number.width())
         self.number.hide()
         self._grid.addWidget(field, self._line, 1)
         field.selectAll()

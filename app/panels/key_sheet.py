@@ -16,6 +16,8 @@ from stroboscope.app.panels.style import METRICS
 
 __all__ = ["KeySheet"]
 
+_COLUMNS = 3
+
 Group = tuple[str, tuple[tuple[str, str], ...]]
 
 
@@ -31,13 +33,13 @@ class KeySheet(QDialog):
         content.setObjectName("panel")
         columns = QHBoxLayout(content)
         columns.setSpacing(32)
-        half = (sum(len(rows) + 2 for _, rows in groups) + 1) // 2
+        room = sum(len(rows) + 2 for _, rows in groups) / _COLUMNS
         column, used = QVBoxLayout(), 0
         columns.addLayout(column)
         for title, rows in groups:
-            if used and used + len(rows) / 2 > half:
+            if used and used + len(rows) / 2 > room and columns.count() < _COLUMNS:
                 column.addStretch(1)
-                column, used = QVBoxLayout(), -1000
+                column, used = QVBoxLayout(), 0
                 columns.addLayout(column)
             column.addLayout(self._group(title, rows))
             used += len(rows) + 2
@@ -49,7 +51,7 @@ class KeySheet(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout.addWidget(buttons)
-        self.resize(860, 600)
+        self.resize(1060, 660)
 
     def _group(self, title: str, rows: tuple[tuple[str, str], ...]) -> QGridLayout:
         grid = QGridLayout()

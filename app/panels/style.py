@@ -146,6 +146,12 @@ QPushButton[flat="true"] {{ background: transparent; border: none; color: {p.acc
     padding: 0 4px; }}
 QPushButton[flat="true"]:hover {{ text-decoration: underline; }}
 
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
+QCheckBox {{ spacing: 8px; }}
+QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {p.muted};
+    border-radius: 3px; background: {p.surface0}; }}
+QCheckBox::indicator:checked {{ background: {p.accent}; border-color: {p.accent}; }}
+
 QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px;
     padding: 3px; min-width: 22px; min-height: 20px; }}
 QToolButton:hover:enabled {{ background: {p.surface2}; }}
