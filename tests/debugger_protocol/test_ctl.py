@@ -1,0 +1,276 @@
+"""``stroboscope ctl`` against a real server with a small engine behind it."""
+
+import contextlib
+import importlib.util
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stroboscope.debugger_protocol import ctl
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.host.server import DebugServer
+
+if "oscillator" not in sys.modules:
+    # The small engine of the host's tests; importlib mode puts no test folder on sys.path.
+    _path = Path(__file__).with_name("host") / "oscillator.py"
+    _spec = importlib.util.spec_from_file_location("oscillator", _path)
+    assert _spec is not None
+    assert _spec.loader is not None
+    sys.modules["oscillator"] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules["oscillator"])
+
+from oscillator import Stepper
+
+DEADLINE_S = 30.0
+COMMAND = (
+    "import sys; from stroboscope.debugger_protocol.ctl import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    host = Host()
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def server(host: Host) -> Iterator[DebugServer]:
+    """A session without scenes and clients."""
+    server = DebugServer(host, script="train.py")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def scenes(host: Host, server: DebugServer) -> Iterator[Callable[[], None]]:
+    """``scenes()``: make "left" and "right", each stepped by a thread of its own from now on."""
+    steppers: list[Stepper] = []
+    yield lambda: steppers.extend(Stepper(host, name) for name in ("left", "right"))
+    host.close()
+    for stepper in steppers:
+        stepper.join()
+
+
+@pytest.fixture
+def window(server: DebugServer, scenes: Callable[[], None]) -> Iterator[DebuggerClient]:
+    """Whoever controls the session, paused before its first step: stands for the window."""
+    with DebuggerClient.connect(server.connection_file, name="window") as client:
+        assert client.has_control
+        scenes()
+        assert client.wait_until(lambda c: len(c.scenes()) == 2, DEADLINE_S)
+        yield client
+
+
+def step_counts(client: DebuggerClient) -> dict[str, int]:
+    return {scene.name: scene.step_count for scene in client.scenes()}
+
+
+@contextlib.contextmanager
+def in_foreground(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# --- relayed through the holder of control
+
+
+def test_commands_are_done_in_the_name_of_whoever_controls(window: DebuggerClient) -> None:
+    assert ctl.main(["play"]) == 0
+    assert window.wait_until(lambda c: c.session_status.mode == "playing", DEADLINE_S)
+    assert ctl.main(["ff"]) == 0
+    assert window.wait_until(lambda c: c.session_status.mode == "fast_forward", DEADLINE_S)
+    assert ctl.main(["pause"]) == 0
+    assert window.wait_until(lambda c: c.session_status.mode == "paused", DEADLINE_S)
+    assert ctl.main(["speed", "1/4"]) == 0
+    assert window.wait_until(lambda c: c.session_status.speed == 0.25, DEADLINE_S)
+    assert window.has_control
+
+
+def test_a_step_steps_the_scene_of_that_name_and_no_other(
+    window: DebuggerClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ctl.main(["step", "left", "-n", "3"]) == 0
+    assert capsys.readouterr().out == "left: step 3, 0.006 s\n"
+    assert step_counts(window) == {"left": 3, "right": 0}
+    assert ctl.main(["step", "--physics", "right"]) == 0
+    assert step_counts(window) == {"left": 3, "right": 1}
+
+
+def test_one_scene_can_be_named_by_its_number(window: DebuggerClient) -> None:
+    number = str(next(s.scene_id for s in window.scenes() if s.name == "right"))
+    assert ctl.main(["step", number, "-n", "2"]) == 0
+    assert step_counts(window) == {"left": 0, "right": 2}
+
+
+def test_restore_puts_one_scene_back(window: DebuggerClient) -> None:
+    assert ctl.main(["step", "left", "-n", "5"]) == 0
+    assert ctl.main(["restore", "left"]) == 0
+    assert window.wait_until(lambda c: step_counts(c)["left"] == 0, DEADLINE_S)
+
+
+def test_play_and_pause_of_one_scene_leave_the_other_alone(window: DebuggerClient) -> None:
+    assert ctl.main(["play", "left"]) == 0
+    assert window.wait_until(lambda c: step_counts(c)["left"] > 2, DEADLINE_S)
+    assert ctl.main(["pause", "left"]) == 0
+    assert step_counts(window)["right"] == 0
+
+
+def test_a_plain_observer_still_may_not_command(
+    window: DebuggerClient, server: DebugServer
+) -> None:
+    with (
+        DebuggerClient.connect(server.connection_file, observe=True) as observer,
+        pytest.raises(CommandError, match="you observe it"),
+    ):
+        observer.play()
+
+
+# --- with nobody in control
+
+
+def test_pause_stays_in_the_foreground_until_ctrl_c(
+    server: DebugServer, scenes: Callable[[], None]
+) -> None:
+    scenes()
+    with in_foreground("pause") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "paused; Ctrl+C lets the session run on\n"
+        with DebuggerClient.connect(server.connection_file, observe=True) as client:
+            assert client.session_status.mode == "paused"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(DEADLINE_S) == 0
+            assert client.wait_until(lambda c: c.session_status.mode == "playing", DEADLINE_S)
+
+
+def test_a_pause_in_the_foreground_ends_when_somebody_takes_control(server: DebugServer) -> None:
+    with in_foreground("pause") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with DebuggerClient.connect(server.connection_file, observe=True) as client:
+            client.request_control()
+            assert process.wait(DEADLINE_S) == 0
+            assert client.session_status.mode == "paused"
+            assert client.has_control
+
+
+def test_a_pause_in_the_foreground_ends_with_the_session(server: DebugServer) -> None:
+    with in_foreground("pause") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        server.stop("the script has ended")
+        assert process.wait(DEADLINE_S) == 0
+        assert "the script has ended" in process.stdout.read()
+
+
+def test_play_lets_a_session_run_and_leaves_it(
+    server: DebugServer, wait_until: Callable[..., None]
+) -> None:
+    assert ctl.main(["play"]) == 0
+    wait_until(lambda: not server.has_connection())
+
+
+# --- looking
+
+
+def test_list_shows_sessions_and_scenes(
+    window: DebuggerClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ctl.main(["list"]) == 0
+    out = capsys.readouterr().out
+    assert window.session is not None
+    assert window.session.session_id in out
+    assert "train.py" in out
+    assert "paused at 1×, controlled by client" in out
+    assert [line.split()[1] for line in out.splitlines()[2:]] == ["left", "right"]
+
+
+def test_watch_prints_a_table(window: DebuggerClient, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ctl.main(["step", "left", "-n", "7"]) == 0
+    capsys.readouterr()
+    assert ctl.main(["watch", "--once"]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if "left" in line)
+    assert "step         7" in row
+    assert "0.014 s" in row
+
+
+def test_watch_ends_with_the_session(server: DebugServer) -> None:
+    with in_foreground("watch") as process:
+        assert process.stdout is not None
+        assert "train.py" in process.stdout.readline()
+        server.stop("the script has ended")
+        assert process.wait(DEADLINE_S) == 1
+        assert process.stderr is not None
+        assert "the session has ended" in process.stderr.read()
+
+
+def test_the_session_can_be_named_in_every_way(
+    window: DebuggerClient, server: DebugServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = window.session
+    assert session is not None
+    for name in (
+        session.session_id,
+        session.session_id[:6],
+        str(session.pid),
+        str(server.connection_file),
+    ):
+        assert ctl.main(["--session", name, "watch", "--once"]) == 0
+        assert session.session_id in capsys.readouterr().out
+
+
+# --- refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["step"], "choose one of 2 scenes:\n  1  left\n  2  right"),
+        (["step", "middle"], "there is no scene 'middle'"),
+        (["speed", "1000"], "allowed are 1/64 to 64"),
+        (["--session", "nothing", "list"], "no session nothing is running"),
+    ],
+)
+def test_what_can_t_be_done_is_said_with_what_can(
+    arguments: list[str],
+    complaint: str,
+    window: DebuggerClient,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ctl.main(arguments) == 1
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["list", "play", "watch"])
+def test_no_session_is_an_error_that_says_how_to_start_one(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ctl.main([command]) == 1
+    assert "stroboscope run script.py" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["jump"], ["speed"], ["speed", "0"], ["step", "-n", "0"], ["step", "-n", "x"]]
+)
+def test_arguments_that_make_no_sense_are_refused(arguments: list[str], capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        ctl.main(arguments)
+    assert ended.value.code == 2
+    assert "usage: stroboscope ctl" in capsys.readouterr().err
