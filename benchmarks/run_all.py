@@ -19,6 +19,7 @@ FOLDER = Path(__file__).resolve().parent
 
 BENCHMARKS = (
     "detached_rate",
+    "wrapped_call",
     "attached_rate",
     "checkpoint_speed",
     "click_latency",

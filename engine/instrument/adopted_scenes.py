@@ -11,11 +11,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.engine.callbacks import SceneCallbacks
 from stroboscope.engine.errors import SceneDestroyedError, StepFailedError
 from stroboscope.engine.instrument.half_steps import HalfStepper
 from stroboscope.engine.instrument.wrapping import Gate
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.scene_counters import StepCounters
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -34,16 +37,18 @@ class _Entry:
     """One MjData that was seen. ``scene`` None: it runs free.
 
     ``busy``: a wrapped call on this data is under way, and what MuJoCo or the script's callbacks
-    call inside it is part of it.
+    call inside it is part of it. ``bare``: what a step has to look at, gathered for the case that
+    nobody is attached.
     """
 
-    __slots__ = ("busy", "half_stepper", "reference", "scene")
+    __slots__ = ("bare", "busy", "half_stepper", "reference", "scene")
 
     def __init__(self, reference: "weakref.ref[Any]", scene: "Scene | None") -> None:
         self.reference = reference
         self.scene = scene
         self.busy = False
         self.half_stepper: HalfStepper | None = None
+        self.bare: tuple[Any, SceneLink, StepCounters, SceneCallbacks] | None = None
 
 
 class AdoptedScenes:
@@ -101,6 +106,15 @@ class AdoptedScenes:
 
     def step(self, m: Any, d: Any, nstep: Any) -> None:
         """Run ``mj_step`` as one application step of ``nstep`` physics steps."""
+        entry = self._entries.get(id(d))
+        bare = entry.bare if entry is not None and nstep == 1 else None
+        if bare is not None and entry is not None and entry.reference() is d:
+            model, link, counters, callbacks = bare
+            if model is m and not link.active and not callbacks.has_step_callbacks():
+                # As in Scene.step(): a session is open and nobody has joined it.
+                self._adapter.mj_step(m, d)
+                counters.single += 1
+                return
         entry = self._stepped(m, d)
         scene = entry.scene if entry is not None else None
         if entry is None or scene is None or entry.busy:
@@ -113,6 +127,7 @@ class AdoptedScenes:
         if count < 1:
             self._adapter.mj_step(m, d, nstep)  # MuJoCo says what it thinks of that
             return
+        entry.bare = (m, scene.link, scene.counters, scene.callbacks)
         before = scene.counters.axis
         entry.busy = True
         try:
