@@ -259,6 +259,7 @@ class Network:
         try:
             self._loop.run_forever()
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
         finally:
             self._loop.close()
 
