@@ -7,6 +7,7 @@ symlink, and a parent in which others can't replace it.
 import os
 import stat
 import sys
+import warnings
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +32,7 @@ def find_runtime_directory(*, create: bool = True) -> Path:
     Any thread.
     """
     chosen = os.environ.get(ENVIRONMENT_VARIABLE)
-    path = Path(chosen) if chosen else Path(platformdirs.user_runtime_dir("stroboscope"))
+    path = Path(chosen) if chosen else _default_directory()
     if not path.is_absolute():
         raise RuntimeDirectoryError(
             f"the runtime directory {str(path)!r} is not an absolute path; "
@@ -43,6 +44,13 @@ def find_runtime_directory(*, create: bool = True) -> Path:
         return path
     check_private_directory(path)
     return path
+
+
+def _default_directory() -> Path:
+    with warnings.catch_warnings():
+        # Without XDG_RUNTIME_DIR platformdirs warns on every start; what matters is checked here.
+        warnings.simplefilter("ignore")
+        return Path(platformdirs.user_runtime_dir("stroboscope"))
 
 
 def check_private_directory(path: Path) -> None:
