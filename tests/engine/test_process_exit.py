@@ -122,13 +122,16 @@ def test_asyncio_cancels_its_main_task_on_ctrl_c_as_ever() -> None:
         asyncio.run(main())
         """
     )
-    assert "cancelled\n" in done.stdout
+    # Another thread prints too, perhaps between the word and the end of its line.
+    assert "cancelled" in done.stdout
     assert done.returncode == -signal.SIGINT
 
 
 def test_a_forked_child_s_signals_do_not_reach_the_parent() -> None:
     done = run(
         """
+        import warnings
+        warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 on: fork with threads
         os.register_at_fork(after_in_child=watch.forget_parent)
         signal.signal(signal.SIGTERM, lambda number, frame: os._exit(0))
         child = os.fork()

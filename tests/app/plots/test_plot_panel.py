@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from PySide6 import __version_info__ as PYSIDE_VERSION
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QWheelEvent
 from PySide6.QtTest import QTest
@@ -17,7 +18,9 @@ def drop(panel, payload, position):
     mime = QMimeData()
     mime.setData(SIGNAL_MIME_TYPE, payload)
     buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    enter = QDragEnterEvent(position, Qt.DropAction.CopyAction, mime, buttons, keys)
+    # Qt 6.12 deprecates the whole-pixel constructor, before it there is no other.
+    entry = position if PYSIDE_VERSION < (6, 12) else QPointF(position)
+    enter = QDragEnterEvent(entry, Qt.DropAction.CopyAction, mime, buttons, keys)
     QApplication.sendEvent(panel, enter)
     assert enter.isAccepted()
     event = QDropEvent(QPointF(position), Qt.DropAction.CopyAction, mime, buttons, keys)
