@@ -127,9 +127,19 @@ _MENUS = ("Session", "Run", "View", "Window", "Help")
 
 
 class WindowActions(QObject):
-    """The actions by name, connected to ``handlers``, in the window's menus."""
+    """The actions by name, connected to ``handlers``, in the window's menus.
 
-    def __init__(self, window: QMainWindow, handlers: dict[str, Callable[[], None]]) -> None:
+    ``shortcuts`` maps names of actions to other keys than those of the table.
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        handlers: dict[str, Callable[[], None]],
+        *,
+        shortcuts: dict[str, str] | None = None,
+    ) -> None:
+        chosen = shortcuts or {}
         super().__init__(window)
         self.menus: dict[str, QMenu] = {}
         self._actions: dict[str, QAction] = {}
@@ -138,7 +148,9 @@ class WindowActions(QObject):
         for spec in ACTIONS:
             action = QAction(spec.text, self)
             action.setCheckable(spec.checkable)
-            action.setShortcuts([QKeySequence(key) for key in spec.keys])
+            # The settings file may name other keys, separated by spaces; "" takes them away.
+            keys = chosen[spec.name].split() if spec.name in chosen else spec.keys
+            action.setShortcuts([QKeySequence(key) for key in keys])
             action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             shown = action.shortcut().toString()
             hint = f"{spec.text}   {shown}" if shown else spec.text
@@ -173,7 +185,7 @@ class WindowActions(QObject):
                     "  ".join(k.toString() for k in self._actions[spec.name].shortcuts()),
                 )
                 for spec in ACTIONS
-                if spec.menu == title and spec.keys
+                if spec.menu == title and self._actions[spec.name].shortcuts()
             )
             groups.append((title, rows))
         groups.append(("Mouse in the scene", MOUSE))

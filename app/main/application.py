@@ -129,6 +129,8 @@ class DesktopApplication(QObject):
     # --- restarts
 
     def _on_session_changed(self, _session: object) -> None:
+        # A session that is lost once more may be looked for once more.
+        self._tried -= {s.path for s in self.sessions.sessions if s.is_connected}
         lost = any(s.state is SessionState.LOST for s in self.sessions.sessions)
         if lost and not self._reconnect.isActive():
             self._reconnect.start()

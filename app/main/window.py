@@ -66,7 +66,9 @@ class MainWindow(QMainWindow):
         self._kept_docks: QByteArray | None = None
         self.processes = ScriptProcesses(self._on_process_failed, self)
         self.commands = Commands(self)
-        self.actions_by_name = WindowActions(self, self.commands.handlers())
+        self.actions_by_name = WindowActions(
+            self, self.commands.handlers(), shortcuts=settings.shortcuts
+        )
         self._build()
         self._listen()
         self._restore_view()
@@ -354,6 +356,7 @@ class MainWindow(QMainWindow):
             if name in known and _fits(value, getattr(viewport.options, name))
         }
         viewport.options = dataclasses.replace(viewport.options, **changes)
+        self.log_panel.choose_level(self.settings.log_level)
         if self.settings.scope == Scope.SCENE.value:
             self.sessions.set_scope(Scope.SCENE)
         self.commands.refresh()
@@ -370,6 +373,7 @@ class MainWindow(QMainWindow):
     def keep_settings(self) -> None:
         """Put everything that is remembered into the settings."""
         settings = self.settings
+        settings.log_level = self.log_panel.chosen_level.value
         settings.geometry = _encode(self.saveGeometry())
         docks = self.saveState(_LAYOUT_VERSION) if self._docks_shown else self._kept_docks
         settings.docks = _encode(docks) if docks is not None else ""

@@ -124,7 +124,7 @@ class LogPanel(QWidget):
 
     def refresh(self) -> None:
         """Show the lines that pass the filter, newest last."""
-        lines = self._log.select(at_least=self.level.currentData(), text=self.filter.text())
+        lines = self._log.select(at_least=self.chosen_level, text=self.filter.text())
         bar = self.view.verticalScrollBar()
         at_end = bar.value() >= bar.maximum() - 2
         self.view.clear()
@@ -156,6 +156,17 @@ class LogPanel(QWidget):
         item.setToolTip(1, line.source)
         item.setData(0, _LINE_ROLE, line)
         return item
+
+    @property
+    def chosen_level(self) -> LogLevel:
+        """The level from which on lines are shown."""
+        return LogLevel(self.level.currentData())
+
+    def choose_level(self, level: str) -> None:
+        """Show lines of that level and above; an unknown word changes nothing."""
+        for index in range(self.level.count()):
+            if self.level.itemData(index) == level:
+                self.level.setCurrentIndex(index)
 
     def copy(self) -> None:
         """Copy the selected lines, or all that are shown."""

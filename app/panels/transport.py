@@ -171,7 +171,7 @@ class TransportBar(QWidget):
             "Single step and Restore always act on the scene that is shown."
         )
         box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        box.activated.connect(lambda index: self._sessions.set_scope(box.itemData(index)))
+        box.activated.connect(lambda index: self._sessions.set_scope(Scope(box.itemData(index))))
         return box
 
     def _build_speed(self) -> QComboBox:

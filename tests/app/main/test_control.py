@@ -1,6 +1,8 @@
 """Who controls, what is sent to whom, and what the window does with what it can't read."""
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from stroboscope.app.models.sessions import Scope
 from stroboscope.debugger_protocol.client import DebuggerClient
@@ -39,7 +41,11 @@ def test_play_in_the_scope_of_one_scene_holds_the_others(desktop, attached, clic
     wait_until(lambda: len(desktop.sessions.all_scenes()) == 2)
     second = desktop.sessions.all_scenes()[1]
     wait_until(lambda: second.status is not None)
-    desktop.sessions.set_scope(Scope.SCENE)
+    # As a person chooses it: Qt hands a string back, not the enum.
+    box = desktop.window.transport.scope
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Down)
+    assert desktop.sessions.scope is Scope.SCENE
     assert desktop.window.transport.scope.currentText() == "This scene"
     click(desktop.window.transport.buttons["play"])
     wait_until(lambda: first.status.step_count > 5)
@@ -159,3 +165,28 @@ def test_floating_and_docking_a_panel_keeps_the_picture(desktop, attached, wait_
         image.pixel(x, y) for x in range(0, image.width(), 37) for y in range(0, image.height(), 37)
     }
     assert len(colors) > 10
+
+
+def test_a_script_that_fails_is_reported_with_its_last_lines(desktop, own_folders, wait_until):
+    script = own_folders / "work" / "broken.py"
+    script.write_text("raise RuntimeError('no such robot')\n")
+    desktop.window.start_script(str(script))
+    wait_until(lambda: desktop.log.counts[LogLevel.ERROR] == 1, 60)
+    line = desktop.log.lines[-1]
+    assert line.source == "broken.py"
+    assert "RuntimeError: no such robot" in line.text
+
+
+def test_settings_may_name_other_keys(qapp, own_folders):
+    from stroboscope.app.main.application import DesktopApplication
+    from stroboscope.app.models.settings import Settings, SettingsStore
+
+    path = own_folders / "config" / "settings.json"
+    SettingsStore(path).save(Settings(shortcuts={"play": "P F5", "wireframe": ""}))
+    desktop = DesktopApplication(qapp, settings_path=path)
+    actions = desktop.window.actions_by_name
+    assert [key.toString() for key in actions["play"].shortcuts()] == ["P", "F5"]
+    assert actions["wireframe"].shortcuts() == []
+    assert "P" in actions["play"].toolTip()
+    desktop.window.close()
+    desktop.window.deleteLater()
