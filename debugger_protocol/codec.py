@@ -35,6 +35,7 @@ __all__ = [
     "server_codec",
     "trim_text",
     "trimmed_goodbye",
+    "with_encodable_text",
 ]
 
 MessageT = TypeVar("MessageT")
@@ -95,17 +96,37 @@ class _Envelope(msgspec.Struct):
 
 
 def encode_message(message: msgspec.Struct, limit: int) -> bytes:
-    """Return the bytes of one message; raises LimitExceeded when they are more than ``limit``."""
-    data = _ENCODER.encode(message)
+    """Return the bytes of one message; raises LimitExceeded when they are more than ``limit``.
+
+    Text that is no Unicode (undecodable bytes of a file name or an argument, which Python keeps as
+    lone surrogates) travels escaped: a script's odd name must not cost it the connection.
+    """
+    try:
+        data = _ENCODER.encode(message)
+    except UnicodeEncodeError:
+        data = _ENCODER.encode(with_encodable_text(message))
     if len(data) > limit:
         kind = message.__struct_config__.tag
         raise LimitExceeded(f"a {kind} message has {len(data)} bytes; at most {limit} may be sent")
     return data
 
 
+def with_encodable_text(value: Any) -> Any:
+    """Return ``value`` as plain containers in which lone surrogates are written as escapes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.to_builtins(value, builtin_types=(bytes, bytearray, memoryview))
+    if isinstance(value, dict):
+        return {with_encodable_text(k): with_encodable_text(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_encodable_text(each) for each in value]
+    return value
+
+
 def trim_text(text: str, limit: int) -> str:
     """Return ``text`` cut to at most ``limit`` bytes of UTF-8, with an ellipsis where cut."""
-    data = text.encode("utf-8", "replace")
+    data = text.encode("utf-8", "backslashreplace")
     if len(data) <= limit:
         return data.decode("utf-8")
     return data[: max(0, limit - 3)].decode("utf-8", "ignore") + "…"

@@ -109,7 +109,7 @@ class ConnectionFile:
             process_start=process_start(os.getpid()) or "",
             port=port,
             secret=secret or make_secret(),
-            script=script,
+            script=script.encode("utf-8", "backslashreplace").decode("utf-8"),
             endpoint=endpoint,
             software=software,
             started=time.time(),

@@ -421,7 +421,8 @@ class ServerConnection:
             return
         try:
             data = self._session.encode(message)
-        except LimitExceeded as error:
+        except (LimitExceeded, TypeError, ValueError, OverflowError) as error:
+            # One message that can't travel is said in the log; the others still arrive.
             _LOGGER.error("%s", error)
             entry = LogEntry(level=LogLevel.ERROR, text=str(error), wall_time=time.time())
             data = self._session.encode(entry)

@@ -19,6 +19,7 @@ from stroboscope.debugger_protocol.codec import (
 )
 from stroboscope.debugger_protocol.exceptions import InvalidMessage, LimitExceeded, ProtocolError
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.scene_description import BodyInfo, SceneDescription
 
 LIMITS = Limits()
 CLIENT = client_codec(LIMITS)
@@ -240,3 +241,27 @@ def test_floats_of_both_widths_are_numbers():
 def test_encoding_says_which_message_was_too_large():
     with pytest.raises(LimitExceeded, match="a play message has"):
         encode_message(m.Play(id=1), 3)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        m.LogEntry(level=m.LogLevel.INFO, text="caf\udce9", wall_time=0.0),
+        m.SceneAdded(scene_id=1, name="caf\udce9"),
+        m.SceneDescribed(
+            description=SceneDescription(
+                scene_id=1, name="", bodies=(BodyInfo(name="caf\udce9", parent=0),)
+            )
+        ),
+    ],
+)
+def test_text_with_undecodable_bytes_travels_escaped(message):
+    arrived = SERVER.decode(SERVER.encode(message))
+    assert type(arrived) is type(message)
+    assert "caf\\udce9" in repr(arrived).replace("\\\\", "\\")
+
+
+def test_bytes_survive_beside_text_with_undecodable_bytes():
+    message = m.AssetChunk(id=1, digest="\udce9", offset=0, total=3, data=b"\xff\x00\xe9")
+    arrived = SERVER.decode(SERVER.encode(message))
+    assert (arrived.digest, arrived.data) == ("\\udce9", b"\xff\x00\xe9")

@@ -35,6 +35,14 @@ def test_what_is_written_is_read(file):
     assert len(file.info.secret) == 32
 
 
+def test_a_script_whose_name_is_no_unicode_can_be_found():
+    file = ConnectionFile.write(port=4000, script="caf\udce9.py")
+    try:
+        assert read_connection_file(file.path).script == "caf\\udce9.py"
+    finally:
+        file.remove()
+
+
 @posix
 def test_only_we_can_read_it_whatever_the_umask(runtime_directory):
     before = os.umask(0)

@@ -94,6 +94,15 @@ def test_a_description_too_large_for_a_message_is_said_in_the_log(
     client.play()
 
 
+def test_a_message_that_can_not_travel_is_said_in_the_log_and_costs_nobody_the_connection(
+    small_server, client, wait_until, caplog
+):
+    small_server.broadcast([m.LogEntry(level=m.LogLevel.INFO, text="", wall_time=2**70)])
+    wait_until(client.log_entries)
+    assert client.log_entries()[0].level is m.LogLevel.ERROR
+    client.play()
+
+
 def test_many_commands_at_once_are_all_done_in_order(small_server, client):
     """More than a second's worth: reading waits, nothing is refused or lost."""
 
