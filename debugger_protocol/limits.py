@@ -32,5 +32,10 @@ class Limits:
     commands_per_second: int = 200
     command_timeout: float = 5.0
     name_bytes: int = 256
+    # What a script may log in one scene: names, and values under one name.
+    channels: int = 8192
+    channel_width: int = 65536
+    # Longer sentences are cut.
+    log_text_bytes: int = 64 << 10
     nesting: int = 16
     mailbox: int = 256

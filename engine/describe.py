@@ -27,7 +27,12 @@ from stroboscope.debugger_protocol.scene_description import (
     Vec3,
     Vec4,
 )
-from stroboscope.engine.element_names import ElementNames, actuator_kind, actuator_units
+from stroboscope.engine.element_names import (
+    SHOWN_NAME_BYTES,
+    ElementNames,
+    actuator_kind,
+    actuator_units,
+)
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.scene_assets import SceneAssets
 from stroboscope.engine.signal_channels import channel_table, sensor_kind, sensor_unit
@@ -79,7 +84,7 @@ class _ModelDescriber:
         self._model = model
         self._assets = assets
         self._adapter = adapter
-        self._names = ElementNames(model, adapter=adapter)
+        self._names = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES)
         kinds = adapter.module.mjtGeom
         self._geom_types = {
             int(getattr(kinds, f"mjGEOM_{word}")): kind for word, kind in _GEOM_TYPES.items()

@@ -2,17 +2,26 @@
 
 from typing import Any
 
+from stroboscope.debugger_protocol.codec import trim_text
+from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["ElementNames", "actuator_units", "joint_units"]
+__all__ = ["SHOWN_NAME_BYTES", "ElementNames", "actuator_units", "joint_units"]
+
+SHOWN_NAME_BYTES = Limits().name_bytes
+"""How long the names are that clients get; people can't read longer ones."""
 
 _QUATERNION = ("qw", "qx", "qy", "qz")
 
 
 class ElementNames:
-    """Names of a model's elements; an unnamed one is called by kind and index ("geom 12")."""
+    """Names of a model's elements; an unnamed one is called by kind and index ("geom 12").
 
-    def __init__(self, model: Any, *, adapter: MujocoAdapter) -> None:
+    ``limit``: how many bytes of UTF-8 a name may have before it is cut; None for all.
+    """
+
+    def __init__(self, model: Any, *, adapter: MujocoAdapter, limit: int | None = None) -> None:
+        self._limit = limit
         self._model = model
         self._adapter = adapter
         self._objects = adapter.module.mjtObj
@@ -78,7 +87,14 @@ class ElementNames:
         return self._name(kind, {"xbody": "body"}.get(word, word), index)
 
     def _name(self, kind: Any, word: str, index: int) -> str:
-        return self._name_of(self._model, int(kind), index) or f"{word} {index}"
+        try:
+            name = self._name_of(self._model, int(kind), index)
+        except UnicodeDecodeError as error:
+            # MuJoCo keeps the bytes of files in any encoding.
+            name = bytes(error.object).decode("utf-8", "backslashreplace")
+        if not name:
+            return f"{word} {index}"
+        return name if self._limit is None else trim_text(name, self._limit)
 
     def qpos(self) -> tuple[str, ...]:
         """Return a label per position coordinate, (nq,)."""

@@ -4,13 +4,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.host.scene_link import check_channel_name
+from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.signal_channels import ENGINE_CHANNELS
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
 
 __all__ = ["log_values"]
+
+_LIMITS = Limits()
 
 
 def log_values(
@@ -22,28 +28,47 @@ def log_values(
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"the name of a logged value must be a non-empty string, not {name!r}")
+    check_channel_name(name, limit=_LIMITS.name_bytes)
     if isinstance(value, str):
         link.log_text(LogLevel.INFO, f"{name}: {value}")
         return
+    values = _numbers(name, value)
+    if names is not None:
+        _check_labels(name, names, count=values.size)
+    if link.active:
+        # A row of numbers that the engine has itself stays apart from the script's.
+        channel = f"{name} (script)" if name in ENGINE_CHANNELS else name
+        try:
+            link.log(channel, np.atleast_1d(values), names=names)
+        except ValueError as error:
+            # Only an attached host knows a channel's width: the run must not depend on that.
+            link.log_problem(str(error))
+
+
+def _numbers(name: str, value: object) -> NDArray[np.float64]:
     try:
-        if value is None:  # NumPy would make it NaN, but it is a value that was forgotten
+        given = np.asarray(value)
+        # NumPy would make numbers of None, bytes, texts and dates as well: those are mistakes.
+        if value is None or given.dtype.kind not in "biufO":
             raise TypeError
-        values = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        values = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"log({name!r}): a number, a vector of numbers or a text is needed, "
             f"not {type(value).__name__}"
         ) from None
-    if values.ndim > 1 or values.size == 0:
+    if values.ndim > 1 or not 1 <= values.size <= _LIMITS.channel_width:
         raise ValueError(
-            f"log({name!r}): a number or a vector is needed, not an array of shape {values.shape}; "
-            "log its rows under names of their own"
+            f"log({name!r}): a number or a vector of up to {_LIMITS.channel_width} is needed, "
+            f"not an array of shape {values.shape}; log its parts under names of their own"
         )
-    if names is not None and len(names) != values.size:
-        raise ValueError(f"log({name!r}): {values.size} values but {len(names)} names")
-    if link.active:
-        try:
-            link.log(name, np.atleast_1d(values), names=names)
-        except ValueError as error:
-            # Only an attached host knows a channel's width: the run must not depend on that.
-            link.log_text(LogLevel.WARNING, f"a value was not recorded: {error}")
+    return values
+
+
+def _check_labels(name: str, labels: Sequence[str], *, count: int) -> None:
+    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
+        raise TypeError(f"log({name!r}): names must be a list of strings, not {labels!r}")
+    if len(labels) != count:
+        raise ValueError(f"log({name!r}): {count} values but {len(labels)} names")
+    for label in labels:
+        check_channel_name(label, limit=_LIMITS.name_bytes)

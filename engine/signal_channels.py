@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import ChannelInfo
 from stroboscope.engine.contacts import contact_forces
 from stroboscope.engine.element_names import (
+    SHOWN_NAME_BYTES,
     ElementNames,
     actuator_units,
     joint_units,
@@ -20,7 +21,7 @@ from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["ChannelTable", "MujocoSignalSource", "channel_table"]
+__all__ = ["ENGINE_CHANNELS", "ChannelTable", "MujocoSignalSource", "channel_table"]
 
 ChannelTable = Mapping[str, ChannelInfo]
 
@@ -39,9 +40,23 @@ _ARRAYS_AFTER = (
 )
 
 
+_COMPUTED = (
+    "energy.potential",
+    "energy.kinetic",
+    "energy.total",
+    "contact.count",
+    "contact.force",
+    "contact.depth",
+    "constraint.count",
+    "solver.iterations",
+)
+ENGINE_CHANNELS = frozenset((*_INPUTS, *_ARRAYS_AFTER, *_COMPUTED))
+"""The names of all channels that a model may have."""
+
+
 def channel_table(model: Any, *, adapter: MujocoAdapter) -> ChannelTable:
     """Return every engine channel of ``model`` that has a width, by name; any thread."""
-    names = ElementNames(model, adapter=adapter)
+    names = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES)
     linear = names.dof_is_linear()
     positions, velocities, forces = _joint_unit_lists(model, linear, adapter=adapter)
     accelerations = tuple("m/s²" if is_linear else "rad/s²" for is_linear in linear)

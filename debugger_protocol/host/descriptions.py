@@ -8,9 +8,10 @@ from typing import Final
 
 import msgspec
 
-from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.codec import encode_message
+from stroboscope.debugger_protocol.exceptions import CommandError, LimitExceeded
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
-from stroboscope.debugger_protocol.messages import AssetChunk, AssetRequest
+from stroboscope.debugger_protocol.messages import AssetChunk, AssetRequest, SceneDescribed
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 
 __all__ = ["Descriptions"]
@@ -22,8 +23,9 @@ _KEPT_BYTES: Final = 64 << 20
 class Descriptions:
     """Describes scenes once per revision and serves their assets in ranges."""
 
-    def __init__(self, *, chunk_bytes: int) -> None:
+    def __init__(self, *, chunk_bytes: int, message_bytes: int) -> None:
         self._chunk_bytes = chunk_bytes
+        self._message_bytes = message_bytes
         self._of: dict[int, tuple[int, SceneDescription]] = {}
         self._owners: dict[str, SceneLink] = {}
         self._assets: OrderedDict[str, bytes] = OrderedDict()
@@ -42,12 +44,22 @@ class Descriptions:
             ) from error
         if description.revision != revision:
             description = msgspec.structs.replace(description, revision=revision)
+        self._check_size(link, description)
         self._of[link.scene_id] = (revision, description)
         digests = [mesh.digest for mesh in description.meshes]
         digests += [hfield.digest for hfield in description.hfields]
         digests += [texture.digest for texture in description.textures]
         self._owners.update(dict.fromkeys(digests, link))
         return description
+
+    def _check_size(self, link: SceneLink, description: SceneDescription) -> None:
+        try:
+            encode_message(SceneDescribed(description=description), self._message_bytes)
+        except LimitExceeded as error:
+            raise CommandError(
+                f"{link.name!r} can't be shown: its description of {len(description.bodies)} "
+                f"bodies and {len(description.geoms)} geoms is too large ({error})"
+            ) from error
 
     def channels(self, link: SceneLink) -> frozenset[str]:
         """Return the names of the engine's channels; raises CommandError."""

@@ -16,6 +16,7 @@ from types import MappingProxyType
 import msgspec
 
 from stroboscope.debugger_protocol.backend import SceneBackend
+from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.owners import Job, Owner
 from stroboscope.debugger_protocol.host.playback import (
@@ -37,6 +38,8 @@ from stroboscope.debugger_protocol.messages import EditField, LogEntry, LogLevel
 __all__ = ["Host", "HostListener"]
 
 _MAX_EVENTS = 1000
+# What " (12345)" adds to a name that is taken.
+_NUMBER_BYTES = 16
 _NO_STEPS = "count must be 1…1,000,000, got {}"
 _RUNS_FREE = "runs free and never stops: create it with playback='follow' to step and pause it"
 
@@ -462,7 +465,7 @@ class Host:
         self.emit(
             LogEntry(
                 level=level,
-                text=text,
+                text=trim_text(text, self.limits.log_text_bytes),
                 wall_time=time.time(),
                 scene_id=link.scene_id if link is not None else None,
                 axis=clock.axis if clock is not None else None,
@@ -506,6 +509,8 @@ class Host:
 
     def _free_name(self, name: str) -> str:
         taken = {link.name for link in self._links.values()}
+        # Room for the number; whoever reads the name elsewhere must find the same one.
+        name = trim_text(name, self.limits.name_bytes - _NUMBER_BYTES)
         candidate, number = name, 2
         while candidate in taken:
             candidate, number = f"{name} ({number})", number + 1

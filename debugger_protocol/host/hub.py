@@ -6,6 +6,7 @@ that somebody watches is running.
 """
 
 import asyncio
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -29,7 +30,6 @@ from stroboscope.debugger_protocol.messages import (
     Done,
     Failed,
     FailureKind,
-    LogEntry,
     LogLevel,
     OwnerActivity,
     PlaybackMode,
@@ -39,7 +39,6 @@ from stroboscope.debugger_protocol.messages import (
     SceneChannels,
     SceneDescribed,
     SceneRemoved,
-    SceneRestored,
     SceneStatus,
     SessionStatus,
     Subscribe,
@@ -65,6 +64,14 @@ class _Client:
     def __init__(self, connection: ServerConnection) -> None:
         self.connection = connection
         self.scenes: dict[int, SceneSubscription] = {}
+
+
+@dataclasses.dataclass(slots=True)
+class _Told:
+    """How many restores and user channels of a scene the clients have been told of."""
+
+    restores: int
+    channels: int = 0
 
 
 class Hub(HostListener):
@@ -97,10 +104,14 @@ class Hub(HostListener):
             announce=self._announce,
         )
         self._desk = CommandDesk(host, loop, answer=self._answer)
-        self._descriptions = Descriptions(chunk_bytes=host.limits.asset_chunk_bytes)
+        self._descriptions = Descriptions(
+            chunk_bytes=host.limits.asset_chunk_bytes,
+            message_bytes=host.limits.server_message_bytes,
+        )
         self._packer = FramePacker()
         self._known: dict[int, SceneLink] = {}
         self._meters: dict[int, SceneMeter] = {}
+        self._told: dict[int, _Told] = {}
         self._statuses: dict[int, SceneStatus] = {}
         self._session_status: SessionStatus | None = None
         self._woken = False
@@ -297,6 +308,7 @@ class Hub(HostListener):
             self._descriptions.forget(link)
             self._packer.forget(scene_id)
             self._meters.pop(scene_id, None)
+            self._told.pop(scene_id, None)
             self._statuses.pop(scene_id, None)
             for client in self._clients.values():
                 client.scenes.pop(scene_id, None)
@@ -305,19 +317,29 @@ class Hub(HostListener):
             if scene_id not in self._known:
                 self._known[scene_id] = link
                 self._meters[scene_id] = SceneMeter()
+                self._told[scene_id] = _Told(restores=link.restored.count)
                 self._broadcast(_added(link))
 
     def _send_events(self) -> None:
         for event in self._host.take_events():
-            scene_id = getattr(event, "scene_id", None)
-            if isinstance(event, SceneRestored):
-                for client in self._clients.values():
-                    client.connection.discard_frames(event.scene_id)
-            if scene_id is not None and not isinstance(event, LogEntry):
-                self._update_scenes()
-                if scene_id not in self._known:
-                    continue  # closed meanwhile: clients were told already
             self._broadcast(event)
+        for link in self._known.values():
+            self._send_news(link)
+
+    def _send_news(self, link: SceneLink) -> None:
+        """Tell of restores and new user channels: found by looking, so that none is ever lost."""
+        told, restored = self._told[link.scene_id], link.restored
+        if restored.count != told.restores:
+            count, told.restores = restored.count - told.restores, restored.count
+            for client in self._clients.values():
+                client.connection.discard_frames(link.scene_id)
+            self._broadcast(msgspec.structs.replace(restored, count=count))
+        number = len(link.user_channels)
+        if number != told.channels:
+            channels = tuple(link.user_channels.values())[told.channels :]
+            told.channels += len(channels)
+            infos = tuple(channel_info(channel) for channel in channels)
+            self._broadcast(SceneChannels(scene_id=link.scene_id, channels=infos))
 
     def _send_session_status(self) -> None:
         status = self._make_session_status()

@@ -27,7 +27,6 @@ from stroboscope.debugger_protocol.host.signals import SignalRing, UserChannel
 from stroboscope.debugger_protocol.messages import (
     EditField,
     LogLevel,
-    SceneChannels,
     SceneRestored,
 )
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, ChannelKind
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.host import Host
     from stroboscope.debugger_protocol.host.owners import Owner
 
-__all__ = ["LoggedValue", "SceneLink", "channel_info"]
+__all__ = ["LoggedValue", "SceneLink", "channel_info", "check_channel_name"]
 
 LoggedValue = float | Sequence[float] | NDArray[np.generic]
 
@@ -68,6 +67,8 @@ class SceneLink(ScenePlayback):
         """Whether NOW frames are due although the thread does not stop."""
         self.replacements = 0
         """How often the state was replaced: restored or reset; what remains of a step is void."""
+        self.restored = SceneRestored(scene_id=scene_id, reason="", axis=0, time=0.0, count=0)
+        """The newest restore; ``count`` is how many there were. Replaced by reference."""
         self.physics_ticks = 0
         """Physics steps seen; a sign of life for whoever waits."""
         self.stamp = 0.0
@@ -212,8 +213,8 @@ class SceneLink(ScenePlayback):
             ring = self._open_channel(channel, row, names)
         if row.size != ring.width:
             raise ValueError(
-                f"channel {channel!r} has {ring.width} values per row, this one has {row.size}: "
-                f"log it under another name"
+                f"channel {channel!r} has {ring.width} values per row: "
+                f"this one has {row.size}, log it under another name"
             )
         ring.append(self.backend.clock(), row)
 
@@ -221,6 +222,11 @@ class SceneLink(ScenePlayback):
         """Put a sentence into the log of every client; nothing when detached."""
         if self.active and not self.closed:
             self._host.log(level, text, link=self)
+
+    def log_problem(self, text: str) -> None:
+        """Say that something was not recorded; once for all that is said up to the first colon."""
+        if self.active and not self.closed:
+            self._host.log_once(self, text)
 
     def state_replaced(self, reason: str) -> None:
         """Say that the script has restored or reset the scene: an episode, never a stop."""
@@ -230,9 +236,14 @@ class SceneLink(ScenePlayback):
         if not self.active or self.closed:
             return
         clock = self.refresh_clock()
-        self._host.emit(
-            SceneRestored(scene_id=self.scene_id, reason=reason, axis=clock.axis, time=clock.time)
+        self.restored = SceneRestored(
+            scene_id=self.scene_id,
+            reason=reason,
+            axis=clock.axis,
+            time=clock.time,
+            count=self.restored.count + 1,
         )
+        self._host.wake()
 
     def model_replaced(self) -> None:
         """Say that the model is another one: description, initial state and channels are stale."""
@@ -370,17 +381,26 @@ class SceneLink(ScenePlayback):
     def _open_channel(
         self, channel: str, row: NDArray[np.float64], names: Sequence[str] | None
     ) -> UserChannel:
-        limit = self._host.limits.name_bytes
-        if not channel or len(channel.encode()) > limit:
-            raise ValueError(f"a channel's name has 1…{limit} bytes, got {channel[:40]!r}")
+        limits = self._host.limits
+        check_channel_name(channel, limit=limits.name_bytes)
+        for label in names or ():
+            check_channel_name(label, limit=limits.name_bytes)
         if names is not None and len(names) != row.size:
             raise ValueError(f"channel {channel!r}: {len(names)} names for {row.size} values")
-        if row.size == 0:
-            raise ValueError(f"channel {channel!r}: an empty vector can't be logged")
-        ring = UserChannel(channel, width=row.size, names=names or ())
+        if not 1 <= row.size <= limits.channel_width:
+            raise ValueError(
+                f"channel {channel!r}: a vector has 1…{limits.channel_width} values, "
+                f"this one has {row.size}"
+            )
+        number = len(self.user_channels)
+        if number >= limits.channels:
+            raise ValueError(
+                f"a scene logs at most {limits.channels} channels: log vectors, or fewer names; "
+                f"{channel!r} is one too many"
+            )
+        ring = UserChannel(channel, width=row.size, names=names or (), number=number)
         self.user_channels[channel] = ring
-        info = channel_info(ring)
-        self._host.emit(SceneChannels(scene_id=self.scene_id, channels=(info,)))
+        self._host.wake()
         return ring
 
     # --- what the owner's loop asks and does
@@ -504,6 +524,18 @@ class SceneLink(ScenePlayback):
         """Raise SceneClosedError when the scene or the host is closed."""
         if self.closed or self._playback.closed:
             raise SceneClosedError(self._playback.closed or f"{self.name!r}: {self.closed}")
+
+
+def check_channel_name(name: str, *, limit: int) -> None:
+    """Raise ValueError unless ``name`` can be subscribed: Unicode of 1 to ``limit`` bytes."""
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise ValueError(f"a channel's name must be Unicode text, not {name!a}") from None
+    if not 1 <= size <= limit:
+        raise ValueError(
+            f"a channel's name has 1…{limit} bytes of UTF-8, {name[:40]!r}… has {size}"
+        )
 
 
 def channel_info(channel: UserChannel) -> ChannelInfo:

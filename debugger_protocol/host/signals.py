@@ -19,6 +19,9 @@ _RING_BYTES = 8 << 20
 _MAX_ROWS = 8192
 _MIN_ROWS = 256
 _USER_ROWS = 4096
+_USER_BYTES = 4 << 20
+_FEW_CHANNELS = 256
+_MIN_USER_ROWS = 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,8 +46,6 @@ class RowRing:
         self.axis = np.zeros(capacity, dtype=np.int64)
         self.time = np.zeros(capacity, dtype=np.float64)
         self.values = np.zeros((capacity, width), dtype=np.float64)
-        # Made once: indexing a two-dimensional array would make a new view for every row.
-        self.rows: list[NDArray[np.float64]] = list(self.values)
         self.count = 0
         """Number of complete rows ever written; published last."""
 
@@ -69,6 +70,8 @@ class SignalRing(RowRing):
         row_bytes = 8 * (source.width + 2)
         capacity = max(_MIN_ROWS, min(_MAX_ROWS, _RING_BYTES // row_bytes))
         super().__init__(source.width, capacity=capacity)
+        # Made once: indexing a two-dimensional array would make a new view for every row.
+        self.rows: list[NDArray[np.float64]] = list(self.values)
         self.columns: Mapping[str, slice] = dict(source.columns)
         self.successor: SignalRing | None = None
         """The ring that was filled after this one, when the set of channels has changed."""
@@ -91,8 +94,8 @@ class SignalRing(RowRing):
 class UserChannel(RowRing):
     """One channel that the script logs; a row is written at the instant of the call."""
 
-    def __init__(self, name: str, *, width: int, names: Sequence[str]) -> None:
-        super().__init__(width, capacity=_USER_ROWS)
+    def __init__(self, name: str, *, width: int, names: Sequence[str], number: int = 0) -> None:
+        super().__init__(width, capacity=_user_capacity(width, number=number))
         self.name = name
         self.names = tuple(names)
 
@@ -101,8 +104,14 @@ class UserChannel(RowRing):
         slot = self.count % self.capacity
         self.axis[slot] = clock.axis
         self.time[slot] = clock.time
-        self.rows[slot][:] = values
+        self.values[slot] = values
         self.count += 1
+
+
+def _user_capacity(width: int, *, number: int) -> int:
+    """Return how many rows a scene's channel ``number`` keeps: less when wide, or one of many."""
+    rows = _USER_ROWS if number < _FEW_CHANNELS else _USER_ROWS // 16
+    return max(_MIN_USER_ROWS, min(rows, _USER_BYTES // (8 * (width + 2))))
 
 
 class RingReader:

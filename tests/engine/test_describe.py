@@ -278,3 +278,23 @@ def test_real_robots_with_meshes_are_described_completely(
         arrays = parse_asset(data, mesh.digest)
         assert arrays["vertices"].shape == (mesh.nvert, 3)
         assert arrays["faces"].max() < mesh.nvert
+
+
+def test_names_of_any_encoding_and_length_are_shown(tmp_path: Path) -> None:
+    # MuJoCo keeps the bytes of the file, whatever encoding it declares.
+    text = (
+        "<mujoco><worldbody><body name='café'><joint name='{long}'/><geom size='.1'/></body>"
+        "</worldbody><sensor><jointpos name='stellung é' joint='{long}'/></sensor></mujoco>"
+    ).format(long="n" * 5000)
+    path = tmp_path / "latin.xml"
+    path.write_bytes(text.encode("latin-1"))
+    scene = physics.create_scene("latin", path)
+    description = scene.link.backend.describe(1, "latin")
+    assert description.bodies[1].name == "caf\\xe9"
+    assert description.sensors[0].name == "stellung \\xe9"
+    assert len(description.joints[0].name.encode()) <= 256
+    assert description.joints[0].name.endswith("…")
+    scene.capture_state_to_file(tmp_path / "state.json")
+    assert "n" * 5000 in (tmp_path / "state.json").read_text(encoding="utf-8")
+    with pytest.raises(physics.EngineError, match="caf"):
+        scene.get_articulation("nothing")

@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.messages import EditField, LogEntry, PlaybackMode
 from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.signal_channels import ENGINE_CHANNELS
 
 Scene = physics.Scene
 Make = Callable[..., Scene]
@@ -188,6 +189,81 @@ def test_what_can_not_be_logged_raises_also_when_nobody_is_attached(
         scene.log({"x": 1.0}, 2.0)
     scene.log("x", 1.0)
     assert bool(scene.link.user_channels) is attached
+
+
+@pytest.mark.parametrize("attached", [True, False])
+def test_names_that_could_not_be_subscribed_are_refused_with_and_without_a_debugger(
+    make_scene: Make, host: Host, attached: bool
+) -> None:
+    scene = make_scene()
+    if not attached:
+        host.detach("nobody is there")
+    for name in ("é" * 129, "caf\udce9"):
+        with pytest.raises(ValueError, match="channel's name"):
+            scene.log(name, 1.0)
+        with pytest.raises(ValueError, match="channel's name"):
+            scene.log(name, "text")
+        with pytest.raises(ValueError, match="channel's name"):
+            scene.log("x", [1.0], names=[name])
+    for labels in ("ab", [1, 2]):
+        with pytest.raises(TypeError, match="list of strings"):
+            scene.log("x", [1.0, 2.0], names=labels)
+    scene.log("é" * 128, 1.0)
+
+
+@pytest.mark.parametrize("wrong", [b"12", ["1", "2"], np.datetime64("2020-01-01"), 10**400, 1j])
+def test_only_numbers_are_taken_for_numbers(make_scene: Make, host: Host, wrong: object) -> None:
+    scene = make_scene()
+    with pytest.raises(TypeError, match="a number"):
+        scene.log("x", wrong)
+
+
+def test_what_a_script_logs_under_an_engine_channels_name_stays_apart(
+    make_scene: Make, host: Host
+) -> None:
+    scene = make_scene()
+    scene.log("qpos", 1.0)
+    assert set(scene.link.user_channels) == {"qpos (script)"}
+    assert set(scene.world.channels) <= ENGINE_CHANNELS
+
+
+def test_thousands_of_channels_and_wide_vectors_stay_bounded(make_scene: Make, host: Host) -> None:
+    scene = make_scene()
+    for k in range(3000):
+        scene.log(f"channel {k}", float(k))
+    scene.log("wide", np.zeros(65_536))
+    rings = scene.link.user_channels.values()
+    assert len(rings) == 3001
+    assert sum(ring.values.nbytes + ring.time.nbytes for ring in rings) < 64 << 20
+    with pytest.raises(ValueError, match="up to 65536"):
+        scene.log("wider", np.zeros(65_537))
+
+
+def test_channels_beyond_the_limit_are_said_once_and_do_not_stop_the_script(
+    make_scene: Make, host: Host
+) -> None:
+    scene = make_scene()
+    for k in range(host.limits.channels + 50):
+        scene.log(f"step {k}", 1.0)
+    assert len(scene.link.user_channels) == host.limits.channels
+    entries = [e.text for e in host.take_events() if isinstance(e, LogEntry)]
+    assert sum("at most" in text for text in entries) <= 1
+
+
+def test_a_wrong_width_is_said_once_not_at_every_step(make_scene: Make, host: Host) -> None:
+    scene = make_scene()
+    scene.log("obs", [1.0, 2.0])
+    for _ in range(50):
+        scene.log("obs", [1.0, 2.0, 3.0])
+    entries = [e.text for e in host.take_events() if isinstance(e, LogEntry)]
+    assert sum("'obs' has 2 values" in text for text in entries) == 1
+
+
+def test_a_text_of_megabytes_is_cut(make_scene: Make, host: Host) -> None:
+    scene = make_scene()
+    scene.log("dump", "x" * 5_000_000)
+    entries = [e.text for e in host.take_events() if isinstance(e, LogEntry)]
+    assert max(map(len, entries)) <= host.limits.log_text_bytes
 
 
 def test_a_script_that_pauses_itself_stands_there_until_it_is_played(

@@ -19,12 +19,14 @@ from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect,
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import (
     ControlChanged,
+    LogLevel,
     OwnerActivity,
     PlaybackMode,
     SceneChannels,
     SceneRemoved,
     SceneRestored,
 )
+from stroboscope.debugger_protocol.scene_description import BodyInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 Wait = Callable[..., None]
@@ -802,3 +804,54 @@ def test_sixty_four_owner_threads_are_all_stepped(
     host.close()
     for stepper in steppers:
         stepper.join()
+
+
+def test_channels_and_restores_are_told_however_much_the_script_says(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+
+    def talk() -> None:
+        if not stepper.scene.link.user_channels:
+            for k in range(3000):
+                stepper.scene.link.log_text(LogLevel.INFO, "chatter")
+                stepper.scene.link.log(f"channel {k}", float(k))
+                stepper.scene.link.state_replaced("the script reset the scene")
+
+    stepper = own(host, "A", between=talk)
+    client.step(1, 3)
+
+    def channels(client: DebuggerClient) -> int:
+        events = [event for event in client.events() if isinstance(event, SceneChannels)]
+        return len({channel.name for event in events for channel in event.channels})
+
+    assert client.wait_until(lambda c: channels(c) == 3000, 10)
+    restored = [event.count for event in client.events() if isinstance(event, SceneRestored)]
+    assert sum(restored) == 3000
+
+
+def test_a_scene_too_large_to_describe_is_refused_with_the_reason(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(host, "A")
+    bodies = tuple(BodyInfo(name="x" * 1000, parent=0) for _ in range(17_000))
+    stepper.scene.backend.describe = lambda scene_id, name: SceneDescription(
+        scene_id=scene_id, name=name, bodies=bodies
+    )
+    with pytest.raises(CommandError, match=r"17000 bodies .* too large"):
+        client.description(1)
+    client.step(1)
+
+
+def test_a_scene_name_is_cut_to_what_a_name_may_have(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    own(host, "é" * 400)
+    own(host, "é" * 400)
+    own(host, "caf\udce9")
+    names = [scene.name for scene in connect().scenes()]
+    assert all(len(name.encode()) <= 256 for name in names)
+    assert len(set(names)) == 3
+    assert names[1].endswith("… (2)")
+    assert names[2] == "caf\\udce9"

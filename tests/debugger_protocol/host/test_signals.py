@@ -10,7 +10,7 @@ def fill(ring: RowRing, count: int) -> None:
         slot = ring.count % ring.capacity
         ring.axis[slot] = ring.count
         ring.time[slot] = ring.count * 0.5
-        ring.rows[slot][:] = [ring.count, -ring.count]
+        ring.values[slot] = [ring.count, -ring.count]
         ring.count += 1
 
 
