@@ -183,6 +183,7 @@ def test_a_reset_is_an_episode_and_never_a_stop(client: DebuggerClient) -> None:
     model, data = make()
     mujoco.mj_step(model, data, 4)
     (scene,) = scenes()
+    assert client.wait_until(lambda c: len(c.scenes()) == 1, 10.0)
     for reset in (
         lambda: mujoco.mj_resetData(model, data),
         lambda: mujoco.mj_resetDataKeyframe(model, data, 0),

@@ -138,15 +138,21 @@ def test_a_window_that_hands_over_to_the_open_one_has_not_failed(
 
 
 def test_no_display_is_told_at_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    window: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    window(CONNECTS)
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
     assert attach() is False
     assert "there is no display for the window" in caplog.text
 
 
-def test_a_platform_without_display_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_without_display_needs_none(
+    window: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window(CONNECTS)
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
@@ -164,16 +170,18 @@ def test_an_executable_that_is_missing_is_told_at_once(
 def test_a_missing_app_is_told_with_the_line_to_install_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(launch, "_APP_MODULES", ("PySide6", "a_module_that_is_not_there"))
+    monkeypatch.setattr(launch, "_APP_MODULES", ("json", "a_module_that_is_not_there"))
     monkeypatch.setenv("PATH", "/nowhere")
     assert attach() is False
     assert "(a_module_that_is_not_there missing)" in caplog.text
     assert 'pip install "stroboscope[app]"' in caplog.text
 
 
-def test_a_script_s_own_modules_stay_out_of_the_window() -> None:
-    command = launch.window_command.__globals__["_executable"]()
-    assert command == [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
+def test_a_script_s_own_modules_stay_out_of_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "_APP_MODULES", ())
+    monkeypatch.setenv("DISPLAY", ":99")
+    command = launch.window_command("abc")
+    assert command[:4] == [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
 
 
 def test_the_window_does_not_hear_ctrl_c_meant_for_the_script(
