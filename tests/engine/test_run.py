@@ -241,6 +241,7 @@ def test_the_script_runs_on_when_no_window_can_open(tmp_path: Path) -> None:
     script.write_text(SCRIPTS["physics"])
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     environment.pop("QT_QPA_PLATFORM", None)
+    environment["STROBOSCOPE_DEBUGGER"] = sys.executable  # some executable: it is never started
     done = subprocess.run(
         [*RUNNER, str(script)],
         env=environment,

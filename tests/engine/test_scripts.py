@@ -76,6 +76,27 @@ print(env.unwrapped.data.time, env.unwrapped.data.qpos.tobytes().hex())
 env.close()
 """
 
+WATCHED = """
+import sys
+import gymnasium
+import numpy as np
+import stroboscope.engine as physics
+
+env = gymnasium.make("HalfCheetah-v5")
+env.reset(seed=1)
+scene = physics.debugger.watch(env, name="cheetah")
+if "attach" in sys.argv and not physics.debugger.attach(60.0, launch=False):
+    sys.exit("nobody came")
+for k in range(40):
+    _, reward, *_ = env.step(np.full(6, np.sin(0.3 * k)))
+    scene.log("reward", float(reward))
+    if k == 20:
+        env.reset()
+data = env.unwrapped.data
+print(data.time, data.qpos.tobytes().hex(), scene.total_steps, scene.step_count)
+env.close()
+"""
+
 VECTOR = """
 import gymnasium
 import numpy as np
@@ -218,6 +239,27 @@ def test_gymnasium_humanoid_is_stepped_env_step_by_env_step(
         code, out, err = script.end()
     assert code == 0, err
     assert out == bare(HUMANOID)
+
+
+def test_one_environment_is_watched_and_logged_to(
+    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+) -> None:
+    pytest.importorskip("gymnasium")
+    script = start_script(WATCHED, "attach")
+    with script.connect() as client:
+        assert wait_parked(client)
+        (scene,) = client.scenes()
+        assert scene.name == "cheetah"
+        client.subscribe(scene.scene_id, ["signals"], ["reward"])
+        client.step(scene.scene_id, 3)
+        frame = client.next_frame(30.0)
+        assert frame is not None
+        assert frame.arrays["reward"].shape[1] == 1
+        client.fast_forward()
+        code, out, err = script.end()
+    assert code == 0, err
+    assert out.split()[:2] == bare(WATCHED).split()[:2]
+    assert out.split()[2:] == ["40", "19"]
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
