@@ -8,7 +8,7 @@ import sys
 import threading
 
 from stroboscope.debugger_protocol.connection_file import read_connection_file
-from stroboscope.debugger_protocol.exceptions import NoSessionError, ProtocolError
+from stroboscope.debugger_protocol.exceptions import ConnectionLost, NoSessionError, ProtocolError
 from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect, Patience
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.window_link import WindowClient
@@ -185,8 +185,8 @@ class DebugSession:
         """Have the open window add this session; False when none is open."""
         try:
             window = WindowClient.connect(timeout=timeout)
-        except NoSessionError:
-            return False
+        except (NoSessionError, ConnectionLost):
+            return False  # none, or one that is just closing
         with window:
             window.open_session(self._session_id(), timeout=timeout)
         return True
