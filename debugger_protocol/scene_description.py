@@ -242,6 +242,9 @@ class ActuatorInfo(_Info, frozen=True, kw_only=True):
     """One actuator; ``joint`` is the index of the joint it drives, -1 when it drives another kind.
 
     ``kind`` is the engine's word (``motor``, ``position``, …), ``target`` names what it drives.
+    ``ctrl`` is its first address in ctrl and ``output`` its first in actuator_force, length and
+    velocity; -1: both are its own index. Some have several controls or outputs, or none.
+    ``ctrlrange`` is that of the first control.
     """
 
     name: str
@@ -253,6 +256,10 @@ class ActuatorInfo(_Info, frozen=True, kw_only=True):
     ctrl_unit: str = ""
     force_unit: str = "N"
     group: int = 0
+    ctrl: int = -1
+    nctrl: int = 1
+    output: int = -1
+    noutput: int = 1
 
 
 class SensorInfo(_Info, frozen=True, kw_only=True):

@@ -280,6 +280,7 @@ class _ModelDescriber:
         control_unit, force_unit = actuator_units(model, index, adapter=adapter)
         joint, target = self._actuator_target(index)
         limited = bool(model.actuator_forcelimited[index])
+        controls, outputs = adapter.actuator_slices(model, index)
         return ActuatorInfo(
             name=self._names.actuator(index),
             kind=actuator_kind(model, index, adapter=adapter),
@@ -290,6 +291,10 @@ class _ModelDescriber:
             ctrl_unit=control_unit,
             force_unit=force_unit,
             group=int(model.actuator_group[index]),
+            ctrl=controls.start,
+            nctrl=controls.stop - controls.start,
+            output=outputs.start,
+            noutput=outputs.stop - outputs.start,
         )
 
     def _control_range(self, index: int) -> Vec2 | None:

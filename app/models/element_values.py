@@ -1,11 +1,19 @@
 """What the inspector shows for an element: names, numbers and units, all of one instant."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.app.models.elements import (
+    JOINT_SIZES,
+    actuator_columns,
+    element_name,
+    elements_of,
+    signals_of,
+    topics_for,
+)
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import number_text, range_text, with_unit
 from stroboscope.app.models.selection import Element, ElementKind
@@ -88,61 +96,6 @@ class ElementValues:
     kind: str
     sections: tuple[Section, ...]
     known: bool
-
-
-def elements_of(description: SceneDescription, kind: ElementKind) -> Sequence[object]:
-    """Return the description's tuple of that kind."""
-    by_kind: dict[ElementKind, Sequence[object]] = {
-        ElementKind.BODY: description.bodies,
-        ElementKind.GEOM: description.geoms,
-        ElementKind.JOINT: description.joints,
-        ElementKind.SITE: description.sites,
-        ElementKind.ACTUATOR: description.actuators,
-        ElementKind.SENSOR: description.sensors,
-        ElementKind.CAMERA: description.cameras,
-        ElementKind.LIGHT: description.lights,
-    }
-    return by_kind[kind]
-
-
-def element_name(description: SceneDescription, element: Element) -> str:
-    """Return the element's name; unnamed ones are called by kind and index."""
-    items = elements_of(description, element.kind)
-    if element.index >= len(items):
-        return f"{element.kind.value} {element.index}"
-    return getattr(items[element.index], "name", "") or f"{element.kind.value} {element.index}"
-
-
-def signals_of(description: SceneDescription, element: Element) -> tuple[tuple[str, int], ...]:
-    """Return channel and column of what is plotted when an element itself is dragged."""
-    if element.index >= len(elements_of(description, element.kind)):
-        return ()
-    match element.kind:
-        case ElementKind.JOINT:
-            joint = description.joints[element.index]
-            return tuple(("qpos", joint.qpos + n) for n in range(_JOINT_SIZES[joint.type][0]))
-        case ElementKind.ACTUATOR:
-            return (("ctrl", element.index), ("actuator_force", element.index))
-        case ElementKind.SENSOR:
-            sensor = description.sensors[element.index]
-            return tuple(("sensordata", sensor.adr + n) for n in range(sensor.dim))
-        case _:
-            return ()
-
-
-def topics_for(element: Element | None) -> tuple[Topic, ...]:
-    """Return the topics whose values an element's rows need, all at one instant."""
-    if element is None:
-        return ()
-    match element.kind:
-        case ElementKind.SENSOR:
-            return (Topic.SENSORS,)
-        case ElementKind.JOINT | ElementKind.ACTUATOR:
-            return (Topic.STATE,)
-        case ElementKind.BODY:
-            return (Topic.POSE, Topic.STATE)
-        case _:
-            return (Topic.POSE,)
 
 
 def element_values(
@@ -231,14 +184,6 @@ def _sub(
 
 
 # --- joints
-
-
-_JOINT_SIZES = {
-    JointType.FREE: (7, 6),
-    JointType.BALL: (4, 3),
-    JointType.SLIDE: (1, 1),
-    JointType.HINGE: (1, 1),
-}
 
 
 def _joint(d: SceneDescription, index: int, frames: FrameSet | None) -> tuple[Section, ...]:
@@ -344,7 +289,7 @@ def _force_rows(
 
 
 def _joint_many(joint: JointInfo, frames: FrameSet | None) -> tuple[Section, ...]:
-    nq, nv = _JOINT_SIZES[joint.type]
+    nq, nv = JOINT_SIZES[joint.type]
     qpos = _sub(frames, Topic.STATE, "qpos", slice(joint.qpos, joint.qpos + nq))
     qvel = _sub(frames, Topic.STATE, "qvel", slice(joint.dof, joint.dof + nv))
     sections = []
@@ -519,33 +464,66 @@ def _beyond(value: float | None, limits: tuple[float, float] | None) -> str:
     return Level.WARN
 
 
+def _numbered(label: str, column: int, columns: range) -> str:
+    return f"{label} {column - columns.start}" if len(columns) > 1 else label
+
+
+def _control_rows(
+    actuator: ActuatorInfo, columns: range, frames: FrameSet | None
+) -> tuple[ValueRow, ...]:
+    rows = []
+    for column in columns:
+        control = _at(frames, Topic.STATE, "ctrl", column)
+        # Only the first control's range is described.
+        limits = actuator.ctrlrange if column == columns.start else None
+        rows.append(
+            _row(
+                _numbered("control", column, columns),
+                control,
+                actuator.ctrl_unit,
+                note=f"of {range_text(*limits)}" if limits else "",
+                level=_beyond(control, limits),
+                edit=EditTarget(EditField.CTRL, column),
+                channel="ctrl",
+                column=column,
+            )
+        )
+    return tuple(rows)
+
+
+def _output_rows(
+    actuator: ActuatorInfo, columns: range, frames: FrameSet | None
+) -> tuple[ValueRow, ...]:
+    limits = actuator.forcerange
+    rows = []
+    for column in columns:
+        force = _at(frames, Topic.STATE, "actuator_force", column)
+        rows.append(
+            _row(
+                _numbered("force", column, columns),
+                force,
+                actuator.force_unit,
+                note=f"of {range_text(*limits, 1)}" if limits else "",
+                level=_beyond(force, limits),
+                channel="actuator_force",
+                column=column,
+            )
+        )
+    for label, name in (("length", "actuator_length"), ("velocity", "actuator_velocity")):
+        rows += [
+            _row(_numbered(label, column, columns), _at(frames, Topic.STATE, name, column))
+            for column in columns
+        ]
+    return tuple(rows)
+
+
 def _actuator(d: SceneDescription, index: int, frames: FrameSet | None) -> tuple[Section, ...]:
     actuator: ActuatorInfo = d.actuators[index]
-    control = _at(frames, Topic.STATE, "ctrl", index)
-    force = _at(frames, Topic.STATE, "actuator_force", index)
     ctrlrange, forcerange = actuator.ctrlrange, actuator.forcerange
+    controls, outputs = actuator_columns(d, index)
     values = (
-        _row(
-            "control",
-            control,
-            actuator.ctrl_unit,
-            note=f"of {range_text(*ctrlrange)}" if ctrlrange else "",
-            level=_beyond(control, ctrlrange),
-            edit=EditTarget(EditField.CTRL, index),
-            channel="ctrl",
-            column=index,
-        ),
-        _row(
-            "force",
-            force,
-            actuator.force_unit,
-            note=f"of {range_text(*forcerange, 1)}" if forcerange else "",
-            level=_beyond(force, forcerange),
-            channel="actuator_force",
-            column=index,
-        ),
-        _row("length", _at(frames, Topic.STATE, "actuator_length", index)),
-        _row("velocity", _at(frames, Topic.STATE, "actuator_velocity", index)),
+        *_control_rows(actuator, controls, frames),
+        *_output_rows(actuator, outputs, frames),
     )
     about = (
         ValueRow(label="kind", text=actuator.kind or "unknown"),

@@ -298,3 +298,24 @@ def test_names_of_any_encoding_and_length_are_shown(tmp_path: Path) -> None:
     assert "n" * 5000 in (tmp_path / "state.json").read_text(encoding="utf-8")
     with pytest.raises(physics.EngineError, match="caf"):
         scene.get_articulation("nothing")
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.mjtTrn, "mjTRN_SO3"), reason="this MuJoCo has one control per actuator"
+)
+def test_actuators_say_where_their_controls_and_outputs_stand() -> None:
+    scene = physics.create_scene(
+        "several",
+        "<mujoco><worldbody><body><joint name='b' type='ball'/><geom size='.1' pos='.2 0 0'/>"
+        "<body><joint name='j'/><geom size='.1' pos='.3 0 0'/></body></body></worldbody>"
+        "<actuator><orientation name='turn' joint='b' kp='10'/><pid name='hold' joint='j' kp='9'/>"
+        "<motor name='last' joint='j' ctrlrange='-5 5' forcerange='-2 2'/></actuator></mujoco>",
+    )
+    turn, hold, last = scene.link.backend.describe(1, "several").actuators
+    assert (turn.ctrl, turn.nctrl, turn.output, turn.noutput) == (0, 3, 0, 3)
+    assert (hold.ctrl, hold.nctrl, hold.output, hold.noutput) == (3, 2, 3, 1)
+    assert (last.ctrl, last.nctrl, last.output, last.noutput) == (5, 1, 4, 1)
+    assert (last.ctrlrange, last.forcerange) == ((-5.0, 5.0), (-2.0, 2.0))
+    scene.ctrl[last.ctrl] = 9.0
+    scene.step()
+    assert scene.data.actuator_force[last.output] == 2.0

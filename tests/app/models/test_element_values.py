@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -184,3 +185,38 @@ def test_dragging_an_element_carries_its_signals():
     assert len(signals_of(DESCRIPTION, Element(ElementKind.JOINT, 1))) == 7
     assert signals_of(DESCRIPTION, Element(ElementKind.SENSOR, 0))[0] == ("sensordata", 2)
     assert signals_of(DESCRIPTION, Element(ElementKind.BODY, 1)) == ()
+
+
+def test_an_actuator_shows_its_own_controls_and_outputs_wherever_they_stand(make_frame):
+    description = msgspec.structs.replace(
+        DESCRIPTION,
+        actuators=(
+            ActuatorInfo(name="turn", ctrl=0, nctrl=3, output=0, noutput=2),
+            ActuatorInfo(name="last", ctrl=3, output=2, ctrlrange=(-5.0, 5.0)),
+        ),
+    )
+    state = make_frame(
+        Topic.STATE,
+        Instant.NOW,
+        ctrl=[1.0, 2.0, 3.0, 9.0],
+        actuator_force=[10.0, 20.0, 30.0],
+        actuator_length=[0.1, 0.2, 0.3],
+        actuator_velocity=[4.0, 5.0, 6.0],
+    )
+    frames = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.STATE: state})
+
+    def values(index):
+        found = element_values(description, Element(ElementKind.ACTUATOR, index), frames)
+        return {row.label: row for row in found.sections[0].rows}
+
+    turn, last = values(0), values(1)
+    assert [turn[f"control {n}"].value for n in range(3)] == [1.0, 2.0, 3.0]
+    assert [turn[f"force {n}"].value for n in range(2)] == [10.0, 20.0]
+    assert (last["control"].value, last["control"].level) == (9.0, Level.WARN)
+    assert last["control"].edit == EditTarget(EditField.CTRL, 3)
+    assert (last["force"].value, last["force"].column) == (30.0, 2)
+    assert (last["length"].value, last["velocity"].value) == (0.3, 6.0)
+    assert signals_of(description, Element(ElementKind.ACTUATOR, 1)) == (
+        ("ctrl", 3),
+        ("actuator_force", 2),
+    )

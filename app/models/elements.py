@@ -1,0 +1,91 @@
+"""The elements of a description: which there are, what they are called, where their values are."""
+
+from collections.abc import Sequence
+
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.debugger_protocol.scene_description import JointType, SceneDescription
+from stroboscope.debugger_protocol.topics import Topic
+
+__all__ = [
+    "JOINT_SIZES",
+    "actuator_columns",
+    "element_name",
+    "elements_of",
+    "signals_of",
+    "topics_for",
+]
+
+JOINT_SIZES = {
+    JointType.FREE: (7, 6),
+    JointType.BALL: (4, 3),
+    JointType.SLIDE: (1, 1),
+    JointType.HINGE: (1, 1),
+}
+"""How many positions and velocities a joint has."""
+
+
+def elements_of(description: SceneDescription, kind: ElementKind) -> Sequence[object]:
+    """Return the description's tuple of that kind."""
+    by_kind: dict[ElementKind, Sequence[object]] = {
+        ElementKind.BODY: description.bodies,
+        ElementKind.GEOM: description.geoms,
+        ElementKind.JOINT: description.joints,
+        ElementKind.SITE: description.sites,
+        ElementKind.ACTUATOR: description.actuators,
+        ElementKind.SENSOR: description.sensors,
+        ElementKind.CAMERA: description.cameras,
+        ElementKind.LIGHT: description.lights,
+    }
+    return by_kind[kind]
+
+
+def element_name(description: SceneDescription, element: Element) -> str:
+    """Return the element's name; unnamed ones are called by kind and index."""
+    items = elements_of(description, element.kind)
+    if element.index >= len(items):
+        return f"{element.kind.value} {element.index}"
+    return getattr(items[element.index], "name", "") or f"{element.kind.value} {element.index}"
+
+
+def signals_of(description: SceneDescription, element: Element) -> tuple[tuple[str, int], ...]:
+    """Return channel and column of what is plotted when an element itself is dragged."""
+    if element.index >= len(elements_of(description, element.kind)):
+        return ()
+    match element.kind:
+        case ElementKind.JOINT:
+            joint = description.joints[element.index]
+            return tuple(("qpos", joint.qpos + n) for n in range(JOINT_SIZES[joint.type][0]))
+        case ElementKind.ACTUATOR:
+            controls, outputs = actuator_columns(description, element.index)
+            return (
+                *(("ctrl", column) for column in controls),
+                *(("actuator_force", column) for column in outputs),
+            )
+        case ElementKind.SENSOR:
+            sensor = description.sensors[element.index]
+            return tuple(("sensordata", sensor.adr + n) for n in range(sensor.dim))
+        case _:
+            return ()
+
+
+def topics_for(element: Element | None) -> tuple[Topic, ...]:
+    """Return the topics whose values an element's rows need, all at one instant."""
+    if element is None:
+        return ()
+    match element.kind:
+        case ElementKind.SENSOR:
+            return (Topic.SENSORS,)
+        case ElementKind.JOINT | ElementKind.ACTUATOR:
+            return (Topic.STATE,)
+        case ElementKind.BODY:
+            return (Topic.POSE, Topic.STATE)
+        case _:
+            return (Topic.POSE,)
+
+
+def actuator_columns(d: SceneDescription, index: int) -> tuple[range, range]:
+    """Return where an actuator's controls and outputs stand in their arrays."""
+    actuator = d.actuators[index]
+    ctrl = index if actuator.ctrl < 0 else actuator.ctrl
+    output = index if actuator.output < 0 else actuator.output
+    return range(ctrl, ctrl + actuator.nctrl), range(output, output + actuator.noutput)
