@@ -13,13 +13,17 @@ from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Instant, Topic
 from stroboscope.resources.themes import Palette
 
-__all__ = ["SceneView"]
+__all__ = ["FAST_FORWARD_FPS", "SceneView"]
 
 _NONE = np.empty(0)
+# Pictures per second while a scene runs unthrottled and the processor draws: the simulation needs
+# its core, and nobody follows more than this anyway.
+FAST_FORWARD_FPS = 6.0
 
 
 class SceneView(QWidget):
@@ -146,7 +150,12 @@ class SceneView(QWidget):
         self._on_status()
 
     def _on_status(self) -> None:
-        self.viewport.set_stale(self._scene is not None and self._scene.is_stale)
+        scene = self._scene
+        self.viewport.set_stale(scene is not None and scene.is_stale)
+        fast = scene is not None and not scene.is_stale and scene.mode is PlaybackMode.FAST_FORWARD
+        self.viewport.set_frame_limit(
+            FAST_FORWARD_FPS if fast and self.viewport.on_software else 0.0
+        )
         self._draw()
 
     def _on_picked(self, element: Element | None) -> None:

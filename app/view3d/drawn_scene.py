@@ -35,6 +35,10 @@ VERTEX = np.dtype(
 )
 # Beyond this many items primitives get fewer segments, so that a crowd stays drawable.
 CROWD = 600
+# A floor further below than this many radii says nothing about how to look at a scene.
+_FALL = 30.0
+# The model's extent counts when it is this much larger than what is drawn.
+_FRAMED_EXTENT = 1.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -311,7 +315,55 @@ class DrawnScene:
         Static geoms are left out when they would dwarf what moves (a room around a robot).
         """
         bounds = self.bounds(self.scene_items(options))
-        return bounds if bounds is not None else (np.zeros(3), 1.0)
+        if bounds is None:
+            return np.zeros(3), 1.0
+        foot = self._foot(*bounds)
+        if foot is None:
+            return bounds
+        center, radius = bounds
+        half = (float(center[2] - foot[2]) + radius) / 2.0
+        return np.array([center[0], center[1], foot[2] + half]), half
+
+    def framing_points(self, options: ViewOptions) -> NDArray[np.float64]:
+        """Return points (n, 3) [m] that a good first look at the scene holds.
+
+        The boxes of what matters; the floor below it, where it may be about to fall; and the
+        model's own extent, when its author asks for more room than the shapes take.
+        """
+        items = self.scene_items(options)
+        points = self.corners(items)
+        bounds = self.bounds(items)
+        if bounds is None:
+            return points
+        foot = self._foot(*bounds)
+        if foot is not None:
+            # As wide at the foot as above: what falls shall not leave at the side.
+            center, radius = bounds
+            square = np.array([[x, y, 0.0] for x in (-radius, radius) for y in (-radius, radius)])
+            points = np.concatenate([points, foot + square])
+        if self.description is not None and self._shows_all(items, options):
+            half = 0.5 * self.description.extent
+            if np.isfinite(half) and _FRAMED_EXTENT * bounds[1] < half < 1e3 * bounds[1]:
+                signs = np.array([[x, y, 0.0] for x in (-1, 1) for y in (-1, 1)])
+                points = np.concatenate([points, bounds[0] + half * signs])
+        return points
+
+    def _shows_all(self, items: NDArray[np.int64], options: ViewOptions) -> bool:
+        shown = self.visible(options) & ~self.items.is_plane
+        return len(items) == int(shown[: self.items.n_geoms].sum())
+
+    def _foot(self, center: NDArray[np.float64], radius: float) -> NDArray[np.float64] | None:
+        """Return the point (3,) of a level floor right below what matters, None when far or none.
+
+        Only what hangs clearly above its floor has one: the rest stands on it anyway.
+        """
+        lowest = float(center[2]) - radius
+        level = self.items.is_plane & (self.items.body == 0) & (self.item_mat[:, 2, 2] > 0.99)
+        heights = self.item_pos[level, 2]
+        heights = heights[heights < lowest - 0.2 * radius]
+        if not len(heights) or lowest - float(heights.max()) > _FALL * radius:
+            return None
+        return np.array([center[0], center[1], float(heights.max())])
 
     @property
     def scene_center(self) -> NDArray[np.float64]:

@@ -222,6 +222,11 @@ class Viewport(QWidget):
         """
         self._frame_limit = max(frames_per_second, 0.0)
 
+    @property
+    def frame_limit(self) -> float:
+        """What :meth:`set_frame_limit` was told [1/s]."""
+        return self._frame_limit
+
     # The camera
 
     @property
@@ -289,8 +294,7 @@ class Viewport(QWidget):
             if description is not None and given:
                 azimuth, elevation = description.camera_azimuth, description.camera_elevation
             state = dataclasses.replace(state, azimuth=azimuth, elevation=elevation)
-        items = self._scene.scene_items(self._options)
-        corners = self._scene.corners(items)
+        corners = self._scene.framing_points(self._options)
         if not len(corners):
             center, radius = self._scene.scene_bounds(self._options)
             corners = _around(center, radius)
@@ -345,10 +349,15 @@ class Viewport(QWidget):
         return self._surface.stats()
 
     @property
+    def on_software(self) -> bool:
+        """Whether the processor draws, so that pictures cost the simulation its time."""
+        return is_software(gl_renderer_name())
+
+    @property
     def quality(self) -> Quality:
         """The quality in use; AUTO is LOW when the processor draws."""
         if self._options.quality is Quality.AUTO:
-            return Quality.LOW if is_software(gl_renderer_name()) else Quality.HIGH
+            return Quality.LOW if self.on_software else Quality.HIGH
         return self._options.quality
 
     # Inside
@@ -392,7 +401,7 @@ class Viewport(QWidget):
         if not self.isVisible():
             return  # showing it redraws it; until then no timer shall run for it
         self._surface.update()
-        if is_software(gl_renderer_name()) and self._options.quality is not Quality.LOW:
+        if self.on_software and self._options.quality is not Quality.LOW:
             self._refine_timer.start()
 
     def _redraw_when_due(self) -> None:
@@ -402,7 +411,7 @@ class Viewport(QWidget):
         fill no more than two thirds of it. What people do with the mouse is never held back.
         """
         interval = 1.0 / self._frame_limit if self._frame_limit > 0.0 else 0.0
-        if is_software(gl_renderer_name()):
+        if self.on_software:
             interval = max(interval, 1.5e-3 * self.stats.frame_ms)
         wait = self._last_draw + interval - time.monotonic()
         if wait <= 0.0:

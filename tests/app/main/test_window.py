@@ -72,6 +72,22 @@ def test_fast_forward_is_faster_than_real_time_and_toggles_back_to_play(
     wait_until(lambda: transport.rate.text().endswith("of 1×"))
 
 
+def test_in_fast_forward_a_view_that_the_processor_draws_yields_and_play_lifts_that(
+    desktop, attached, click, wait_until
+):
+    from stroboscope.app.main.scene_view import FAST_FORWARD_FPS
+
+    attached()
+    viewport, transport = desktop.window.scene_view.viewport, desktop.window.transport
+    assert viewport.frame_limit == 0.0
+    click(transport.buttons["fast_forward"])
+    wait_until(lambda: transport.badge.word == "FAST FORWARD")
+    assert viewport.frame_limit == (FAST_FORWARD_FPS if viewport.on_software else 0.0)
+    click(transport.buttons["play"])
+    wait_until(lambda: transport.badge.word == "PAUSED")
+    assert viewport.frame_limit == 0.0
+
+
 def test_selecting_a_scene_shows_it_and_changes_nothing_in_playback(
     desktop, attached, click, wait_until
 ):

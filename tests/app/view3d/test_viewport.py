@@ -13,6 +13,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d.camera import CameraState, StandardView, ViewMode
 from stroboscope.app.view3d.options import FloorStyle, Quality, ViewOptions
 from stroboscope.debugger_protocol.scene_description import (
+    BodyInfo,
     CameraInfo,
     GeomInfo,
     GeomType,
@@ -193,6 +194,35 @@ def test_a_scene_is_framed_when_its_first_poses_arrive(
     camera = viewport.camera
     viewport.set_poses(poses[0], poses[1])
     assert viewport.camera == camera
+
+
+def test_what_hangs_above_its_floor_is_framed_with_the_floor_below(viewport: Any) -> None:
+    ball = SceneDescription(
+        scene_id=5,
+        name="ball",
+        bodies=(BodyInfo(name="world", parent=0), BodyInfo(name="ball", parent=0, mass=1.0)),
+        geoms=(
+            GeomInfo(name="floor", body=0, type=GeomType.PLANE, size=(2.0, 2.0, 0.1)),
+            GeomInfo(name="ball", body=1, type=GeomType.SPHERE, size=(0.1, 0.0, 0.0)),
+        ),
+    )
+    quat = np.tile([1.0, 0.0, 0.0, 0.0], (2, 1))
+    viewport.set_description(ball, {})
+    viewport.set_poses(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), quat)
+    fallen = np.array([[0.0, 0.0, 1.1], [0.0, 0.0, 0.0], [0.1, 0.1, 0.0]])
+    where = viewport.view().project(fallen, width=640, height=480)
+    assert ((where[:, :2] > 0) & (where[:, :2] < [640, 480])).all()
+
+
+def test_a_model_that_asks_for_more_room_gets_it(
+    viewport: Any, scene: SceneDescription, poses: Any
+) -> None:
+    viewport.set_description(msgspec.structs.replace(scene, scene_id=6, extent=3.0), {})
+    viewport.set_poses(*poses)
+    near = viewport.camera.distance
+    viewport.set_description(msgspec.structs.replace(scene, scene_id=7, extent=12.0), {})
+    viewport.set_poses(*poses)
+    assert viewport.camera.distance > 2.0 * near
 
 
 def test_a_new_revision_keeps_camera_and_selection(
