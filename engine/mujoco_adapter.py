@@ -72,12 +72,21 @@ class MujocoAdapter:
     def copy_data(self, model: Any, source: Any, target: Any) -> None:
         """Copy all that the next step of ``source`` reads to ``target``, sleep included."""
         copy = getattr(self.module, "mj_copyData", None)
-        if copy is not None:
+        # A step that failed has left the stack in use; MuJoCo refuses to copy such data.
+        if copy is not None and not source.pstack:
             copy(target, model, source)
             return
         row = np.empty(int(self.module.mj_stateSize(model, self.integration)))
         self.mj_getState(model, source, row, self.integration)
         self.mj_setState(model, target, row, self.integration)
+
+    def free_stack(self, data: Any) -> None:
+        """Give back what a step that failed has left in use: else the next ones fail earlier.
+
+        Only when no MuJoCo function is running on ``data``.
+        """
+        data.pstack = 0
+        data.pbase = 0
 
     def prepare_energy(self, model: Any, data: Any) -> None:
         """Compute positions and inertia of the state in ``data``: what its energies depend on."""

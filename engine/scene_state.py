@@ -77,6 +77,7 @@ class SceneStates:
         scene = self._scene
         codec = scene.world.codec
         counters = codec.restore(_as_bytes_like(state), timestep=scene.timestep_of_state)
+        scene.stepper.mend()
         scene.counters.set_state(counters)
         scene.stepper.forget_time()
         if codec.has_nonfinite_inputs:

@@ -37,6 +37,8 @@ class Stepper:
         self._last_slow_step = (0, 0.0)
         self.pre_step_done = False
         """Whether the pre-step callbacks of a step have run and its physics has not begun."""
+        self.has_failed = False
+        """Whether the script's own data is as MuJoCo left it when a step failed."""
 
     def step(self, count: int, *, timestep: float | None) -> None:
         """Complete an application step of ``count`` physics steps of ``timestep`` [s].
@@ -179,6 +181,7 @@ class Stepper:
 
     def put_back(self, data: Any) -> None:
         """Write the state before the physics step that failed into the live data."""
+        self._adapter.free_stack(data)
         self._adapter.mj_setState(self._model, data, self._row, self._mask)
 
     def note_time_before(self, data: Any) -> None:
@@ -191,9 +194,18 @@ class Stepper:
         """The state was replaced by somebody who says so."""
         self._time_seen = -np.inf
 
+    def mend(self) -> None:
+        """Make the data usable again after a step that failed: another state is written into it."""
+        if self.has_failed:
+            self.has_failed = False
+            self._adapter.free_stack(self._live())
+
     def failure(self, error: Exception) -> StepFailedError:
         """Return the error for a physics step that raised, having told everybody."""
         scene = self._scene
+        self.has_failed = True
+        if not scene.is_adopted:
+            self.mend()  # the script's own data stays as it would be without us, until a restore
         text = (
             f"a physics step of scene {scene.name!r} failed after {self._counters.axis} physics "
             f"steps: {error}; restore a checkpoint, or reset the data, before stepping on"

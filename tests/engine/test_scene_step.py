@@ -206,3 +206,34 @@ def test_a_timestep_written_into_the_model_changes_the_next_plan(make_scene: Mak
     assert scene.get_last_time_step() == pytest.approx(0.01)
     scene.step()
     assert scene.get_last_time_step() == 0.002
+
+
+def steps_until_failure(scene: Scene) -> int:
+    for count in range(500):
+        try:
+            scene.step()
+        except physics.StepFailedError:
+            return count
+    raise AssertionError("it did not fail")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit"])
+@pytest.mark.parametrize("adopted", [False, True])
+def test_a_restore_after_a_failed_step_goes_on_as_the_first_time(
+    integrator: str, adopted: bool
+) -> None:
+    # A failed step leaves MuJoCo's stack in use, so that without care the next ones fail earlier.
+    text = STACK.replace("<worldbody>", f'<option integrator="{integrator}"/><worldbody>')
+    text = text.replace('count="30"', 'count="12"').replace("0.21", "0.205")
+    if adopted:
+        model = mujoco.MjModel.from_xml_string(text)
+        scene = physics.create_scene("Stack", model, data=mujoco.MjData(model))
+    else:
+        scene = physics.create_scene("Stack", text)
+    start = scene.capture_state()
+    counts = []
+    for _ in range(3):
+        counts.append(steps_until_failure(scene))
+        scene.restore_state(start)
+    assert counts == [counts[0]] * 3
