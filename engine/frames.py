@@ -150,24 +150,35 @@ class FrameMaker:
         return np.array(scratch.energy, dtype=np.float64)
 
     def recompute(self, row: NDArray[np.float64]) -> Any | None:
-        """Return scratch data evaluated at ``row``; None when Python callbacks forbid it."""
-        if self._adapter.callbacks_in_the_way(self._model):
-            return None
+        """Return scratch data evaluated at ``row``; None when it can't be."""
         self._adapter.mj_setState(self._model, self.scratch, row, self._adapter.integration)
-        evaluate(self._model, self.scratch, adapter=self._adapter)
-        return self.scratch
+        return None if self._evaluate_scratch() else self.scratch
+
+    def _evaluate_scratch(self) -> str:
+        """Evaluate the scratch data; return why that can't be, empty when it was done."""
+        callbacks = self._adapter.callbacks_in_the_way(self._model)
+        if callbacks:
+            return f"it would call the script's callbacks ({', '.join(callbacks)})"
+        try:
+            evaluate(self._model, self.scratch, adapter=self._adapter)
+        except self._adapter.module.FatalError as error:
+            # The state is to blame: its contacts need more memory than there is. What was under
+            # way in the data's arena never ends, so it is of no use any more.
+            self._scratch = None
+            return f"MuJoCo fails on it: {error}"
+        return ""
 
     def _recomputed_row(self, inputs: _Inputs, notes: list[str]) -> Any:
         row = inputs.row
         if row is None:
             return self._live()
-        scratch = self.recompute(row)
-        if scratch is not None:
-            return scratch
-        callbacks = ", ".join(self._adapter.callbacks_in_the_way(self._model))
+        self._adapter.mj_setState(self._model, self.scratch, row, self._adapter.integration)
+        reason = self._evaluate_scratch()
+        if not reason:
+            return self.scratch
         notes.append(
-            "poses, contacts and forces are of the last RK4 stage, not of the step's start: "
-            f"recomputing them would call the script's callbacks ({callbacks})"
+            "poses, contacts and forces are of the last RK4 stage, not of the step's start, "
+            f"which is not recomputed: {reason}"
         )
         return self._live()
 
@@ -178,14 +189,14 @@ class FrameMaker:
         if topics <= {Topic.POSE, Topic.TIMING}:
             self._adapter.module.mj_kinematics(self._model, self.scratch)
             return topics
-        callbacks = self._adapter.callbacks_in_the_way(self._model)
-        if not callbacks:
-            evaluate(self._model, self.scratch, adapter=self._adapter)
+        reason = self._evaluate_scratch()
+        if not reason:
             return topics
+        self._adapter.copy_data(self._model, self._live(), self.scratch)
         self._adapter.module.mj_kinematics(self._model, self.scratch)
         notes.append(
-            "forces, contacts and sensors are not computed for this instant: it would call the "
-            f"script's callbacks ({', '.join(callbacks)}); see the last executed step"
+            f"forces, contacts and sensors are not computed for this instant: {reason}; "
+            "see the last executed step"
         )
         return topics & {Topic.POSE, Topic.TIMING}
 

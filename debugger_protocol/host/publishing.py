@@ -128,12 +128,14 @@ class FramePublisher:
         """Forget everything: frames of another model have other sizes."""
         self.revision += 1
         self._now_published.clear()
+        self._enable_all()
         for key in tuple(self.slots):
             self.slots.pop(key, None)
 
     def state_replaced(self) -> None:
-        """Forget what was published about the state that was replaced."""
+        """Forget what was published about the state that was replaced, and what failed there."""
         self._now_published.clear()
+        self._enable_all()
         for topic in Topic:
             self.slots.pop((topic, Instant.EXECUTED), None)
 
@@ -211,13 +213,19 @@ class FramePublisher:
                 sequence=sequence,
             )
 
+    def _enable_all(self) -> None:
+        """Try again what failed: another state or model may be a sound one."""
+        if self._disabled:
+            self._disabled = frozenset()
+            self._due_of = {}
+
     def _disable(self, topics: frozenset[Topic], error: Exception, *, doing: str) -> None:
         self._disabled |= topics
         for topic in topics:
             self._due.pop(topic, None)
         names = ", ".join(sorted(topics))
         self._report(
-            f"{doing} {names} failed, so it is switched off for this scene: "
+            f"{doing} {names} failed, so it is switched off until the state is replaced: "
             f"{type(error).__name__}: {error}"
         )
 

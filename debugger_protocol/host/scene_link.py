@@ -235,6 +235,8 @@ class SceneLink(ScenePlayback):
         self.publisher.state_replaced()
         if not self.active or self.closed:
             return
+        if self.ring is None and self.applied_interest.channels:
+            self._rebuild_ring()  # reading signals failed, maybe because of the state
         clock = self.refresh_clock()
         self.restored = SceneRestored(
             scene_id=self.scene_id,

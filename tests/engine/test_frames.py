@@ -315,3 +315,33 @@ def test_with_a_control_callback_now_is_still_exact_or_says_that_it_is_not_compu
     for topic in topics:
         for name, values in then.arrays[topic].items():
             np.testing.assert_array_equal(now.arrays[topic][name], values, f"{topic}.{name}")
+
+
+# Its boxes touch after 45 steps, and then need more memory than there is.
+STACK = """
+<mujoco><size memory="60K"/><worldbody><geom type="plane" size="1 1 1"/>
+  <replicate count="12" offset="0 0 .105"><body pos="0 0 .06"><freejoint/>
+  <geom type="box" size=".05 .05 .05" mass="1"/></body></replicate></worldbody></mujoco>
+"""
+
+
+def step_often(scene: Scene) -> None:
+    for _ in range(200):
+        scene.step()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_state_that_can_not_be_evaluated_is_said_so_and_the_next_one_is_shown() -> None:
+    scene = physics.create_scene("Stack", STACK)
+    with pytest.raises(physics.StepFailedError):
+        step_often(scene)
+    before = np.array(scene.data.qpos)
+    frame = backend(scene).frame_now(TOPICS)
+    assert set(frame.arrays) == {Topic.POSE, Topic.TIMING, Topic.STATE}
+    assert np.array_equal(frame.arrays[Topic.STATE]["qpos"], before)
+    assert np.isnan(frame.arrays[Topic.STATE]["qacc"]).all()
+    assert np.isfinite(frame.arrays[Topic.POSE]["xpos"]).all()
+    assert "MuJoCo fails on it" in frame.notes[0]
+    scene.reset()
+    assert set(backend(scene).frame_now(TOPICS).arrays) == TOPICS
+    assert set(executed(scene).arrays) == TOPICS

@@ -135,3 +135,21 @@ def test_whatever_fails_never_reaches_the_script() -> None:
             publisher.end()
         publisher.publish_now()
         assert len(reports) == 1, failing
+
+
+def test_what_failed_is_tried_again_when_the_state_was_replaced() -> None:
+    backend = Failing()
+    publisher, reports = make(backend)
+    publisher.interest = {Topic.STATE: 0.1}
+    backend.failing = "end"
+    publisher.begin(0.0, every_step=True)
+    publisher.end()
+    backend.failing = ""
+    publisher.begin(1.0, every_step=True)
+    publisher.end()
+    assert (Topic.STATE, Instant.EXECUTED) not in publisher.slots
+    publisher.state_replaced()
+    publisher.begin(2.0, every_step=True)
+    publisher.end()
+    assert publisher.slots[Topic.STATE, Instant.EXECUTED].sequence == 1
+    assert len(reports) == 1
