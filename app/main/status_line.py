@@ -4,9 +4,11 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
 
 from stroboscope.app.models.log import LogModel
+from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import ElidedLabel
+from stroboscope.app.panels.style import set_property
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.resources.themes import Palette
@@ -15,7 +17,11 @@ __all__ = ["StatusLine"]
 
 
 class StatusLine(QStatusBar):
-    """One line: "attached to train.py (pid 4711) · 3 scenes · 60 fps · 0 dropped" and the log."""
+    """One line: "attached to train.py (pid 4711) · 3 scenes · view 60 fps · 0 dropped" and the log.
+
+    "Dropped" are rows of plotted signals that never came: evidence that is missing. Pictures that
+    newer ones replaced are no loss; how many there were stands in the tooltip.
+    """
 
     def __init__(
         self, sessions: SessionsModel, log: LogModel, viewport: Viewport, palette: Palette
@@ -30,8 +36,14 @@ class StatusLine(QStatusBar):
         self.setSizeGripEnabled(False)
         self.text = ElidedLabel()
         self.addWidget(self.text, 1)
-        self.renderer = QLabel()
-        self.addPermanentWidget(self.renderer)
+        self.lost = QLabel()
+        self.lost.setToolTip(
+            "Rows of plotted signals that never arrived: there were more than could be sent.\n"
+            "The plots show gaps there. Plot fewer signals, or slow the simulation down."
+        )
+        set_property(self.lost, "level", "warn")
+        self.lost.hide()
+        self.addPermanentWidget(self.lost)
         self.counter = QToolButton()
         self.counter.setToolTip("Warnings and errors. Click to see the log.")
         self.addPermanentWidget(self.counter)
@@ -82,12 +94,26 @@ class StatusLine(QStatusBar):
             if free:
                 parts.append(f"{free} more run free")
             self._fps = self._fps if fps is None else fps
-            parts.append(f"{self._fps} fps")
-            parts.append(f"{self._sessions.dropped} dropped")
+            parts.append(f"view {self._fps} fps")
+            if not self._sessions.lost_rows:
+                parts.append("0 dropped")
             waiting = self._sessions.assets.waiting
             if waiting:
                 parts.append(f"loading {waiting} meshes")
         self.text.set_full_text(" · ".join(parts))
+        self._refresh_losses(connected=bool(connected))
+
+    def _refresh_losses(self, *, connected: bool) -> None:
+        lost, replaced = self._sessions.lost_rows, self._sessions.replaced_frames
+        self.lost.setText(f"{count_text(lost)} signal rows lost")
+        self.lost.setVisible(lost > 0)
+        hint = "" if lost else "Every row of every plotted signal has arrived."
+        if replaced:
+            hint += (
+                f"\n{count_text(replaced)} frames were skipped because newer ones were there"
+                " already: the view shows the newest state, not every one."
+            )
+        self.text.set_hint(hint.strip() if connected else "")
 
     def _refresh_counter(self) -> None:
         errors = self._log.counts[LogLevel.ERROR]

@@ -44,7 +44,6 @@ class SceneModel:
         self.user_channels: dict[str, ChannelInfo] = {}
         self.gone = False
         self.restored_at: tuple[int, float] | None = None
-        self.dropped = 0
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, frozenset[Topic]] = {}
         self._subscribed: frozenset[Topic] = frozenset()

@@ -1,7 +1,9 @@
 """What the inspector shows for a scene itself, when nothing in it is selected."""
 
+import time
+
 from stroboscope.app.models.element_values import ElementValues, Section, ValueRow
-from stroboscope.app.models.numbers import count_text
+from stroboscope.app.models.numbers import MINUS, count_text, number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.shown_state import activity_text, rate_text
 
@@ -14,6 +16,7 @@ def scene_values(scene: SceneModel) -> ElementValues:
     sections = []
     status = scene.status
     if status is not None:
+        elapsed = max(0.0, time.monotonic() - scene.status_received)
         sections.append(
             Section(
                 "Steps",
@@ -30,20 +33,21 @@ def scene_values(scene: SceneModel) -> ElementValues:
                 "Owner thread",
                 (
                     ValueRow(label="thread", text=scene.owner or "unknown"),
-                    ValueRow(label="doing", text=activity_text(status)),
+                    ValueRow(label="doing", text=activity_text(status, elapsed=elapsed)),
                 ),
             )
         )
     if d is not None:
-        gravity = tuple(f"{g:g}" for g in d.gravity)
+        gravity = ", ".join(f"{g:g}".replace("-", MINUS) for g in d.gravity)
+        timestep = number_text(d.timestep * 1000)
         sections.append(
             Section(
                 "Model",
                 (
                     ValueRow(label="engine", text=d.engine or "unknown"),
                     ValueRow(label="source", text=d.source or "unknown"),
-                    ValueRow(label="timestep", value=d.timestep * 1000, unit="ms"),
-                    ValueRow(label="gravity", text=f"{', '.join(gravity)} m/s²"),
+                    ValueRow(label="timestep", text=with_unit(timestep, "ms")),
+                    ValueRow(label="gravity", text=with_unit(gravity, "m/s²")),
                     ValueRow(label="bodies", text=str(len(d.bodies))),
                     ValueRow(label="joints", text=str(len(d.joints))),
                     ValueRow(label="geoms", text=str(len(d.geoms))),

@@ -71,7 +71,10 @@ class SessionsModel:
         self.sessions: list[SessionModel] = []
         self.shown: SceneModel | None = None
         self.scope = Scope.ALL
-        self.dropped = 0
+        # Rows of subscribed signals that never arrived: lost evidence, said as a warning.
+        self.lost_rows = 0
+        # Older pictures and values that newer ones replaced on the way: normal, and no loss.
+        self.replaced_frames = 0
         # Which scene to show when a script comes back: script -> scene name.
         self.remembered_scene: dict[str, str] = {}
         self._network = network
@@ -389,11 +392,11 @@ class SessionsModel:
         scene = session.scenes.get(frame.scene_id)
         if scene is None:
             return
-        self.dropped += frame.dropped
-        scene.dropped += frame.dropped
         if frame.topic is Topic.SIGNALS:
+            self.lost_rows += frame.dropped
             self.signals_arrived.emit(scene, frame)
             return
+        self.replaced_frames += frame.dropped
         decoded = SceneFrame.decode(frame)
         scene.add_frame(decoded)
         self.frame_arrived.emit(scene, decoded)

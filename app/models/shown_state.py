@@ -10,7 +10,7 @@ from stroboscope.app.models.session import SessionModel, SessionState
 from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode, SceneStatus
 from stroboscope.debugger_protocol.topics import Instant
 
-__all__ = ["ShownState", "StateKind", "activity_text", "rate_text", "shown_state"]
+__all__ = ["ShownState", "StateKind", "activity_text", "is_served", "rate_text", "shown_state"]
 
 # A pause that takes longer than this is said to be on its way; shorter ones would only flicker.
 _NOTICEABLE_S = 0.08
@@ -49,7 +49,12 @@ def activity_text(status: SceneStatus, *, elapsed: float = 0.0) -> str:
 
     ``elapsed`` is how old the status is [s].
     """
-    lasts = status.activity_s + elapsed
+    if is_served(status, elapsed=elapsed):
+        return "served, not stepped by its script"
+    # A status comes when something changes: an owner that was stepping freely still is.
+    lasts = status.activity_s
+    if status.activity is not OwnerActivity.STEPPING or lasts > 0.0:
+        lasts += elapsed
     seconds = f"{number_text(lasts, 1)} s"
     place = f", {status.location}" if status.location else ""
     match status.activity:
@@ -65,6 +70,17 @@ def activity_text(status: SceneStatus, *, elapsed: float = 0.0) -> str:
             return f"has not stepped yet{place}"
         case OwnerActivity.FINISHED:
             return "its thread has ended"
+
+
+def is_served(status: SceneStatus, *, elapsed: float = 0.0) -> bool:
+    """Return whether the owner keeps the scene up to date without stepping it.
+
+    It is neither inside a step nor elsewhere, and nothing moves. ``elapsed`` is how old the status
+    is [s]: one that only just stopped moving may be between two steps.
+    """
+    attentive = status.activity is OwnerActivity.STEPPING and status.activity_s == 0.0
+    still = status.rtf is None and (status.total_steps == 0 or elapsed > _BUSY_S)
+    return attentive and still
 
 
 def rate_text(scene: SceneModel) -> str:
@@ -103,6 +119,8 @@ def shown_state(
 
 def _is_busy(scene: SceneModel, status: SceneStatus) -> bool:
     """Whether a paused scene has not come to its next step yet: it can't be looked at exactly."""
+    if is_served(status):
+        return False
     busy = status.activity in (OwnerActivity.USER_CODE, OwnerActivity.STEPPING)
     return busy and not scene.stands_still
 
@@ -142,6 +160,8 @@ def _of_status(
             Instant.EXECUTED: "The last executed step, exactly as it was computed.",
         }
         return ShownState(StateKind.PAUSED, "PAUSED", which[instant] if instant else doing)
+    if is_served(status, elapsed=elapsed):
+        return ShownState(StateKind.LIVE, "LIVE", doing.capitalize() + ".")
     if status.rtf is None and status.activity_s + elapsed > _BUSY_S:
         return ShownState(StateKind.LIVE, "LIVE", f"Not stepping: {doing}")
     if status.mode is PlaybackMode.FAST_FORWARD:

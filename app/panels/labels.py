@@ -17,6 +17,7 @@ class ElidedLabel(QLabel):
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._full = ""
+        self._hint = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.set_full_text(text)
@@ -32,6 +33,12 @@ class ElidedLabel(QLabel):
             self._full = text
             self._elide()
 
+    def set_hint(self, hint: str) -> None:
+        """Say ``hint`` in the tooltip, below the whole text where that is elided."""
+        if hint != self._hint:
+            self._hint = hint
+            self._elide()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Elide again for the new width."""
         super().resizeEvent(event)
@@ -45,7 +52,8 @@ class ElidedLabel(QLabel):
         width = max(self.contentsRect().width(), 24)
         shown = self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, width)
         self.setText(shown)
-        self.setToolTip(self._full if shown != self._full else "")
+        parts = [self._full if shown != self._full else "", self._hint]
+        self.setToolTip("\n".join(part for part in parts if part))
 
 
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:

@@ -338,7 +338,7 @@ class DrawnScene:
         foot = self._foot(*bounds)
         if foot is not None:
             # As wide at the foot as above: what falls shall not leave at the side.
-            center, radius = bounds
+            radius = bounds[1]
             square = np.array([[x, y, 0.0] for x in (-radius, radius) for y in (-radius, radius)])
             points = np.concatenate([points, foot + square])
         if self.description is not None and self._shows_all(items, options):

@@ -374,6 +374,18 @@ def test_the_status_bar_says_who_is_attached_and_counts_problems(desktop, attach
     application = attached("--scenes", "2")
     status = desktop.window.status
     wait_until(lambda: f"(pid {application.process.pid}) · 2 scenes" in status.text.full_text)
+    # Frames that newer ones replace are no loss; missing rows of plotted signals are.
+    wait_until(lambda: "fps · 0 dropped" in status.text.full_text)
+    desktop.sessions.replaced_frames += 1084
+    status.refresh()
+    assert "0 dropped" in status.text.full_text
+    assert "1\u2009084 frames were skipped" in status.text.toolTip()
+    assert not status.lost.isVisible()
+    desktop.sessions.lost_rows += 12
+    status.refresh()
+    assert status.lost.isVisible()
+    assert status.lost.text() == "12 signal rows lost"
+    assert "dropped" not in status.text.full_text
     assert status.counter.text() == "Log"
     desktop.log.add(LogLevel.WARNING, "something")
     assert status.counter.text() == "Log  1"

@@ -94,3 +94,20 @@ def test_the_rate_names_measured_and_target(scene, make_status):
     assert rate_text(scene) == "38.4× of max"
     scene.set_status(make_status(rtf=None))
     assert rate_text(scene) == ""
+
+
+def test_a_scene_that_is_served_and_never_stepped_says_so_however_old_that_is(scene, make_status):
+    still = make_status(activity=OwnerActivity.STEPPING, activity_s=0.0, rtf=None, total_steps=0)
+    scene.set_status(still)
+    for now in (scene.status_received, scene.status_received + 60.0):
+        state = shown_state(scene, scene.session, now=now)
+        assert state.kind is StateKind.LIVE
+        assert "not stepped by its script" in state.detail
+    assert "physics step" not in activity_text(still, elapsed=60.0)
+
+
+def test_an_owner_that_steps_freely_is_not_said_to_hang_in_a_step(make_status):
+    stepping = make_status(activity=OwnerActivity.STEPPING, activity_s=0.0)
+    assert activity_text(stepping, elapsed=5.0) == "stepping"
+    slow = make_status(activity=OwnerActivity.STEPPING, activity_s=2.0)
+    assert activity_text(slow, elapsed=1.0).startswith("in a physics step 3.0 s")
