@@ -36,7 +36,7 @@ def run_script(path: str, args: Sequence[str]) -> None:
     if Path(path).is_dir() or (Path(path).is_file() and zipfile.is_zipfile(path)):
         sys.argv = [path, *args]
         # Python puts the place of `__main__.py` there even in safe-path mode.
-        sys.path[0:1] = [path]
+        sys.path[0:1] = [_absolute(path)]
         _run_as_main("__main__", alter_argv=False)
         return
     try:
@@ -47,6 +47,7 @@ def run_script(path: str, args: Sequence[str]) -> None:
         sys.stderr.write(f"stroboscope: can't open file {text}\n")
         raise SystemExit(2) from None
     sys.argv = [path, *args]
+    path = _absolute(path)
     if not sys.flags.safe_path:
         sys.path[0:1] = [os.path.dirname(os.path.realpath(path))]
     module = _fresh_main_module()
@@ -57,6 +58,11 @@ def run_script(path: str, args: Sequence[str]) -> None:
     except BaseException:
         _hide_our_frames(lambda frame: frame.f_code.co_filename == path)
         raise
+
+
+def _absolute(path: str) -> str:
+    """Return the path that the interpreter would give its script, which may change directory."""
+    return os.path.abspath(path) if sys.platform == "win32" else os.path.join(os.getcwd(), path)
 
 
 def run_module(name: str, args: Sequence[str]) -> None:

@@ -208,6 +208,22 @@ def test_a_module_that_is_not_there(tmp_path: Path) -> None:
     assert err.endswith("No module named no_such_module")
 
 
+@pytest.mark.parametrize("given", ["the_script.py", "./sub/../the_script.py", "app", "./app/"])
+def test_a_relative_path_is_where_python_would_have_found_it(given: str, tmp_path: Path) -> None:
+    source = """
+        import os, sys
+        os.chdir("/")
+        print(__file__, sys.argv[0], sys.path[0], sys._getframe().f_code.co_filename)
+        raise ValueError(open(__file__).readline())
+    """
+    for name in ("the_script.py", "app/__main__.py", "sub/other.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(source), encoding="utf-8")
+    bare = python([sys.executable, given], cwd=tmp_path)
+    assert python([*WAYS["detached"], given], cwd=tmp_path) == bare
+    assert bare[0] == 1
+
+
 def test_a_folder_with_a_main(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "helper.py").write_text("VALUE = 3\n")
