@@ -227,7 +227,10 @@ class Scene:
 
     @property
     def step_count(self) -> int:
-        """Application steps within the state: goes back when a state is restored."""
+        """Application steps within the state: goes back when a state is restored or :meth:`reset`.
+
+        A bare ``mj_resetData`` on :attr:`data` does not change it.
+        """
         self._guard()
         return self.counters.step_count
 

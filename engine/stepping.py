@@ -75,7 +75,7 @@ class Stepper:
         """
         link, data, row = self._link, self._live(), self._row
         if data.time < self._time_seen:
-            self._scene.episode_began("the script reset the simulation time")
+            self.notice_reset()
         link.begin_step()
         try:
             if not link.gate():
@@ -187,8 +187,17 @@ class Stepper:
     def note_time_before(self, data: Any) -> None:
         """Notice that the script has reset the data since its last step: an episode."""
         if data.time < self._time_seen:
-            self._scene.episode_began("the script reset the simulation time")
+            self.notice_reset()
         self._time_seen = data.time
+
+    def notice_reset(self) -> None:
+        """Tell the debugger of a reset that was only found by looking at the time.
+
+        The counters stay: nobody looks while nothing is attached, and a script must read the same
+        numbers then.
+        """
+        self.forget_time()
+        self._link.state_replaced("the script reset the simulation time")
 
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""

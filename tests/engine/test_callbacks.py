@@ -256,19 +256,28 @@ def test_an_attached_step_that_fails_leaves_the_state_before_it_as_evidence(host
     assert (again.data.qpos == state).all()
 
 
-def test_a_script_that_resets_its_data_begins_an_episode(make_scene: Make, host: Host) -> None:
+@pytest.mark.parametrize("attached", [True, False])
+@pytest.mark.parametrize("nstep", [1, 3])
+def test_a_script_that_resets_its_data_reads_the_same_counters_attached_or_not(
+    make_scene: Make, host: Host, attached: bool, nstep: int
+) -> None:
     import mujoco
 
-    host.attach(PlaybackMode.FAST_FORWARD)
+    if attached:
+        host.attach(PlaybackMode.FAST_FORWARD)
     scene = make_scene()
     for _ in range(5):
-        scene.step()
+        scene.step(nstep=nstep)
     mujoco.mj_resetData(scene.model, scene.data)
-    scene.step()
-    assert (scene.step_count, scene.physics_step_count) == (1, 1)
-    assert (scene.total_steps, scene.counters.axis) == (6, 6)
-    assert scene.link.replacements == 1
-    host.detach("enough")
+    scene.step(nstep=nstep)
+    assert (scene.step_count, scene.physics_step_count) == (6, 6 * nstep)
+    assert (scene.total_steps, scene.counters.axis) == (6, 6 * nstep)
+    # For the debugger it is an episode, seen with the first step after it.
+    assert scene.link.replacements == int(attached)
+    scene.reset()
+    assert (scene.step_count, scene.physics_step_count) == (0, 0)
+    if attached:
+        host.detach("enough")
 
 
 def test_a_free_scene_neither_parks_nor_is_paced(make_scene: Make, host: Host) -> None:
