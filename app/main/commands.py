@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox
 
 from stroboscope.app.models.element_values import elements_of
-from stroboscope.app.models.selection import ElementKind
+from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session import SessionState
 from stroboscope.app.models.sessions import Scope
+from stroboscope.app.models.visibility import HIDEABLE
 from stroboscope.app.panels.command_palette import CommandPalette
 from stroboscope.app.panels.connect_dialog import ConnectDialog
 from stroboscope.app.panels.key_sheet import KeySheet
 from stroboscope.app.view3d.camera import ViewMode
+from stroboscope.app.view3d.items import body_of
 from stroboscope.debugger_protocol.messages import LogLevel, RunUntil
 from stroboscope.resources.themes import LIGHT
 
@@ -68,6 +70,9 @@ class Commands:
             "instant": w.view.toggle_instant,
             "frame_selection": lambda: w.scene_view.viewport.frame_selection(),
             "frame_all": lambda: w.scene_view.viewport.frame_scene(),
+            "hide": self.hide_selection,
+            "isolate": self.isolate_selection,
+            "show_all": self.show_everything,
             "free_camera": lambda: w.scene_view.viewport.free_camera(),
             "next_camera": lambda: self.cycle_camera(1),
             "previous_camera": lambda: self.cycle_camera(-1),
@@ -186,6 +191,35 @@ class Commands:
         groups[group] = not groups[group]
         viewport.options = dataclasses.replace(viewport.options, geom_groups=tuple(groups))
         self.refresh()
+
+    def hide_selection(self) -> None:
+        """Hide what is selected, or show it again."""
+        s, element = self._window.sessions, self._selected_shape()
+        if s.shown is not None and element is not None:
+            s.visibility.toggle(s.shown, element)
+
+    def isolate_selection(self) -> None:
+        """Show only what is selected; again: everything."""
+        s, element = self._window.sessions, self._selected_shape()
+        if s.shown is not None and element is not None:
+            s.visibility.isolate(s.shown, element)
+
+    def show_everything(self) -> None:
+        """Show what was hidden."""
+        s = self._window.sessions
+        if s.shown is not None:
+            s.visibility.show_all(s.shown)
+
+    def _selected_shape(self) -> Element | None:
+        """Return what is selected, or its body when it has no shape of its own."""
+        s = self._window.sessions
+        element = s.selection.element
+        if element is None or element.kind in HIDEABLE:
+            return element
+        if s.shown is None or s.shown.description is None:
+            return None
+        body = body_of(element, s.shown.description)
+        return Element(ElementKind.BODY, body) if body > 0 else None
 
     def cycle_camera(self, places: int) -> None:
         """Go through free camera and the model's cameras."""

@@ -20,7 +20,7 @@ from stroboscope.debugger_protocol.exceptions import InvalidMessage
 from stroboscope.debugger_protocol.messages import Frame, Subscribe, Unsubscribe
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["PlotFeed", "mime_of", "mime_of_element", "scene_key", "series_of"]
+__all__ = ["PlotFeed", "mime_of", "mime_of_element", "scene_key", "series_of", "series_of_element"]
 
 
 def scene_key(scene: SceneModel) -> SceneKey:
@@ -34,16 +34,21 @@ def series_of(scene: SceneModel, row: ValueRow) -> PlotSeriesId:
     return PlotSeriesId(scene_key(scene), row.channel, row.column)
 
 
-def mime_of_element(scene: SceneModel, element: Element) -> QMimeData | None:
-    """Return what is dragged from the tree into a plot; None: nothing of it can be plotted."""
+def series_of_element(scene: SceneModel, element: Element) -> tuple[PlotSeriesId, ...]:
+    """Return the signals of an element that this scene really has."""
     if scene.description is None:
-        return None
+        return ()
     known = {channel.name for channel in scene.channels}
-    series = [
+    return tuple(
         PlotSeriesId(scene_key(scene), channel, column)
         for channel, column in signals_of(scene.description, element)
         if channel in known
-    ]
+    )
+
+
+def mime_of_element(scene: SceneModel, element: Element) -> QMimeData | None:
+    """Return what is dragged from the tree into a plot; None: nothing of it can be plotted."""
+    series = series_of_element(scene, element)
     if not series:
         return None
     mime = QMimeData()

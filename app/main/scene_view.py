@@ -11,6 +11,7 @@ from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.models.visibility import hidden_parts
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -57,6 +58,7 @@ class SceneView(QWidget):
         sessions.shown_changed.connect(self._on_shown)
         sessions.session_changed.connect(self._on_session)
         sessions.selection.changed.connect(self._on_selection)
+        sessions.visibility.changed.connect(self._on_visibility)
         sessions.assets.arrived.connect(self._on_asset)
         view.instant_changed.connect(self._on_instant)
         self._on_shown(sessions.shown)
@@ -71,6 +73,7 @@ class SceneView(QWidget):
         self._sessions.shown_changed.disconnect(self._on_shown)
         self._sessions.session_changed.disconnect(self._on_session)
         self._sessions.selection.changed.disconnect(self._on_selection)
+        self._sessions.visibility.changed.disconnect(self._on_visibility)
         self._sessions.assets.arrived.disconnect(self._on_asset)
         self._view.instant_changed.disconnect(self._on_instant)
         self._follow(None)
@@ -125,6 +128,7 @@ class SceneView(QWidget):
         self.viewport.set_description(description, here)
         if scene is None or description is None:
             return
+        self._on_visibility(scene)
         self._sessions.assets.fetch(scene.session, digests)
         # Before the first poses, which would frame a scene that nothing is remembered of.
         self.restore_camera(scene.session.identity, scene.name)
@@ -142,6 +146,11 @@ class SceneView(QWidget):
     def _on_asset(self, digest: str, arrays: Arrays) -> None:
         if self._description is not None and digest in asset_digests(self._description):
             self.viewport.set_asset(digest, arrays)
+
+    def _on_visibility(self, scene: SceneModel) -> None:
+        if scene is self._drawn_scene and self._description is not None:
+            hidden = self._sessions.visibility.hidden(scene)
+            self.viewport.set_hidden(*hidden_parts(self._description, hidden))
 
     def _on_selection(self, element: Element | None) -> None:
         self.viewport.set_selection(element)

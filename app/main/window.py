@@ -13,7 +13,14 @@ from stroboscope.app.main.actions import WindowActions
 from stroboscope.app.main.commands import Commands
 from stroboscope.app.main.docks import PanelDock
 from stroboscope.app.main.memory import Memory
-from stroboscope.app.main.plot_feed import PlotFeed, mime_of, mime_of_element, scene_key, series_of
+from stroboscope.app.main.plot_feed import (
+    PlotFeed,
+    mime_of,
+    mime_of_element,
+    scene_key,
+    series_of,
+    series_of_element,
+)
 from stroboscope.app.main.scene_view import SceneView
 from stroboscope.app.main.script_processes import ScriptProcesses
 from stroboscope.app.main.status_line import StatusLine
@@ -21,6 +28,7 @@ from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.log import LogLine
 from stroboscope.app.models.plot_store import PlotStore
 from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.selection import Element
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.sessions import Scope, SessionsModel
 from stroboscope.app.models.settings import Settings
@@ -139,7 +147,7 @@ class MainWindow(QMainWindow):
 
     def _build_docks(self) -> None:
         p, s = self.palette_tokens, self.sessions
-        self.tree = TreePanel(s, p, make_mime=mime_of_element)
+        self.tree = TreePanel(s, p, make_mime=mime_of_element, plot=self.plot_element)
         self.inspector = InspectorPanel(s, self.view, p, plot=self.plot_value, make_mime=mime_of)
         self.plots = PlotPanel(self.store, p)
         self.log_panel = LogPanel(s.log, p)
@@ -250,6 +258,11 @@ class MainWindow(QMainWindow):
             return
         self.docks["plots"].show()
         self.plots.add_signals(series_of(scene, row))
+
+    def plot_element(self, scene: SceneModel, element: Element) -> None:
+        """Plot every signal of an element, as dragging it from the tree does."""
+        self.docks["plots"].show()
+        self.plots.add_signals(*series_of_element(scene, element))
 
     def start_demo(self, name: str) -> None:
         """Run a demo as a process of its own; it attaches to this window."""

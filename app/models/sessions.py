@@ -12,6 +12,7 @@ from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import SelectionModel
 from stroboscope.app.models.session import PendingCommand, SessionModel, SessionState
 from stroboscope.app.models.signal import Signal
+from stroboscope.app.models.visibility import VisibilityModel
 from stroboscope.debugger_protocol.exceptions import InvalidMessage
 from stroboscope.debugger_protocol.messages import (
     AssetChunk,
@@ -68,6 +69,7 @@ class SessionsModel:
         self.log = log
         self.assets = AssetLibrary()
         self.selection = SelectionModel()
+        self.visibility = VisibilityModel()
         self.sessions: list[SessionModel] = []
         self.shown: SceneModel | None = None
         self.scope = Scope.ALL

@@ -48,6 +48,7 @@ class Icon(enum.StrEnum):
     MORE = "mdi6.dots-horizontal"
     SPEED = "mdi6.speedometer"
     EYE = "mdi6.eye-outline"
+    EYE_OFF = "mdi6.eye-off-outline"
     CHART = "mdi6.chart-line"
     LOGO = "mdi6.flash-outline"
 

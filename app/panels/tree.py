@@ -10,8 +10,9 @@ from PySide6.QtCore import (
     QSortFilterProxyModel,
     Qt,
 )
-from PySide6.QtGui import QColor, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QMouseEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
+    QApplication,
     QLineEdit,
     QMenu,
     QStackedLayout,
@@ -20,16 +21,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.session import SessionModel, SessionState
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.shown_state import activity_text
+from stroboscope.app.models.visibility import HIDEABLE
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import label
 from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tree_items import (
+    EYE_WIDTH,
+    HIDDEN_ROLE,
     NODE_ROLE,
     SceneItems,
     SideTextDelegate,
@@ -63,6 +68,37 @@ class _TreeModel(QStandardItemModel):
         return QMimeData()
 
 
+class _TreeView(QTreeView):
+    """A tree whose rows may have an eye at their right end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_eye: Callable[[QModelIndex], None] = lambda _index: None
+        self.setMouseTracking(True)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take clicks on an eye: they select nothing."""
+        if not self._press_eye(event):
+            super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Take fast clicks on an eye too; they open nothing."""
+        if not self._press_eye(event):
+            super().mouseDoubleClickEvent(event)
+
+    def _press_eye(self, event: QMouseEvent) -> bool:
+        at = event.position().toPoint()
+        index = self.indexAt(at)
+        if event.button() is not Qt.MouseButton.LeftButton or not index.isValid():
+            return False
+        at_eye = at.x() >= self.visualRect(index).right() - EYE_WIDTH
+        if not at_eye or index.data(HIDDEN_ROLE) is None:
+            return False
+        self.on_eye(index)
+        event.accept()
+        return True
+
+
 class TreePanel(QWidget):
     """A search field over a tree. Selecting a scene shows it and changes nothing in playback."""
 
@@ -72,10 +108,13 @@ class TreePanel(QWidget):
         palette: Palette,
         *,
         make_mime: MakeMime | None = None,
+        plot: Callable[[SceneModel, Element], None] | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
+        self._make_mime = make_mime
+        self._plot = plot
         self._sessions = sessions
         self._palette = palette
         self._session_items: dict[int, QStandardItem] = {}
@@ -105,11 +144,12 @@ class TreePanel(QWidget):
         for items in self._scene_items.values():
             items.close()
         s.selection.changed.disconnect(self._on_selection)
+        s.visibility.changed.disconnect(self._on_visibility)
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours: the icons are made again."""
         self._palette = palette
-        self._delegate.color = QColor(palette.muted)
+        self._delegate.set_theme(palette)
         for item in self._session_items.values():
             item.setIcon(icon(Icon.SESSION, palette, color=palette.muted))
         for items in self._scene_items.values():
@@ -140,7 +180,8 @@ class TreePanel(QWidget):
         field_layout.addWidget(self.search)
         layout.addWidget(field)
 
-        self.view = QTreeView()
+        self.view = _TreeView()
+        self.view.on_eye = self._on_eye
         self.view.setModel(self._proxy)
         self.view.setHeaderHidden(True)
         self.view.setUniformRowHeights(True)
@@ -178,6 +219,7 @@ class TreePanel(QWidget):
         s.scene_removed.connect(self._remove_scene)
         s.shown_changed.connect(self._on_shown)
         s.selection.changed.connect(self._on_selection)
+        s.visibility.changed.connect(self._on_visibility)
 
     # --- sessions and scenes
 
@@ -279,6 +321,7 @@ class TreePanel(QWidget):
         self._following = True
         is_new = items.fill(scene.description, self._palette)
         self._following = False
+        items.show_hidden(self._sessions.visibility)
         self._expand(items.row)
         # Beside other scenes the bodies stay closed, so that those can be seen.
         if is_new and len(scene.session.scenes) == 1:
@@ -349,18 +392,63 @@ class TreePanel(QWidget):
         else:
             self._on_selection(self._sessions.selection.element)
 
+    def _on_eye(self, index: QModelIndex) -> None:
+        node = index.siblingAtColumn(0).data(NODE_ROLE)
+        if isinstance(node, TreeNode) and node.scene is not None and node.element is not None:
+            self._sessions.visibility.toggle(node.scene, node.element)
+
+    def _on_visibility(self, scene: SceneModel) -> None:
+        items = self._scene_items.get(id(scene))
+        if items is not None:
+            items.show_hidden(self._sessions.visibility)
+
     def _on_menu(self, position: QPoint) -> None:
         index = self.view.indexAt(position)
         node = index.siblingAtColumn(0).data(NODE_ROLE) if index.isValid() else None
-        if not isinstance(node, TreeNode) or node.scene is not None:
+        if not isinstance(node, TreeNode):
             return
-        session = node.session
+        menu = self.menu_of(node)
+        if not menu.isEmpty():
+            menu.exec(self.view.viewport().mapToGlobal(position))
+        menu.deleteLater()
+
+    def menu_of(self, node: TreeNode) -> QMenu:
+        """Return the menu of a row; the caller shows it."""
         menu = QMenu(self)
+        if node.scene is None:
+            self._add_session_actions(menu, node.session)
+        elif node.element is not None:
+            self._add_element_actions(menu, node.scene, node.element)
+        elif self._sessions.visibility.hidden(node.scene):
+            scene = node.scene
+            menu.addAction("Show everything", lambda: self._sessions.visibility.show_all(scene))
+        return menu
+
+    def _add_session_actions(self, menu: QMenu, session: SessionModel) -> None:
         if session.state is SessionState.LOST:
             menu.addAction("Reconnect", lambda: self._sessions.reconnect(session))
         word = "Remove from window" if session.state is SessionState.LOST else "Disconnect"
         menu.addAction(word, lambda: self._sessions.remove(session))
-        menu.exec(self.view.viewport().mapToGlobal(position))
+
+    def _add_element_actions(self, menu: QMenu, scene: SceneModel, element: Element) -> None:
+        visibility = self._sessions.visibility
+        mime = self._make_mime(scene, element) if self._make_mime is not None else None
+        if mime is not None and self._plot is not None:
+            plot = self._plot
+            menu.addAction("Plot", lambda: plot(scene, element))
+        if element.kind in HIDEABLE:
+            hidden = visibility.is_hidden(scene, element)
+            menu.addAction("Show" if hidden else "Hide", lambda: visibility.toggle(scene, element))
+            alone = visibility.isolated(scene) == element
+            menu.addAction(
+                "Show the rest again" if alone else "Show only this",
+                lambda: visibility.isolate(scene, element),
+            )
+        if visibility.hidden(scene):
+            menu.addAction("Show everything", lambda: visibility.show_all(scene))
+        if scene.description is not None:
+            name = element_name(scene.description, element)
+            menu.addAction("Copy name", lambda: QApplication.clipboard().setText(name))
 
     def _expand(self, item: QStandardItem) -> None:
         self.view.setExpanded(self._proxy.mapFromSource(item.index()), True)

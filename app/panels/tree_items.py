@@ -4,23 +4,35 @@ import dataclasses
 from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QIcon, QPainter, QStandardItem
+from PySide6.QtGui import QColor, QFontMetrics, QIcon, QPainter, QPalette, QStandardItem
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from stroboscope.app.models.element_values import element_name
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session import SessionModel
+from stroboscope.app.models.visibility import HIDEABLE, VisibilityModel, hidden_parts
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.style import number_font
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.resources.themes import Palette
 
-__all__ = ["NODE_ROLE", "SIDE_ROLE", "SceneItems", "SideTextDelegate", "TreeNode", "row_of"]
+__all__ = [
+    "EYE_WIDTH",
+    "HIDDEN_ROLE",
+    "NODE_ROLE",
+    "SIDE_ROLE",
+    "SceneItems",
+    "SideTextDelegate",
+    "TreeNode",
+    "row_of",
+]
 
 NODE_ROLE = Qt.ItemDataRole.UserRole + 1
 _ICON_ROLE = Qt.ItemDataRole.UserRole + 2
 SIDE_ROLE = Qt.ItemDataRole.UserRole + 3
+# None: it has no eye. True: hidden by itself or by a body above it.
+HIDDEN_ROLE = Qt.ItemDataRole.UserRole + 4
 
 _ICONS = {
     ElementKind.BODY: Icon.BODY,
@@ -47,14 +59,37 @@ class TreeNode:
 _OPEN_DEPTH = 3
 _OPEN_BODIES = 40
 _SIDE_MARGIN = 6
+EYE_WIDTH = 26
+_EYE_SIZE = 16
 
 
 class SideTextDelegate(QStyledItemDelegate):
-    """Draws a row's SIDE_ROLE text, right-aligned and muted; the name gets the rest."""
+    """Draws a row's SIDE_ROLE text or eye at the right end; the name gets the rest.
+
+    The eye of what is shown appears under the mouse only, so that the tree stays calm.
+    """
 
     def __init__(self, palette: Palette, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.set_theme(palette)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
         self.color = QColor(palette.muted)
+        self._disabled = QColor(palette.disabled)
+        self._eyes = {
+            True: icon(Icon.EYE_OFF, palette, color=palette.muted),
+            False: icon(Icon.EYE, palette, color=palette.muted),
+        }
+
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Grey out what is hidden."""
+        super().initStyleOption(option, index)
+        if index.data(HIDDEN_ROLE):
+            option.palette.setColor(QPalette.ColorRole.Text, self._disabled)
+            option.palette.setColor(QPalette.ColorRole.HighlightedText, self._disabled)
 
     def paint(
         self,
@@ -63,12 +98,39 @@ class SideTextDelegate(QStyledItemDelegate):
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
         """Paint name, then number."""
-        side = index.data(SIDE_ROLE)
+        side, hidden = index.data(SIDE_ROLE), index.data(HIDDEN_ROLE)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        if hidden is not None and (hidden or hovered):
+            self._paint_beside(painter, option, index, EYE_WIDTH)
+            eye = QRect(0, 0, _EYE_SIZE, _EYE_SIZE)
+            eye.moveCenter(option.rect.center())
+            eye.moveRight(option.rect.right() - _SIDE_MARGIN)
+            self._eyes[bool(hidden)].paint(painter, eye)
+            return
         if not side:
             super().paint(painter, option, index)
             return
-        whole = QRect(option.rect)
         width = QFontMetrics(option.font).horizontalAdvance(side) + 2 * _SIDE_MARGIN
+        rest = self._paint_beside(painter, option, index, width)
+        painter.save()
+        painter.setPen(self.color)
+        painter.setFont(number_font())
+        painter.drawText(
+            rest.adjusted(0, -1, -_SIDE_MARGIN, -1),
+            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+            side,
+        )
+        painter.restore()
+
+    def _paint_beside(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+        width: int,
+    ) -> QRect:
+        """Paint the row with ``width`` [px] free at its end; return that place."""
+        whole = QRect(option.rect)
         narrow = QStyleOptionViewItem(option)
         narrow.rect = whole.adjusted(0, 0, -width, 0)
         super().paint(painter, narrow, index)
@@ -78,15 +140,7 @@ class SideTextDelegate(QStyledItemDelegate):
         style.drawPrimitive(
             QStyle.PrimitiveElement.PE_PanelItemViewItem, rest, painter, option.widget
         )
-        painter.save()
-        painter.setPen(self.color)
-        painter.setFont(number_font())
-        painter.drawText(
-            rest.rect.adjusted(0, -1, -_SIDE_MARGIN, -1),
-            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
-            side,
-        )
-        painter.restore()
+        return QRect(rest.rect)
 
 
 def row_of(text: str, node: TreeNode, picture: QIcon | None = None) -> QStandardItem:
@@ -127,6 +181,24 @@ class SceneItems:
     def find(self, element: Element) -> QStandardItem | None:
         """Return the row of an element."""
         return self._by_element.get(element)
+
+    def show_hidden(self, visibility: VisibilityModel) -> None:
+        """Open and close the eyes."""
+        description = self._scene.description
+        if description is None or self._filled is not description:
+            return
+        hidden = visibility.hidden(self._scene)
+        geoms, sites = hidden_parts(description, hidden)
+        by_kind = {ElementKind.GEOM: geoms, ElementKind.SITE: sites}
+        for element, item in self._by_element.items():
+            if element.kind in by_kind:
+                closed = element.index in by_kind[element.kind]
+            elif element.kind is ElementKind.BODY:
+                closed = bool(hidden) and visibility.is_hidden(self._scene, element)
+            else:
+                continue
+            if item.data(HIDDEN_ROLE) is not closed:
+                item.setData(closed, HIDDEN_ROLE)
 
     def set_shown(self, shown: bool) -> None:
         """Mark the scene that the window shows."""
@@ -218,6 +290,8 @@ class SceneItems:
         row = row_of(name, TreeNode(self._scene.session, self._scene, element), self._icon(which))
         row.setData(which, _ICON_ROLE)
         row.setToolTip(f"{name}\n{element.kind.value} {element.index}")
+        if element.kind in HIDEABLE:
+            row.setData(False, HIDDEN_ROLE)
         parent.appendRow(row)
         self._by_element[element] = row
         return row

@@ -77,6 +77,7 @@ class DrawnScene:
         self.description: SceneDescription | None = None
         self.items = Items.of(SceneDescription(scene_id=0, name=""))
         self.contacts: Contacts | None = None
+        self._hidden = np.zeros(0, dtype=np.bool_)
         self.geometry_revision = 0
         self.pose_revision = 0
         self.has_poses = False
@@ -111,6 +112,7 @@ class DrawnScene:
         self._meshes = {d: mesh for d, mesh in self._meshes.items() if d in wanted}
         shown = description or SceneDescription(scene_id=0, name="")
         self.items = Items.of(shown)
+        self._hidden = np.zeros(len(self.items), dtype=np.bool_)
         self.contacts = None
         self._buffers = None
         self.geometry_revision += 1
@@ -120,6 +122,14 @@ class DrawnScene:
         n_bodies = max(len(shown.bodies), 1)
         self._apply(np.zeros((n_bodies, 3)), np.broadcast_to(np.eye(3), (n_bodies, 3, 3)))
         self.has_poses = False
+
+    def set_hidden(self, geoms: frozenset[int], sites: frozenset[int]) -> None:
+        """Leave these geoms and sites out of the picture; indices that do not exist are ignored."""
+        hidden = np.zeros(len(self.items), dtype=np.bool_)
+        hidden[[i for i in geoms if i < self.items.n_geoms]] = True
+        first = self.items.n_geoms
+        hidden[[first + i for i in sites if first + i < len(self.items)]] = True
+        self._hidden = hidden
 
     def set_asset(self, digest: str, arrays: AssetArrays) -> None:
         """Take the arrays of an asset that has arrived; unknown ones are ignored."""
@@ -190,10 +200,10 @@ class DrawnScene:
         return self._first_body_mat
 
     def visible(self, options: ViewOptions) -> NDArray[np.bool_]:
-        """Return (nitem,) bool: which items the groups let through, planes included."""
+        """Return (nitem,) bool: which items groups and people let through, planes included."""
         groups = np.array([options.geom_groups, options.site_groups])
         is_site = np.arange(len(self.items)) >= self.items.n_geoms
-        shown = groups[is_site.astype(np.int64), self.items.group]
+        shown = groups[is_site.astype(np.int64), self.items.group] & ~self._hidden
         finite = np.isfinite(self.item_pos).all(axis=1) & np.isfinite(self.item_mat).all((1, 2))
         placed = self.has_poses | (self.items.body == 0)
         return np.asarray(shown & finite & placed & (self.items.material[:, 0, 3] > 0.0))

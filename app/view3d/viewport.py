@@ -191,6 +191,14 @@ class Viewport(QWidget):
             self._selection = element
             self._redraw()
 
+    def set_hidden(self, geoms: frozenset[int], sites: frozenset[int]) -> None:
+        """Leave these geoms and sites (indices into the description) out of the picture.
+
+        Another description shows everything again.
+        """
+        self._scene.set_hidden(geoms, sites)
+        self._redraw()
+
     def set_stale(self, stale: bool) -> None:
         """Dim the picture while what it shows is no longer true (a lost connection)."""
         if stale != self._stale:

@@ -1,0 +1,144 @@
+"""The tree as a person uses it: eyes, menus, one selection everywhere."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.panels.tree_items import HIDDEN_ROLE, NODE_ROLE
+
+ROD = Element(ElementKind.GEOM, 1)
+FLOOR = Element(ElementKind.GEOM, 0)
+BODY = Element(ElementKind.BODY, 1)
+
+
+def _index(tree, element):
+    """Return the index of an element's row, opened so that it can be seen."""
+    items = tree._scene_items[id(tree._sessions.shown)]
+    index = tree._proxy.mapFromSource(items.find(element).index())
+    parent = index.parent()
+    while parent.isValid():
+        tree.view.setExpanded(parent, True)
+        parent = parent.parent()
+    tree.view.scrollTo(index)
+    return index
+
+
+def _click(tree, element, *, at_eye=False):
+    rect = tree.view.visualRect(_index(tree, element))
+    x = rect.right() - 10 if at_eye else rect.left() + 30
+    QTest.mouseClick(
+        tree.view.viewport(),
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+        QPoint(x, rect.center().y()),
+    )
+
+
+@pytest.fixture
+def tree(desktop, attached, wait_until):
+    attached()
+    wait_until(lambda: desktop.sessions.shown.latest("pose") is not None)
+    return desktop.window.tree
+
+
+def _picture(desktop):
+    return bytes(desktop.window.scene_view.viewport.grab_image().constBits())
+
+
+def test_the_eye_hides_in_the_picture_and_selects_nothing(desktop, tree):
+    shown = _picture(desktop)
+    selected = desktop.sessions.selection.element
+    _click(tree, BODY, at_eye=True)
+    assert desktop.sessions.selection.element == selected
+    hidden = _picture(desktop)
+    assert hidden != shown
+    assert _index(tree, ROD).data(HIDDEN_ROLE) is True
+    assert _hit_at_bob(desktop) is None
+    # The eye of a part opens what hides it.
+    _click(tree, ROD, at_eye=True)
+    assert _hit_at_bob(desktop) == Element(ElementKind.GEOM, 2)
+    assert _index(tree, BODY).data(HIDDEN_ROLE) is False
+
+
+def _hit_at_bob(desktop):
+    """Return the moving element where the bob is, floor and sky left out."""
+    viewport = desktop.window.scene_view.viewport
+    bob = viewport._scene.item_pos[2]
+    x, y, _ = viewport.view().project(bob, width=viewport.width(), height=viewport.height())[0]
+    hit = viewport.pick_at(float(x), float(y))
+    return hit.element if hit is not None and hit.element != FLOOR else None
+
+
+def test_one_selection_in_tree_picture_and_inspector(desktop, tree, wait_until):
+    window = desktop.window
+    _click(tree, ROD)
+    assert desktop.sessions.selection.element == ROD
+    assert window.scene_view.viewport._selection == ROD
+    wait_until(lambda: window.inspector.title.full_text == "rod")
+
+    viewport = window.scene_view.viewport
+    tree.view.collapseAll()
+    rod = viewport._scene.item_pos[1]
+    x, y, _ = viewport.view().project(rod, width=viewport.width(), height=viewport.height())[0]
+    desktop.sessions.selection.select(None)
+    QTest.mouseDClick(
+        viewport._surface,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+        QPoint(round(x), round(y)),
+    )
+    assert desktop.sessions.selection.element == ROD
+    current = tree.view.currentIndex()
+    assert current.data(NODE_ROLE).element == ROD
+    assert tree.view.visualRect(current).isValid()  # its parents are open
+    wait_until(lambda: window.inspector.title.full_text == "rod")
+
+
+def test_keys_hide_and_isolate_the_selection_and_show_everything_again(desktop, tree, wait_until):
+    window, visibility = desktop.window, desktop.sessions.visibility
+    scene = desktop.sessions.shown
+    desktop.sessions.selection.select(Element(ElementKind.JOINT, 0))
+    window.scene_view.setFocus()
+    control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_H, control)
+    assert visibility.hidden(scene) == {BODY}  # a joint stands for its body
+    QTest.keyClick(window, Qt.Key.Key_H, control | shift)
+    assert not visibility.hidden(scene)
+    desktop.sessions.selection.select(ROD)
+    QTest.keyClick(window, Qt.Key.Key_I, control)
+    assert visibility.isolated(scene) == ROD
+    assert Element(ElementKind.GEOM, 2) in visibility.hidden(scene)
+    QTest.keyClick(window, Qt.Key.Key_I, control)
+    assert not visibility.hidden(scene)
+
+
+def test_the_menu_of_an_element_plots_hides_and_isolates(desktop, tree):
+    def entries(element):
+        menu = tree.menu_of(_index(tree, element).data(NODE_ROLE))
+        return {action.text(): action for action in menu.actions()}
+
+    entries(Element(ElementKind.JOINT, 0))["Plot"].trigger()
+    assert [s.channel for s in desktop.window.plots.plots.all_series()] == ["qpos"]
+    assert "Plot" not in entries(ROD)
+    assert "Hide" not in entries(Element(ElementKind.JOINT, 0))
+    entries(ROD)["Hide"].trigger()
+    assert "Show" in entries(ROD)
+    entries(ROD)["Show everything"].trigger()
+    assert not desktop.sessions.visibility.hidden(desktop.sessions.shown)
+
+
+def test_what_is_hidden_stays_hidden_when_the_script_is_started_again(
+    desktop, attached, pendulums, wait_until
+):
+    first = attached("--script", "/somewhere/train.py")
+    desktop.sessions.visibility.toggle(desktop.sessions.shown, ROD)
+    first.close()
+    wait_until(lambda: desktop.window.transport.badge.word == "DISCONNECTED")
+    pendulums("--script", "/somewhere/train.py")
+    wait_until(lambda: desktop.window.transport.badge.word == "PAUSED", 20)
+    wait_until(lambda: desktop.sessions.shown.description is not None)
+    assert _index(desktop.window.tree, ROD).data(HIDDEN_ROLE) is True
+    assert not desktop.window.scene_view.viewport._scene.visible(
+        desktop.window.scene_view.viewport.options
+    )[1]
