@@ -108,6 +108,7 @@ class DebuggerClient:
         *,
         observe: bool = False,
         relay: bool = False,
+        passing: bool = False,
         name: str = "",
         timeout: float = 5.0,
         limits: Limits | None = None,
@@ -133,8 +134,9 @@ class DebuggerClient:
             on_closed=self._lost,
             limits=self._limits,
             name=name or f"pid {os.getpid()}",
-            observe=observe or relay,
+            observe=observe or relay or passing,
             relay=relay,
+            passing=passing,
         )
         self._thread.start()
         try:
@@ -155,13 +157,16 @@ class DebuggerClient:
         *,
         observe: bool = False,
         relay: bool = False,
+        passing: bool = False,
         name: str = "",
         timeout: float = 5.0,
     ) -> Self:
         """Connect to a session: the one of a connection file, or the only one that is running.
 
         An observer never gets control unless it asks for it. With ``relay`` its commands are
-        done in the name of whoever controls the session, who keeps control. Raises
+        done in the name of whoever controls the session, who keeps control. ``passing`` is for
+        an observer that only looks in: until it takes control, the script is not attached by it,
+        and its ``attach()`` goes on waiting. Raises
         NoSessionError (which lists what is running), ConnectionFileError, RuntimeDirectoryError,
         HandshakeError or ConnectionLost.
         """
@@ -171,7 +176,7 @@ class DebuggerClient:
             info = connection_file
         else:
             info = read_connection_file(connection_file)
-        return cls(info, observe=observe, relay=relay, name=name, timeout=timeout)
+        return cls(info, observe=observe, relay=relay, passing=passing, name=name, timeout=timeout)
 
     # --- what there is
 

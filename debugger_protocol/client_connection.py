@@ -90,6 +90,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
         name: str = "",
         observe: bool = False,
         relay: bool = False,
+        passing: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.info = info
@@ -102,6 +103,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
         self._name = name
         self._observe = observe
         self._relay = relay
+        self._passing = passing
         self._clock = clock
         self._session: ClientSession[ClientT, ServerT] | None = None
         self._socket: websockets_client.ClientConnection | None = None
@@ -221,6 +223,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
             name=self._name,
             observe=self._observe,
             relay=self._relay,
+            passing=self._passing,
         )
         self._session = session
         try:

@@ -149,7 +149,9 @@ class _Control:
     """A connection whose commands are obeyed; ``with`` gives (client, whether we hold control)."""
 
     def __init__(self, session: str) -> None:
-        self._client = DebuggerClient.connect(_session(session), relay=True, name="ctl")
+        self._client = DebuggerClient.connect(
+            _session(session), relay=True, passing=True, name="ctl"
+        )
 
     def __enter__(self) -> tuple[DebuggerClient, bool]:
         try:
@@ -177,7 +179,7 @@ def _list(arguments: argparse.Namespace, out: TextIO) -> int:
     for info in sessions:
         out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n")
         try:
-            with DebuggerClient.connect(info, observe=True, name="ctl") as client:
+            with DebuggerClient.connect(info, passing=True, name="ctl") as client:
                 out.write(_overview(client))
         except ProtocolError as error:
             out.write(f"  no answer: {error}\n")
@@ -233,7 +235,9 @@ def _speed(arguments: argparse.Namespace, out: TextIO) -> int:
 def _watch(arguments: argparse.Namespace, out: TextIO) -> int:
     info = _session(arguments.session)
     redraws = out.isatty() and not arguments.once
-    with DebuggerClient.connect(info, observe=True, name="ctl watch") as client:
+    with DebuggerClient.connect(
+        info, observe=True, passing=arguments.once, name="ctl watch"
+    ) as client:
         while True:
             if redraws:
                 out.write("\x1b[H\x1b[2J")

@@ -52,7 +52,7 @@ from stroboscope.debugger_protocol.messages import (
     SessionInfo,
     Welcome,
 )
-from stroboscope.debugger_protocol.version import CAPABILITIES, RELAY
+from stroboscope.debugger_protocol.version import CAPABILITIES, PASSING, RELAY
 
 __all__ = [
     "HANDSHAKE_MESSAGE_BYTES",
@@ -393,6 +393,7 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
         name: str = "",
         observe: bool = False,
         relay: bool = False,
+        passing: bool = False,
         nonce: bytes | None = None,
     ) -> None:
         super().__init__(secret=secret, port=port, limits=limits, now=now)
@@ -408,7 +409,7 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
                 major=major,
                 minor=minor,
                 nonce=self._nonce,
-                capabilities=(*CAPABILITIES, RELAY) if relay else CAPABILITIES,
+                capabilities=(*CAPABILITIES, *[RELAY] * relay, *[PASSING] * passing),
                 observe=observe,
                 name=name,
             )

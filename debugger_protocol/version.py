@@ -1,6 +1,6 @@
 """The protocol's version and what this side can do."""
 
-__all__ = ["CAPABILITIES", "PROTOCOL_MAJOR", "PROTOCOL_MINOR", "RELAY"]
+__all__ = ["CAPABILITIES", "PASSING", "PROTOCOL_MAJOR", "PROTOCOL_MINOR", "RELAY"]
 
 PROTOCOL_MAJOR = 1
 PROTOCOL_MINOR = 0
@@ -10,3 +10,7 @@ CAPABILITIES: tuple[str, ...] = ("edit_state", "run_until", "step_with_dependent
 
 RELAY = "relay"
 """In the hello of an observing client: its commands are done in the controller's name."""
+
+PASSING = "passing"
+"""In the hello of an observing client that looks in for a moment: it is not what a script waits
+for in ``attach()``, and leaves ``is_attached()`` alone, unless it takes control."""

@@ -45,7 +45,8 @@ class Control:
         self._grants_control = grants_control
         self._on_disconnect = on_disconnect
         self._announce = announce
-        self._clients = 0
+        # Clients that are attached; whoever only passes by is not among them.
+        self._clients: set[int] = set()
         # Whether a controlling client has set the mode since the session was last detached.
         self._begun = False
         self._holding = False
@@ -55,9 +56,23 @@ class Control:
         """Whether scenes stand still although no client is there."""
         return self._holding and not self._clients
 
-    def joined(self, client_id: int, name: str, *, observe: bool) -> None:
-        """Take in a client; the first one that doesn't observe gets control."""
-        self._clients += 1
+    @property
+    def attached(self) -> int:
+        """How many clients are attached."""
+        return len(self._clients)
+
+    def attached_without(self, client_id: int) -> int:
+        """How many will be attached when this client has left."""
+        return len(self._clients - {client_id})
+
+    def joined(self, client_id: int, name: str, *, observe: bool, passing: bool = False) -> None:
+        """Take in a client; the first one that doesn't observe gets control.
+
+        Who is ``passing`` observes, and attaches only when it asks for control.
+        """
+        if passing:
+            return
+        self._clients.add(client_id)
         if self._grants_control and not observe and self.controller is None:
             self._give(client_id, name, "the first client that doesn't only observe")
         elif not self._host.playback.attached:
@@ -66,7 +81,9 @@ class Control:
 
     def left(self, client_id: int, reason: str) -> None:
         """Let a client go, however it went."""
-        self._clients -= 1
+        if client_id not in self._clients:
+            return
+        self._clients.discard(client_id)
         controlled = self.controller == client_id
         if controlled:
             self.controller = None
@@ -74,7 +91,7 @@ class Control:
             self._announce(ControlChanged(controller=None, reason=f"{self._name()}: {reason}"))
         if self._holding:
             return
-        if self._clients == 0:
+        if not self._clients:
             self._begun = False
             self._host.detach(f"the last client has gone: {reason}")
         elif controlled:
@@ -84,6 +101,7 @@ class Control:
         """Give control to a client that asks for it, whoever had it."""
         if self.controller == client_id:
             return
+        self._clients.add(client_id)
         previous = f", taken from {self._name()}" if self.controller is not None else ""
         self._give(client_id, name, f"it asked for control{previous}")
 

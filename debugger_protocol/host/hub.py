@@ -46,7 +46,7 @@ from stroboscope.debugger_protocol.messages import (
 )
 from stroboscope.debugger_protocol.server_connection import ServerConnection
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.debugger_protocol.version import RELAY
+from stroboscope.debugger_protocol.version import PASSING, RELAY
 
 __all__ = ["Hub"]
 
@@ -146,11 +146,16 @@ class Hub(HostListener):
         """Tell a new client everything, then let it take its place."""
         client = _Client(connection)
         self._update_scenes()
-        self.control.joined(connection.client_id, connection.name, observe=connection.observe)
+        self.control.joined(
+            connection.client_id,
+            connection.name,
+            observe=connection.observe,
+            passing=PASSING in connection.capabilities,
+        )
         self._clients[connection.client_id] = client
         connection.send_snapshot(self._snapshot())
         self._session_status = None
-        self._clients_changed(len(self._clients))
+        self._clients_changed(self.control.attached)
         self._look()
 
     def client_left(self, connection: ServerConnection, reason: str) -> None:
@@ -158,7 +163,8 @@ class Hub(HostListener):
         client = self._clients.pop(connection.client_id, None)
         if client is None:
             return
-        self._clients_changed(len(self._clients))
+        # First the number: a thread that is let go may ask at once whether it is attached.
+        self._clients_changed(self.control.attached_without(connection.client_id))
         self._desk.forget(connection)
         self.control.left(connection.client_id, reason)
         if self._host.playback.attached:
@@ -189,6 +195,7 @@ class Hub(HostListener):
                 return
             case RequestControl():
                 self.control.request(connection.client_id, connection.name)
+                self._clients_changed(self.control.attached)
             case ReleaseControl():
                 self.control.release(connection.client_id)
             case _:

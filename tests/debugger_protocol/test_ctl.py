@@ -89,6 +89,46 @@ def in_foreground(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
+# --- just looking in
+
+
+def test_who_only_looks_in_is_not_the_debugger_that_a_script_waits_for(
+    server: DebugServer,
+    host: Host,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    attached: list[bool] = []
+    overview = ctl._overview
+
+    def look(client: DebuggerClient) -> str:
+        attached.append(server.has_connection() or host.playback.attached)
+        return overview(client)
+
+    monkeypatch.setattr(ctl, "_overview", look)
+    assert ctl.main(["list"]) == 0
+    assert ctl.main(["watch", "--once"]) == 0
+    assert attached == [False, False]
+    assert not server.wait_for_client(0.0)
+    assert "train.py" in capsys.readouterr().out
+
+
+def test_a_command_without_a_scene_to_obey_it_is_not_the_debugger_either(
+    server: DebugServer, window: DebuggerClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ctl.main(["play"]) == 0
+    window.close()
+    assert ctl.main(["list"]) == 0
+    assert not server.has_connection()
+
+
+def test_a_pause_in_the_foreground_is_attached(server: DebugServer) -> None:
+    with in_foreground("pause") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("paused")
+        assert server.has_connection()
+
+
 # --- relayed through the holder of control
 
 

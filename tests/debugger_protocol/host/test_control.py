@@ -67,6 +67,32 @@ def test_an_observer_that_leaves_changes_nothing(
     assert announced == known
 
 
+def test_who_only_passes_by_is_not_attached_until_it_has_control(host: Host, make: Make) -> None:
+    control = make()
+    control.joined(1, "ctl list", observe=True, passing=True)
+    assert (control.attached, host.playback.attached) == (0, False)
+    control.left(1, "closed")
+    assert not host.playback.attached
+    control.joined(2, "ctl pause", observe=True, passing=True)
+    control.request(2, "ctl pause")
+    assert (control.attached, control.controller, host.playback.mode) == (1, 2, PAUSED)
+    control.joined(3, "ctl list", observe=True, passing=True)
+    control.left(2, "closed")
+    # Nobody but the passer-by is left, and nobody controls: that is detached.
+    assert (control.attached, host.playback.attached) == (0, False)
+
+
+def test_a_passer_by_does_not_end_the_waiting_for_a_reconnect(host: Host, make: Make) -> None:
+    control = make(on_disconnect=OnDisconnect.HOLD)
+    control.joined(1, "window", observe=False)
+    control.left(1, "kill -9")
+    control.joined(2, "ctl list", observe=True, passing=True)
+    assert control.is_held_for_reconnect
+    control.left(2, "closed")
+    assert control.is_held_for_reconnect
+    assert host.playback.attached
+
+
 def test_the_controllers_going_lets_everything_play_and_is_announced(
     host: Host, make: Make, announced: list[ControlChanged]
 ) -> None:
