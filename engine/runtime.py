@@ -84,8 +84,9 @@ class Runtime:
             self._scenes.clear()
             actions = tuple(self._before_shutdown)
         if os.getpid() == self.process_id:
-            _run_all(actions)
+            # First: a server that stops lets parked threads complete their steps.
             self.host.close("the engine was shut down")
+            _run_all(actions)
         for scene in scenes:
             scene.end("the engine was shut down")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.engine.runtime import current_runtime
 
@@ -95,6 +96,34 @@ def test_shutdown_releases_a_thread_that_is_parked_in_step(
     thread.join(10)
     assert not thread.is_alive()
     assert "shut down" in str(errors[0])
+
+
+@pytest.mark.parametrize("trial", range(5))
+def test_a_step_that_is_parked_for_a_client_never_completes_after_shutdown(
+    make_scene: Make, wait_until: Callable[..., None], trial: int
+) -> None:
+    server = physics.debugger.get_debug_server()
+    server.start()
+    outcome: list[object] = []
+
+    def loop() -> None:
+        scene = make_scene()
+        try:
+            scene.step()
+            outcome.append("it completed")
+        except physics.SceneDestroyedError as error:
+            outcome.append(error)
+
+    with DebuggerClient.connect(server.connection_file) as client:
+        thread = threading.Thread(target=loop)
+        thread.start()
+        host = current_runtime().host
+        wait_until(lambda: any(link.owner.parked_in for link in host.links.values()))
+        physics.shutdown()
+        thread.join(10)
+        wait_until(lambda: client.closed_reason)
+    assert "shut down" in str(outcome[0])
+    assert "shut down" in client.closed_reason
 
 
 def test_an_action_that_fails_before_shutdown_does_not_keep_the_others_from_running(
