@@ -63,6 +63,8 @@ class SceneLink(ScenePlayback):
             report=self._report_failure,
         )
         self._host = host
+        self.monotonic = host.monotonic
+        """The clock of :attr:`quiet_until` [s]."""
         self.shows_old_state = False
         """Whether NOW frames are due although the thread does not stop."""
         self.replacements = 0
@@ -123,6 +125,18 @@ class SceneLink(ScenePlayback):
             self._frame_begun = False
             self.publisher.end()
             self._host.wake()
+
+    def end_quiet_step(self) -> None:
+        """Complete an application step of one physics step that began before ``quiet_until``.
+
+        It has said so with ``in_step`` before it looked, and neither called :meth:`begin_step`
+        nor :meth:`gate`.
+        """
+        self.physics_ticks += 1
+        self.in_step = False
+        self.stamp = self._monotonic()
+        if self.attention:
+            self._attentive_end()
 
     def end_step(self) -> None:
         """Complete an application step, after the engine has counted it, before any callback."""
@@ -341,6 +355,10 @@ class SceneLink(ScenePlayback):
 
     def _set_due(self) -> None:
         self._due = min(self._clock_due, self._signal_due, self.publisher.next_due())
+        # First written, then checked: whoever stops us takes the permission back after _quiet.
+        self.quiet_until = self._due
+        if not self._quiet:
+            self.quiet_until = -math.inf
 
     def _report_failure(self, text: str) -> None:
         self._host.log_once(self, text)
@@ -457,10 +475,14 @@ class SceneLink(ScenePlayback):
         self.backend.on_mode(event)
 
     def note_parked(self) -> float:
-        """Return the time, having told the server thread where the scene stopped. Lock held."""
+        """Return the time, having told the server thread where the scene stopped. Lock held.
+
+        All scenes of a thread stand still when it parks in one of them.
+        """
         self.pacer.forget()
         now = self._monotonic()
-        self.refresh_clock()
+        for link in self.owner.links:
+            link.refresh_clock()
         self._host.wake()
         return now
 

@@ -277,6 +277,24 @@ def test_every_physics_step_of_a_plotted_channel_arrives(
     assert axes == list(range(300))
 
 
+def test_a_thread_that_parks_tells_where_all_its_scenes_stand(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    own(host, "A", "B", nstep=3)
+    client.step(1, 1)
+    client.step(2, 1)
+    for _ in range(5):
+        client.fast_forward()
+        client.wait_until(lambda c: c.scenes()[1].step_count > 50, 5)
+        client.pause(scene_id=2)
+        assert client.wait_until(lambda c: c.scenes()[0].activity is OwnerActivity.PARKED, 5)
+        # They take turns, and the thread stands before a step of B.
+        assert client.wait_until(
+            lambda c: c.scenes()[0].total_steps == c.scenes()[1].total_steps + 1, 5
+        )
+
+
 def test_channels_of_the_script_are_announced_and_plotted_from_their_start(
     host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
 ) -> None:
