@@ -7,6 +7,7 @@ that somebody watches is running.
 
 import asyncio
 import dataclasses
+import logging
 import math
 from collections.abc import Callable
 
@@ -17,7 +18,7 @@ from stroboscope.debugger_protocol.host.commands import Answer, CommandDesk
 from stroboscope.debugger_protocol.host.control import Control, OnDisconnect
 from stroboscope.debugger_protocol.host.descriptions import Descriptions
 from stroboscope.debugger_protocol.host.host import Host, HostListener
-from stroboscope.debugger_protocol.host.main_thread import Ending, why_main_thread_ends
+from stroboscope.debugger_protocol.host.main_thread import Ending, Likelihood, why_main_thread_ends
 from stroboscope.debugger_protocol.host.scene_link import SceneLink, channel_info
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
@@ -49,6 +50,8 @@ from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.debugger_protocol.version import PASSING, RELAY
 
 __all__ = ["Hub"]
+
+_log = logging.getLogger("stroboscope.debugger")
 
 # Bursts of news are passed on together [s].
 _FLUSH_INTERVAL = 0.004
@@ -120,6 +123,7 @@ class Hub(HostListener):
         self._tick_timer: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
         self._ending: Ending | None = None
+        self._told_reason = ""
         self._closed = False
 
     # --- any thread
@@ -448,12 +452,27 @@ class Hub(HostListener):
         self._watch_timer = None
         ending, before = why_main_thread_ends(), self._ending
         self._ending = ending
-        if ending is not None and (ending.certain or ending == before):
-            reason = ending.reason
-            self._host.log(LogLevel.INFO, f"every scene was released: {reason}")
-            self._end_session(reason)
-        else:
+        certain = ending is not None and ending.likelihood is Likelihood.CERTAIN
+        if ending is None or not (certain or ending == before):
             self._set_timers()
+        elif ending.likelihood is Likelihood.POSSIBLE:
+            self._ask_to_play(ending)
+            self._set_timers()
+        else:
+            self._host.log(LogLevel.INFO, f"every scene was released: {ending.reason}")
+            self._end_session(ending.reason)
+
+    def _ask_to_play(self, ending: Ending) -> None:
+        """Tell, once, that a script may not be able to end while its scenes are paused."""
+        if ending.reason == self._told_reason:
+            return
+        self._told_reason = ending.reason
+        paused = sum(link.owner.parked_in is link for link in self._known.values())
+        scenes = "a paused scene keeps" if paused == 1 else f"{paused} paused scenes keep"
+        text = f"{ending.reason}, and {scenes} them from ending: press Play to let them go on"
+        self._host.log(LogLevel.WARNING, text)
+        # The terminal too: whoever sees nothing happen there may not look at the window.
+        _log.warning(text)
 
     def close(self) -> None:
         """Stop looking; on the event loop."""

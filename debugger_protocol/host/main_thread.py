@@ -6,13 +6,14 @@ stack is looked at. Costs a few microseconds, and is only done while something i
 """
 
 import dataclasses
+import enum
 import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
-__all__ = ["Ending", "why_main_thread_ends"]
+__all__ = ["Ending", "Likelihood", "why_main_thread_ends"]
 
 # Private, but the entry point of the interpreter's own shutdown in every version since 3.2.
 _SHUTDOWN: Final = getattr(getattr(threading, "_shutdown", None), "__code__", None)
@@ -21,16 +22,25 @@ _ENDED: Final = "the main thread has ended"
 _HAS_VARARGS: Final = 0x04
 
 
+class Likelihood(enum.Enum):
+    """How sure it is that the script won't go on."""
+
+    CERTAIN = enum.auto()
+    LIKELY = enum.auto()
+    POSSIBLE = enum.auto()
+    """It waits inside a ``finally`` or an ``except`` block, and nobody can tell which."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ending:
     """Why the main thread seems to end, and where it stands.
 
-    Unless it is ``certain``, only a thread that is seen twice in a row at the same ``position``
+    Unless it is ``CERTAIN``, only a thread that is seen twice in a row at the same ``position``
     waits there; one that is seen once may just pass.
     """
 
     reason: str
-    certain: bool
+    likelihood: Likelihood
     position: tuple[int, int] = (0, 0)
 
 
@@ -38,7 +48,8 @@ def why_main_thread_ends() -> Ending | None:
     """Return why the main thread won't let the script go on, or None while it may; any thread.
 
     It has ended, it is in the interpreter's shutdown, it leaves a ``with`` block (of a thread
-    pool, usually) because of an exception, or it joins threads on its way out after Ctrl+C.
+    pool, usually) because of an exception, or it joins threads while it handles one: after Ctrl+C
+    on its way out, and after another error perhaps.
     """
     main = threading.main_thread()
     if main is threading.current_thread():
@@ -46,28 +57,35 @@ def why_main_thread_ends() -> Ending | None:
     ident = main.ident or 0
     innermost = sys._current_frames().get(ident)
     if innermost is None or not main.is_alive():
-        return Ending(_ENDED, certain=True)
+        return Ending(_ENDED, Likelihood.CERTAIN)
     joins = False
     in_ours = False
     for frame in _outwards(innermost):
         if frame.f_code is _SHUTDOWN:
-            return Ending(_ENDED, certain=True)
+            return Ending(_ENDED, Likelihood.CERTAIN)
         joins = joins or frame.f_code is _JOIN
         # A main thread that steps, or is parked, inside an `__exit__` waits for nobody else.
         in_ours = in_ours or str(frame.f_globals.get("__name__")).startswith("stroboscope.")
         error = None if in_ours else _error_of_exit(frame)
         if error is not None:
             reason = f"the main thread leaves a `with` block because of {error.__name__}"
-            return Ending(reason, certain=False, position=(id(innermost), innermost.f_lasti))
+            return Ending(reason, Likelihood.LIKELY, _position(innermost))
     if not joins:
         return None
-    # `finally: worker.join()` after Ctrl+C or sys.exit(). Other exceptions are no sign: a program
+    # `finally: worker.join()` after Ctrl+C or sys.exit(). Other exceptions prove nothing: a program
     # may well live inside an `except` block.
     error = _exception_in_flight(ident)
-    if error is None or not issubclass(error, KeyboardInterrupt | SystemExit):
+    if error is None:
         return None
-    reason = f"the main thread joins its threads because of {error.__name__}"
-    return Ending(reason, certain=False, position=(id(innermost), innermost.f_lasti))
+    if issubclass(error, KeyboardInterrupt | SystemExit):
+        reason = f"the main thread joins its threads because of {error.__name__}"
+        return Ending(reason, Likelihood.LIKELY, _position(innermost))
+    reason = f"the main thread waits for its threads after {error.__name__}"
+    return Ending(reason, Likelihood.POSSIBLE, _position(innermost))
+
+
+def _position(frame: FrameType) -> tuple[int, int]:
+    return id(frame), frame.f_lasti
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:

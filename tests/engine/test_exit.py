@@ -155,6 +155,36 @@ finally:
     assert code == 3, err
 
 
+def test_joining_parked_threads_after_an_error_tells_what_to_press(
+    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+) -> None:
+    script, client = run(
+        start_script,
+        wait_parked,
+        """
+threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b")]
+for thread in threads:
+    thread.start()
+try:
+    sys.stdin.read()
+    raise ValueError("the reward is NaN")
+finally:
+    for thread in threads:
+        thread.join()
+""",
+    )
+    # Whether the error ends the script can't be seen from outside: nothing is released unasked.
+    told = "the main thread waits for its threads after ValueError, and 2 paused scenes"
+    with client:
+        assert client.wait_until(lambda c: any(told in e.text for e in c.log_entries()), 30.0)
+        assert wait_parked(client, 2)
+        client.play()
+    code, _, err = script.end()
+    assert code == 1
+    assert err.count(told) == 1
+    assert err.endswith("ValueError: the reward is NaN\n")
+
+
 def test_the_script_s_own_sigterm_handler(
     start_script: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
