@@ -142,6 +142,7 @@ QPushButton:disabled {{ color: {p.disabled}; }}
 QPushButton[primary="true"] {{ background: {p.accent}; color: {p.on_accent};
     border-color: {p.accent};
     font-weight: 600; }}
+QPushButton[row="true"] {{ text-align: left; padding: 0 12px 0 8px; }}
 QPushButton[flat="true"] {{ background: transparent; border: none; color: {p.accent};
     padding: 0 4px; }}
 QPushButton[flat="true"]:hover {{ text-decoration: underline; }}
@@ -202,6 +203,7 @@ QLabel[role="muted"] {{ color: {p.muted}; }}
 QLabel[role="small"] {{ color: {p.muted}; font-size: {m.small_font_px}px; }}
 QLabel[role="heading"] {{ font-weight: 600; }}
 QLabel[role="section"] {{ color: {p.muted}; font-weight: 600; font-size: {m.small_font_px}px; }}
+QLabel[role="display"] {{ font-size: 28px; font-weight: 600; }}
 QLabel[role="title"] {{ font-size: 22px; font-weight: 600; }}
 QLabel[level="warn"] {{ color: {p.warn}; }}
 QLabel[level="stop"] {{ color: {p.stop}; }}

@@ -19,15 +19,17 @@ from PySide6.QtWidgets import (
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.panels.icons import Icon, icon, pixmap
-from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
+from stroboscope.app.panels.labels import icon_button, label
 from stroboscope.app.panels.session_list import SessionList
+from stroboscope.app.panels.strobe_art import StrobeArt
 from stroboscope.app.panels.style import METRICS
 from stroboscope.resources.themes import Palette
 
 __all__ = ["WelcomePage"]
 
 _COMMAND = "stroboscope run train.py"
-_SCRIPT = "import stroboscope.engine as physics\n\nphysics.debugger.attach()"
+_SCRIPT = "import stroboscope.engine as physics\nphysics.debugger.attach()"
+_MAX_WIDTH = 1120
 _MAX_RECENT = 6
 
 
@@ -60,31 +62,37 @@ class WelcomePage(QWidget):
         page.setObjectName("welcome")
         scroll.setWidget(page)
         layout = QHBoxLayout(page)
+        layout.setContentsMargins(24, 16, 24, 16)
         layout.addStretch(1)
-        column = QVBoxLayout()
-        layout.addLayout(column, 10)
+        body = QWidget()
+        body.setMaximumWidth(_MAX_WIDTH)
+        layout.addWidget(body, 100)
         layout.addStretch(1)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(METRICS.padding)
         column.addStretch(1)
         self._build_title(column)
         self.sessions = SessionList(sessions)
         self.sessions.setMinimumHeight(76)
         self.sessions.connect_to.connect(sessions.open)
-        grid = QGridLayout()
-        grid.setSpacing(METRICS.padding)
-        grid.setColumnStretch(0, 1)
-        grid.setColumnStretch(1, 1)
         self._icons: list[tuple[QLabel, Icon]] = []
-        grid.addWidget(self._card(Icon.CONNECT, "Running applications", self.sessions), 0, 0)
-        grid.addWidget(self._card(Icon.CODE, "Your script", self._script_card()), 0, 1)
-        grid.addWidget(self._card(Icon.DEMO, "Demos", self._demo_card()), 1, 0)
         self._recent = QVBoxLayout()
         self._recent.setSpacing(METRICS.grid)
+        self._recent.setContentsMargins(0, 0, 0, 0)
         recent = QWidget()
         recent.setLayout(self._recent)
-        self._recent.setContentsMargins(0, 0, 0, 0)
-        grid.addWidget(self._card(Icon.RECENT, "Recent", recent), 1, 1)
-        column.addLayout(grid)
+        self._recent_card = self._card(Icon.RECENT, "Recent", recent)
+        left = QVBoxLayout()
+        left.setSpacing(METRICS.padding)
+        left.addWidget(self._card(Icon.CONNECT, "Running applications", self.sessions), 1)
+        left.addWidget(self._card(Icon.CODE, "Your script", self._script_card()))
+        left.addWidget(self._recent_card)
+        cards = QHBoxLayout()
+        cards.setSpacing(METRICS.padding)
+        cards.addLayout(left, 1)
+        cards.addWidget(self._card(Icon.DEMO, "Demos", self._demo_card()), 1)
+        column.addLayout(cards)
         column.addStretch(2)
         self.set_recent(())
         self.set_theme(palette)
@@ -95,7 +103,9 @@ class WelcomePage(QWidget):
         ratio = self.devicePixelRatioF()
         for holder, which in self._icons:
             holder.setPixmap(pixmap(which, METRICS.large_icon, palette.accent, ratio=ratio))
-        self._logo.setPixmap(pixmap(Icon.LOGO, 32, palette.accent, ratio=ratio))
+        self._art.set_theme(palette)
+        for started in self.demo_buttons.values():
+            started.setIcon(icon(Icon.PLAY, palette, color=palette.accent))
         for button in self._copy_buttons:
             button.setIcon(icon(Icon.COPY, palette))
 
@@ -115,25 +125,26 @@ class WelcomePage(QWidget):
             button.setToolTip(f"Run {script} with the debugger{missing}")
             button.clicked.connect(lambda _=False, s=script: self.start_script.emit(s))
             self._recent.addWidget(button)
-        if not scripts:
-            self._recent.addWidget(
-                label("Scripts that were attached appear here.", "muted", wrap=True)
-            )
-        elif len(scripts) > _MAX_RECENT:
+        self._recent_card.setVisible(bool(scripts))
+        if len(scripts) > _MAX_RECENT:
             self._recent.addWidget(label(f"+{len(scripts) - _MAX_RECENT} more", "small"))
         self._recent.addStretch(1)
 
     def _build_title(self, column: QVBoxLayout) -> None:
-        line = QHBoxLayout()
-        line.setSpacing(METRICS.padding)
-        self._logo = QLabel()
-        line.addWidget(self._logo)
-        line.addWidget(label("Stroboscope", "title"))
-        line.addStretch(1)
-        column.addLayout(line)
-        column.addWidget(
+        words = QVBoxLayout()
+        words.setSpacing(METRICS.gap)
+        words.addStretch(1)
+        words.addWidget(label("Stroboscope", "display"))
+        words.addWidget(
             label("Stop a running simulation, look at it, and go on.", "muted", wrap=True)
         )
+        words.addStretch(1)
+        line = QHBoxLayout()
+        line.setSpacing(METRICS.padding)
+        line.addLayout(words, 1)
+        self._art = StrobeArt(self._palette)
+        line.addWidget(self._art, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        column.addLayout(line)
 
     def _card(self, which: Icon, title: str, content: QWidget) -> QFrame:
         card = QFrame()
@@ -160,8 +171,10 @@ class WelcomePage(QWidget):
         self._copy_buttons: list[QToolButton] = []
         for intro, code in (
             ("Put two words in front of your command:", _COMMAND),
-            ("or attach from inside the script:", _SCRIPT),
+            ("… or attach from inside the script:", _SCRIPT),
         ):
+            if layout.count():
+                layout.addSpacing(METRICS.gap)
             layout.addWidget(label(intro, "muted"))
             layout.addWidget(self._code(code))
         layout.addStretch(1)
@@ -171,7 +184,7 @@ class WelcomePage(QWidget):
         frame = QFrame()
         frame.setObjectName("code")
         row = QHBoxLayout(frame)
-        row.setContentsMargins(10, METRICS.grid, METRICS.grid, METRICS.grid)
+        row.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.grid, METRICS.gap)
         text = label(code)
         text.setObjectName("codeText")
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -189,18 +202,19 @@ class WelcomePage(QWidget):
         layout.setSpacing(METRICS.grid)
         grid = QGridLayout()
         grid.setHorizontalSpacing(METRICS.padding)
-        grid.setVerticalSpacing(METRICS.grid)
+        grid.setVerticalSpacing(METRICS.padding)
         grid.setColumnStretch(1, 1)
         layout.addLayout(grid)
         for line, (name, about) in enumerate(self._demos):
             button = QPushButton(name)
+            button.setIcon(icon(Icon.PLAY, self._palette, color=self._palette.accent))
+            button.setProperty("row", "true")
             button.setToolTip(f"Run the demo: stroboscope demo {name}")
             button.clicked.connect(lambda _=False, n=name: self.start_demo.emit(n))
             self.demo_buttons[name] = button
-            text = ElidedLabel(about)
-            text.setProperty("role", "small")
+            text = label(about, "muted", wrap=True)
             grid.addWidget(button, line, 0)
-            grid.addWidget(text, line, 1)
+            grid.addWidget(text, line, 1, Qt.AlignmentFlag.AlignVCenter)
         if not self._demos:
             layout.addWidget(label("No demos are installed.", "muted"))
         layout.addStretch(1)
