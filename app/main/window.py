@@ -41,6 +41,7 @@ from stroboscope.app.panels.transport import TransportActions, TransportBar
 from stroboscope.app.panels.tree import TreePanel
 from stroboscope.app.panels.welcome import WelcomePage
 from stroboscope.app.plots.plot_panel import PlotPanel
+from stroboscope.app.plots.sparkline import Sparkline
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.resources.examples import DEMOS
 from stroboscope.resources.themes import Palette
@@ -148,7 +149,15 @@ class MainWindow(QMainWindow):
     def _build_docks(self) -> None:
         p, s = self.palette_tokens, self.sessions
         self.tree = TreePanel(s, p, make_mime=mime_of_element, plot=self.plot_element)
-        self.inspector = InspectorPanel(s, self.view, p, plot=self.plot_value, make_mime=mime_of)
+        self.inspector = InspectorPanel(
+            s,
+            self.view,
+            p,
+            plot=self.plot_value,
+            make_mime=mime_of,
+            # Made anew with every theme, so it needs no other colours later.
+            make_spark=lambda: Sparkline(self.palette_tokens),
+        )
         self.plots = PlotPanel(self.store, p)
         self.log_panel = LogPanel(s.log, p)
         area = Qt.DockWidgetArea

@@ -55,7 +55,10 @@ _KIND_ICONS = {
 
 
 class InspectorPanel(QWidget):
-    """Follows the selection of the shown scene. ``plot`` and ``make_mime`` come from the plots."""
+    """Follows the selection of the shown scene.
+
+    ``plot``, ``make_mime`` and ``make_spark`` come from the plots.
+    """
 
     def __init__(
         self,
@@ -65,10 +68,12 @@ class InspectorPanel(QWidget):
         *,
         plot: Callable[[SceneModel, ValueRow], None] | None = None,
         make_mime: Callable[[SceneModel, ValueRow], QMimeData | None] | None = None,
+        make_spark: Callable[[], QWidget] | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
+        self._make_spark = make_spark
         self._sessions = sessions
         self._view = view
         self._palette = palette
@@ -76,6 +81,8 @@ class InspectorPanel(QWidget):
         self._make_mime = make_mime
         self._scene: SceneModel | None = None
         self._shape: tuple[object, ...] = ()
+        # Whose numbers stand there, once all of one instant were known.
+        self._showing: tuple[object, ...] | None = None
         self._refreshed = 0.0
         self.rows: list[RowWidgets] = []
         self._build()
@@ -103,6 +110,7 @@ class InspectorPanel(QWidget):
         """Take other colours."""
         self._palette = palette
         self._shape = ()
+        self._showing = None
         self.refresh()
 
     def row(self, name: str) -> RowWidgets | None:
@@ -170,7 +178,7 @@ class InspectorPanel(QWidget):
         for number, section in enumerate(values.sections):
             title = label(section.title, "section")
             title.setContentsMargins(0, METRICS.gap if number else 0, 0, 2)
-            grid.addWidget(title, line, 0, 1, 4)
+            grid.addWidget(title, line, 0, 1, 5)
             line += 1
             for row in section.rows:
                 self.rows.append(self._row_widgets(grid, line, row))
@@ -188,6 +196,7 @@ class InspectorPanel(QWidget):
             plot=self._on_plot,
             make_mime=self._mime,
             can_edit=self._why_not_editable,
+            make_spark=self._make_spark,
         )
 
     # --- following
@@ -255,15 +264,18 @@ class InspectorPanel(QWidget):
         if element is None:
             self._show(scene_values(scene), None)
             self._show_status(scene)
+            self._showing = None
             return
         frames = scene.frame_set(topics_for(element), self._view.instant)
         values = element_values(scene.description, element, frames)
         if values is None:
             self._show_empty("Nothing is selected.", "The model has changed; select again.")
             return
-        if frames is None and self._shape_of(values) == self._shape:
+        showing = (scene, element, scene.description)
+        if frames is None and showing == self._showing:
             return  # the topics of one instant have not all arrived: keep what is shown
         self._show(values, frames)
+        self._showing = showing if frames is not None else None
 
     def _show(self, values: ElementValues, frames: FrameSet | None) -> None:
         self._stack.setCurrentWidget(self._scroll)
@@ -280,6 +292,9 @@ class InspectorPanel(QWidget):
             rows = (row for section in values.sections for row in section.rows)
             for widgets, row in zip(self.rows, rows, strict=True):
                 widgets.show_row(row)
+        if frames is not None:
+            for widgets in self.rows:
+                widgets.push(frames.axis)
         self._show_instant(frames)
 
     def _shape_of(self, values: ElementValues) -> tuple[object, ...]:
@@ -325,6 +340,7 @@ class InspectorPanel(QWidget):
         self.moment.set_full_text(f"t {moment} · step {steps}" if status is not None else "")
 
     def _show_empty(self, title: str, text: str) -> None:
+        self._showing = None
         self.title.set_full_text(title)
         self._kind.setText("")
         self._icon.clear()

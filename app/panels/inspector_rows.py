@@ -1,21 +1,32 @@
 """One row of the inspector: label, number that can be edited and plotted, unit, note."""
 
 from collections.abc import Callable
+from typing import Protocol, cast
 
 from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtGui import QDrag, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMenu
+from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMenu, QWidget
 
 from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
 from stroboscope.app.panels.labels import ElidedLabel, label
 from stroboscope.app.panels.style import METRICS, number_font, set_property
 
-__all__ = ["NumberLabel", "RowWidgets"]
+__all__ = ["NumberLabel", "RowWidgets", "Spark"]
 
 _LABEL_WIDTH = 96
 
 MakeMime = Callable[[ValueRow], QMimeData | None]
+
+
+class Spark(Protocol):
+    """What draws a value's recent past behind it; the plots have one."""
+
+    def push(self, value: float) -> None:
+        """Add the newest value."""
+
+    def clear(self) -> None:
+        """Forget everything."""
 
 
 class NumberLabel(QLabel):
@@ -80,7 +91,10 @@ class _NumberField(QLineEdit):
 
 
 class RowWidgets:
-    """The widgets of one row in a grid of four columns. ``commit`` takes an edited number."""
+    """The widgets of one row in a grid of five columns. ``commit`` takes an edited number.
+
+    ``make_spark`` makes the widget that draws the recent past of a number that has a signal.
+    """
 
     def __init__(
         self,
@@ -92,6 +106,7 @@ class RowWidgets:
         plot: Callable[[ValueRow], None],
         make_mime: MakeMime,
         can_edit: Callable[[], str],
+        make_spark: Callable[[], QWidget] | None = None,
     ) -> None:
         self._grid = grid
         self._line = line
@@ -124,6 +139,11 @@ class RowWidgets:
             grid.addWidget(self.unit, line, 2)
         grid.addWidget(self.name, line, 0)
         grid.addWidget(self.note, line, 3)
+        self.spark: QWidget | None = None
+        self._spark_axis: int | None = None
+        if row.channel and make_spark is not None:
+            self.spark = make_spark()
+            grid.addWidget(self.spark, line, 4, Qt.AlignmentFlag.AlignVCenter)
         self._shown: ValueRow | None = None
         self.show_row(row)
 
@@ -153,6 +173,16 @@ class RowWidgets:
         set_property(self.note, "level", row.level)
         if row.value is not None:
             self._hint(row)
+
+    def push(self, axis: int) -> None:
+        """Add what is shown to the recent past, once per instant; looking back adds nothing."""
+        value = self._row.value
+        if self.spark is None or value is None:
+            return
+        if self._spark_axis is not None and axis <= self._spark_axis:
+            return
+        self._spark_axis = axis
+        cast(Spark, self.spark).push(value)
 
     def edit(self) -> None:
         """Open a field over the number, or say why not."""

@@ -121,6 +121,44 @@ def test_the_inspector_states_one_instant_and_follows_the_selection(desktop, att
     assert current.data() == "pivot"
 
 
+def test_numbers_stay_while_those_of_the_next_instant_come_in_parts(desktop, attached, wait_until):
+    import dataclasses
+
+    from stroboscope.debugger_protocol.topics import Topic
+
+    attached()
+    inspector, scene = desktop.window.inspector, desktop.sessions.shown
+    desktop.sessions.selection.select(JOINT)
+    wait_until(lambda: inspector.row("position") is not None)
+    wait_until(lambda: inspector.row("position").row.value == 0.9)
+    pose = scene.latest(Topic.POSE)
+    scene.add_frame(
+        dataclasses.replace(pose, instant=Instant.EXECUTED, axis=pose.axis + 1, step=pose.step + 1)
+    )
+    inspector.refresh()
+    assert inspector.row("position").row.value == 0.9
+    assert inspector.instant.full_text.startswith("NOW")
+
+
+def test_a_number_shows_its_recent_past_once_per_instant(desktop, attached, click, wait_until):
+    attached()
+    inspector = desktop.window.inspector
+    desktop.sessions.selection.select(JOINT)
+    wait_until(lambda: inspector.row("position") is not None)
+    wait_until(lambda: inspector.row("position").spark is not None)
+    assert inspector.row("type").spark is None
+    click(desktop.window.transport.buttons["play"])
+    wait_until(lambda: len(inspector.row("position").spark.values) > 5)
+    click(desktop.window.transport.buttons["play"])
+    wait_until(lambda: desktop.window.transport.badge.word == "PAUSED")
+    row = inspector.row("position")
+    wait_until(lambda: row.spark.values[-1] == row.row.value)
+    known = len(row.spark.values)
+    desktop.window.view.set_instant(Instant.EXECUTED)
+    inspector.refresh()
+    assert len(row.spark.values) == known
+
+
 def test_a_paused_scene_can_show_the_step_that_was_executed_last(
     desktop, attached, click, wait_until
 ):
