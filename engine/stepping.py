@@ -23,6 +23,7 @@ class Stepper:
         adapter = world.adapter
         self._scene = scene
         self._link = scene.link
+        self._monotonic = scene.link.monotonic
         self._counters = scene.counters
         self._callbacks = scene.callbacks
         self._model = world.model
@@ -33,7 +34,10 @@ class Stepper:
         self._get_state = adapter.mj_getState
         self._mask = adapter.integration
         self._row = np.empty(int(adapter.module.mj_stateSize(world.model, adapter.integration)))
-        self._time_seen = -np.inf
+        # MuJoCo's integration state begins with the time.
+        self._row_time = memoryview(self._row)
+        # The time after the last physics step, or that before it when a quiet step has run since.
+        self._time_seen = self._time_before = -np.inf
         self._last_slow_step = (0, 0.0)
         self.pre_step_done = False
         """Whether the pre-step callbacks of a step have run and its physics has not begun."""
@@ -71,11 +75,38 @@ class Stepper:
         """Complete an application step of one physics step that somebody follows.
 
         The same as :meth:`step` without its generality: this runs before every bare step while a
-        debugger is attached, so it is written out.
+        debugger is attached, so it is written out, and while the link is quiet it calls nothing
+        but MuJoCo.
         """
         link, data, row = self._link, self._live(), self._row
-        if data.time < self._time_seen:
-            self.notice_reset()
+        link.in_step = True  # first said, then looked
+        if self._monotonic() >= link.quiet_until:
+            self._step_watched()
+            return
+        try:
+            self._get_state(self._model, data, row, self._mask)
+            before = self._row_time[0]  # reading data.time costs as much as capturing the row
+            if before <= self._time_before or before < self._time_seen:
+                self.notice_reset()
+            try:
+                self._mj_step(self._model, data)
+            except Exception as error:
+                self.put_back(data)
+                raise self.failure(error) from error
+        except BaseException:
+            link.abandon_step()
+            raise
+        self._counters.single += 1
+        self._time_before = before
+        link.physics_ticks += 1
+        link.in_step = False
+        link.stamp = self._monotonic()
+        if link.attention:
+            link.end_step()
+
+    def _step_watched(self) -> None:
+        link, data, row = self._link, self._live(), self._row
+        self.note_time_before(data)
         link.begin_step()
         try:
             if not link.gate():
@@ -162,6 +193,9 @@ class Stepper:
     def sync(self) -> None:
         """Count what the script has stepped by itself since the last call, park and pace."""
         data = self._live()
+        if self._time_before > -np.inf:
+            self._time_seen = self._time_before + float(self._model.opt.timestep)
+            self._time_before = -np.inf
         if data.time < self._time_seen:
             self._scene.episode_began("the script reset the simulation time")
         elif self._time_seen > -np.inf:
@@ -186,9 +220,9 @@ class Stepper:
 
     def note_time_before(self, data: Any) -> None:
         """Notice that the script has reset the data since its last step: an episode."""
-        if data.time < self._time_seen:
+        if data.time < self._time_seen or data.time <= self._time_before:
             self.notice_reset()
-        self._time_seen = data.time
+        self._time_seen, self._time_before = data.time, -np.inf
 
     def notice_reset(self) -> None:
         """Tell the debugger of a reset that was only found by looking at the time.
@@ -201,7 +235,7 @@ class Stepper:
 
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""
-        self._time_seen = -np.inf
+        self._time_seen = self._time_before = -np.inf
 
     def mend(self) -> None:
         """Make the data usable again after a step that failed: another state is written into it."""

@@ -126,18 +126,6 @@ class SceneLink(ScenePlayback):
             self.publisher.end()
             self._host.wake()
 
-    def end_quiet_step(self) -> None:
-        """Complete an application step of one physics step that began before ``quiet_until``.
-
-        It has said so with ``in_step`` before it looked, and neither called :meth:`begin_step`
-        nor :meth:`gate`.
-        """
-        self.physics_ticks += 1
-        self.in_step = False
-        self.stamp = self._monotonic()
-        if self.attention:
-            self._attentive_end()
-
     def end_step(self) -> None:
         """Complete an application step, after the engine has counted it, before any callback."""
         self._step_open = False

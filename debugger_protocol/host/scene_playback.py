@@ -94,6 +94,13 @@ class ScenePlayback:
         self._playback = playback
         self._monotonic = monotonic
         self._report = report
+        self.quiet_until = -math.inf
+        """Until when [s] a step of one physics step may do without ``gate`` and ``after_physics``.
+
+        Such a step sets ``in_step`` before it looks; at its end it counts itself in
+        ``physics_ticks``, clears ``in_step`` and calls ``end_step`` if there is ``attention``.
+        """
+        self._quiet = False
         self._paced = False
         self._granted = False
         self._due = math.inf
@@ -103,9 +110,11 @@ class ScenePlayback:
         """Recompute the flags of the fast path. Lock held."""
         playback = self._playback
         self._due = 0.0
+        self._quiet = False
         if self.closed or playback.closed:
             # The engine has to call, or it would never learn that the scene is gone.
             self.active = self.attention = True
+            self.quiet_until = -math.inf
             return
         attached = playback.attached
         moves = self.moves_by_mode()
@@ -121,6 +130,10 @@ class ScenePlayback:
             or self.interest is not self.applied_interest
             or (self.told_paused and moves)
         )
+        calls = self.attention or self._paced or self._granted
+        self._quiet = attached and not calls and not self.applied_interest.channels
+        # The next gate, with nobody's lock, says until when; see SceneLink._set_due.
+        self.quiet_until = -math.inf
         self.active = attached
 
     def is_orphaned(self) -> bool:
