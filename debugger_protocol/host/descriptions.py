@@ -26,7 +26,7 @@ class Descriptions:
     def __init__(self, *, chunk_bytes: int, message_bytes: int) -> None:
         self._chunk_bytes = chunk_bytes
         self._message_bytes = message_bytes
-        self._of: dict[int, tuple[int, SceneDescription]] = {}
+        self._of: dict[int, tuple[int, SceneDescription | str]] = {}
         self._owners: dict[str, SceneLink] = {}
         self._assets: OrderedDict[str, bytes] = OrderedDict()
 
@@ -34,8 +34,15 @@ class Descriptions:
         """Return the description of the scene as it is now; raises CommandError."""
         revision = link.revision
         known = self._of.get(link.scene_id)
-        if known is not None and known[0] == revision:
-            return known[1]
+        if known is None or known[0] != revision:
+            known = self._of[link.scene_id] = (revision, self._describe(link, revision))
+        if isinstance(known[1], str):
+            # That took a second of work, and is asked for with every frame.
+            raise CommandError(known[1])
+        return known[1]
+
+    def _describe(self, link: SceneLink, revision: int) -> SceneDescription | str:
+        """Return the description, or why it can't be sent; raises CommandError when it failed."""
         try:
             description = link.backend.describe(link.scene_id, link.name)
         except Exception as error:  # told to the client that asked
@@ -44,22 +51,18 @@ class Descriptions:
             ) from error
         if description.revision != revision:
             description = msgspec.structs.replace(description, revision=revision)
-        self._check_size(link, description)
-        self._of[link.scene_id] = (revision, description)
+        try:
+            encode_message(SceneDescribed(description=description), self._message_bytes)
+        except LimitExceeded as error:
+            return (
+                f"{link.name!r} can't be shown: its description of {len(description.bodies)} "
+                f"bodies and {len(description.geoms)} geoms is too large ({error})"
+            )
         digests = [mesh.digest for mesh in description.meshes]
         digests += [hfield.digest for hfield in description.hfields]
         digests += [texture.digest for texture in description.textures]
         self._owners.update(dict.fromkeys(digests, link))
         return description
-
-    def _check_size(self, link: SceneLink, description: SceneDescription) -> None:
-        try:
-            encode_message(SceneDescribed(description=description), self._message_bytes)
-        except LimitExceeded as error:
-            raise CommandError(
-                f"{link.name!r} can't be shown: its description of {len(description.bodies)} "
-                f"bodies and {len(description.geoms)} geoms is too large ({error})"
-            ) from error
 
     def channels(self, link: SceneLink) -> frozenset[str]:
         """Return the names of the engine's channels; raises CommandError."""

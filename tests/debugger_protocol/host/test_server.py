@@ -854,11 +854,17 @@ def test_a_scene_too_large_to_describe_is_refused_with_the_reason(
     client = connect()
     stepper = own(host, "A")
     bodies = tuple(BodyInfo(name="x" * 1000, parent=0) for _ in range(17_000))
-    stepper.scene.backend.describe = lambda scene_id, name: SceneDescription(
-        scene_id=scene_id, name=name, bodies=bodies
-    )
-    with pytest.raises(CommandError, match=r"17000 bodies .* too large"):
-        client.description(1)
+    asked: list[int] = []
+
+    def describe(scene_id: int, name: str) -> SceneDescription:
+        asked.append(scene_id)
+        return SceneDescription(scene_id=scene_id, name=name, bodies=bodies)
+
+    stepper.scene.backend.describe = describe
+    for _ in range(3):
+        with pytest.raises(CommandError, match=r"17000 bodies .* too large"):
+            client.description(1)
+    assert asked == [1]
     client.step(1)
 
 
