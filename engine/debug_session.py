@@ -69,7 +69,12 @@ class DebugSession:
         with self._lock:
             if self.is_attached():
                 return True
-            self._open(mode=mode, control=True, on_disconnect=on_disconnect)
+            try:
+                self._open(mode=mode, control=True, on_disconnect=on_disconnect)
+            except (ProtocolError, OSError) as error:
+                # A runtime directory that is not safely ours, a full disk: the script runs alone.
+                _log.warning("not attached: %s", error)
+                return False
             attached = False
             try:
                 attached = self._wait_for_client(timeout, launch=launch)

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import list_sessions
+from stroboscope.debugger_protocol.exceptions import RuntimeDirectoryError
 
 
 @pytest.fixture
@@ -45,6 +47,20 @@ def test_attach_waits_for_any_client_and_says_how_to_connect(
         assert f"stroboscope --session {client.session.session_id}" in text
         assert "paused at the first step" in text
         physics.debugger.detach()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are POSIX's")
+def test_where_no_session_can_be_opened_the_script_runs_alone(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "stroboscope").symlink_to(tmp_path)
+    monkeypatch.setenv("STROBOSCOPE_RUNTIME_DIR", str(tmp_path / "stroboscope"))
+    scene = physics.create_scene("alone")
+    assert physics.debugger.attach(5.0, launch=False) is False
+    assert "is a link" in caplog.text
+    scene.step()
+    with pytest.raises(RuntimeDirectoryError):
+        physics.debugger.listen()
 
 
 def test_nobody_comes(caplog: pytest.LogCaptureFixture) -> None:
