@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stroboscope.app.panels.key_sheet import KeyGroup, KeyRow
+
 __all__ = ["ACTIONS", "MOUSE", "ActionSpec", "ShortcutGate", "WindowActions"]
 
 
@@ -126,13 +128,15 @@ MOUSE: tuple[tuple[str, str], ...] = (
     ("Fly", "right button + W A S D Q E"),
 )
 
+_SPECS = {spec.name: spec for spec in ACTIONS}
 _MENUS = ("Session", "Run", "View", "Window", "Help")
 
 
 class WindowActions(QObject):
     """The actions by name, connected to ``handlers``, in the window's menus.
 
-    ``shortcuts`` maps names of actions to other keys than those of the table.
+    ``shortcuts`` maps names of actions to other keys than those of the table, separated by spaces;
+    "" takes them away. It is kept up to date when keys are changed.
     """
 
     def __init__(
@@ -142,8 +146,8 @@ class WindowActions(QObject):
         *,
         shortcuts: dict[str, str] | None = None,
     ) -> None:
-        chosen = shortcuts or {}
         super().__init__(window)
+        self._chosen = shortcuts if shortcuts is not None else {}
         self.menus: dict[str, QMenu] = {}
         self._actions: dict[str, QAction] = {}
         for title in _MENUS:
@@ -151,13 +155,7 @@ class WindowActions(QObject):
         for spec in ACTIONS:
             action = QAction(spec.text, self)
             action.setCheckable(spec.checkable)
-            # The settings file may name other keys, separated by spaces; "" takes them away.
-            keys = chosen[spec.name].split() if spec.name in chosen else spec.keys
-            action.setShortcuts([QKeySequence(key) for key in keys])
             action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-            shown = action.shortcut().toString()
-            hint = f"{spec.text}   {shown}" if shown else spec.text
-            action.setToolTip(f"{hint}\n{spec.tip}" if spec.tip else hint)
             action.triggered.connect(lambda _=False, f=handlers[spec.name]: f())
             menu = self.menus[spec.menu]
             if spec.separator:
@@ -165,10 +163,59 @@ class WindowActions(QObject):
             menu.addAction(action)
             window.addAction(action)
             self._actions[spec.name] = action
+            self._apply_keys(spec)
 
     def __getitem__(self, name: str) -> QAction:
         """Return an action."""
         return self._actions[name]
+
+    # --- keys
+
+    def keys_of(self, name: str) -> tuple[str, ...]:
+        """Return the keys of an action, as in ``Ctrl+P``."""
+        return tuple(key.toString() for key in self._actions[name].shortcuts())
+
+    def change_key(self, name: str, key: str | None) -> str:
+        """Give an action another key ("": none, None: those of the table).
+
+        Whoever had it loses it; the answer says who, "" when nobody did.
+        """
+        spec = _SPECS[name]
+        wanted = spec.keys if key is None else (key,) if key else ()
+        losers = []
+        for other in ACTIONS:
+            kept = [k for k in self.keys_of(other.name) if not _same_key(k, wanted)]
+            if other.name != name and len(kept) < len(self.keys_of(other.name)):
+                losers.append(f"“{other.text.rstrip('…')}”")
+                self._choose(other, tuple(kept))
+        self._choose(spec, wanted)
+        if not losers:
+            return ""
+        return f"{', '.join(wanted)} was a key of {' and '.join(losers)} and is not any more."
+
+    def reset_keys(self) -> None:
+        """Give every action the keys of the table."""
+        self._chosen.clear()
+        for spec in ACTIONS:
+            self._apply_keys(spec)
+
+    def _choose(self, spec: ActionSpec, keys: tuple[str, ...]) -> None:
+        if keys == spec.keys:
+            self._chosen.pop(spec.name, None)
+        else:
+            self._chosen[spec.name] = " ".join(keys)
+        self._apply_keys(spec)
+
+    def _apply_keys(self, spec: ActionSpec) -> None:
+        action = self._actions[spec.name]
+        chosen = self._chosen.get(spec.name)
+        keys = spec.keys if chosen is None else tuple(chosen.split())
+        action.setShortcuts([QKeySequence(key) for key in keys])
+        shown = action.shortcut().toString()
+        hint = f"{spec.text}   {shown}" if shown else spec.text
+        action.setToolTip(f"{hint}\n{spec.tip}" if spec.tip else hint)
+
+    # --- lists
 
     def palette_entries(self) -> list[tuple[str, QAction]]:
         """Return what the command palette lists."""
@@ -178,21 +225,30 @@ class WindowActions(QObject):
             if spec.name not in ("command_palette", "demos")
         ]
 
-    def key_groups(self) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    def key_groups(self) -> tuple[KeyGroup, ...]:
         """Return what the key sheet shows."""
-        groups = []
-        for title in _MENUS:
-            rows = tuple(
-                (
-                    spec.text.rstrip("…"),
-                    "  ".join(k.toString() for k in self._actions[spec.name].shortcuts()),
-                )
-                for spec in ACTIONS
-                if spec.menu == title and self._actions[spec.name].shortcuts()
+        groups = [
+            KeyGroup(
+                title,
+                tuple(
+                    KeyRow(
+                        what=spec.text.rstrip("…"),
+                        keys="  ".join(self.keys_of(spec.name)),
+                        action=spec.name,
+                        changed=spec.name in self._chosen,
+                    )
+                    for spec in ACTIONS
+                    if spec.menu == title and spec.name != "demos"
+                ),
             )
-            groups.append((title, rows))
-        groups.append(("Mouse in the scene", MOUSE))
-        return tuple(groups)
+            for title in _MENUS
+        ]
+        mouse = tuple(KeyRow(what, how) for what, how in MOUSE)
+        return (*groups, KeyGroup("Mouse in the scene", mouse))
+
+
+def _same_key(key: str, others: tuple[str, ...]) -> bool:
+    return any(QKeySequence(key) == QKeySequence(other) for other in others)
 
 
 _ALWAYS = frozenset({Qt.Key.Key_F1, Qt.Key.Key_F11})

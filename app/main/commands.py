@@ -299,7 +299,13 @@ class Commands:
 
     def key_sheet(self) -> None:
         """Show every key."""
-        sheet = KeySheet(self._window.actions_by_name.key_groups(), self._window)
+        actions = self._window.actions_by_name
+        sheet = KeySheet(
+            actions.key_groups,
+            change=actions.change_key,
+            reset=actions.reset_keys,
+            parent=self._window,
+        )
         sheet.exec()
         sheet.deleteLater()
 

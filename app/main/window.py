@@ -135,6 +135,12 @@ class MainWindow(QMainWindow):
         )
         self.plots.message.connect(lambda text: s.log.add(LogLevel.INFO, text, source="plots"))
 
+    def _make_spark(self) -> Sparkline:
+        # The inspector makes its rows anew with every theme, so it needs no other colours later.
+        spark = Sparkline(self.palette_tokens)
+        spark.setFixedSize(48, 16)
+        return spark
+
     def _build_top(self) -> None:
         # Menu and transport share the top; a QToolBar would put an extension arrow over buttons.
         top = QWidget()
@@ -155,8 +161,7 @@ class MainWindow(QMainWindow):
             p,
             plot=self.plot_value,
             make_mime=mime_of,
-            # Made anew with every theme, so it needs no other colours later.
-            make_spark=lambda: Sparkline(self.palette_tokens),
+            make_spark=self._make_spark,
         )
         self.plots = PlotPanel(self.store, p)
         self.log_panel = LogPanel(s.log, p)
@@ -331,7 +336,7 @@ class MainWindow(QMainWindow):
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         side = min(300, max(200, round(self.width() * 0.21)))
         self.resizeDocks(
-            [self.docks["sessions"], self.docks["inspector"]], [side, side + 32], horizontal
+            [self.docks["sessions"], self.docks["inspector"]], [side, side + 68], horizontal
         )
         bottom = min(300, max(170, round(self.height() * 0.27)))
         self.resizeDocks([self.docks["plots"], self.docks["log"]], [bottom, bottom], vertical)

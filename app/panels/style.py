@@ -143,6 +143,8 @@ QPushButton[primary="true"] {{ background: {p.accent}; color: {p.on_accent};
     border-color: {p.accent};
     font-weight: 600; }}
 QPushButton[row="true"] {{ text-align: left; padding: 0 12px 0 8px; }}
+QPushButton[key] {{ border-radius: 4px; padding: 0 6px; min-height: 19px; }}
+QPushButton[key="none"] {{ background: transparent; color: {p.muted}; border-style: dashed; }}
 QPushButton[flat="true"] {{ background: transparent; border: none; color: {p.accent};
     padding: 0 4px; }}
 QPushButton[flat="true"]:hover {{ text-decoration: underline; }}

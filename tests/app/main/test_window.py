@@ -429,13 +429,6 @@ def test_the_status_bar_says_who_is_attached_and_counts_problems(desktop, attach
     assert status.counter.text() == "Log  1"
 
 
-def test_the_key_sheet_shows_every_key_and_no_key_twice(desktop):
-    groups = desktop.window.actions_by_name.key_groups()
-    keys = [key for title, rows in groups[:-1] for _, keys in rows for key in keys.split("  ")]
-    assert len(keys) == len(set(keys))
-    assert {"Space", "F10", "Backspace", "Esc", "Tab", "F1", "Ctrl+P"} <= set(keys)
-
-
 def test_the_command_palette_finds_and_runs_a_command(desktop, attached, wait_until, qapp):
     from stroboscope.app.panels.command_palette import CommandPalette
 
