@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.backend import SceneBackend
+from stroboscope.debugger_protocol.backend import SceneBackend, SignalSource
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.owners import Visit
 from stroboscope.debugger_protocol.host.playback import GrantKind, HoldKind, Pacer, Ticket
@@ -376,15 +376,28 @@ class SceneLink(ScenePlayback):
         interest = self.applied_interest
         self._signal_due = 0.0 if interest.channels or interest.user_channels else math.inf
         previous, self.ring = self.ring, None
-        if interest.channels:
-            try:
-                ring = SignalRing(self.backend.signal_source(interest.channels))
-                if previous is not None:
-                    previous.successor = ring
-                self.ring = ring
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                names = ", ".join(interest.channels)
-                self._report_failure(f"the channels {names} can't be read: {error}")
+        source = self._signal_source(interest.channels)
+        if source is not None:
+            ring = SignalRing(source, revision=self.revision)
+            if previous is not None:
+                previous.successor = ring
+            self.ring = ring
+
+    def _signal_source(self, channels: tuple[str, ...]) -> SignalSource | None:
+        """Return what fills rows of ``channels``; of those that can be read when some can't."""
+        if not channels:
+            return None
+        try:
+            return self.backend.signal_source(channels)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            readable = channels[:0]
+            if len(channels) > 1:
+                # A model that was replaced may have had the others.
+                readable = tuple(n for n in channels if self._signal_source((n,)) is not None)
+            if len(channels) == 1 or len(readable) == len(channels):
+                self._report_failure(f"the channel {', '.join(channels)} can't be read: {error}")
+                return None
+        return self._signal_source(readable)
 
     def _open_channel(
         self, channel: str, row: NDArray[np.float64], names: Sequence[str] | None

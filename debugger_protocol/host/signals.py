@@ -66,13 +66,15 @@ class RowRing:
 class SignalRing(RowRing):
     """Rows of engine channels, written around each physics step by a :class:`SignalSource`."""
 
-    def __init__(self, source: SignalSource) -> None:
+    def __init__(self, source: SignalSource, *, revision: int = 0) -> None:
         row_bytes = 8 * (source.width + 2)
         capacity = max(_MIN_ROWS, min(_MAX_ROWS, _RING_BYTES // row_bytes))
         super().__init__(source.width, capacity=capacity)
         # Made once: indexing a two-dimensional array would make a new view for every row.
         self.rows: list[NDArray[np.float64]] = list(self.values)
         self.columns: Mapping[str, slice] = dict(source.columns)
+        self.revision = revision
+        """Of the model whose numbers these are; it may have been replaced since."""
         self.successor: SignalRing | None = None
         """The ring that was filled after this one, when the set of channels has changed."""
         self._before: Callable[[NDArray[np.float64]], None] = source.before

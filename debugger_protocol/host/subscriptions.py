@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.arrays import pack_arrays
 from stroboscope.debugger_protocol.host.publishing import PublishedFrame
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
-from stroboscope.debugger_protocol.host.signals import RingReader, SignalRing, SignalRows
+from stroboscope.debugger_protocol.host.signals import (
+    RingReader,
+    RowRing,
+    SignalRing,
+    SignalRows,
+)
 from stroboscope.debugger_protocol.messages import ArrayEntry, Frame
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
@@ -182,9 +187,9 @@ class SceneSubscription:
         while reader.next < reader.ring.count and may_send():
             rows = reader.read(limit)
             if len(rows.axis):
-                yield self._signal_frame(rows, columns)
+                yield self._signal_frame(rows, columns, reader.ring)
 
-    def _signal_frame(self, rows: SignalRows, columns: dict[str, slice]) -> Frame:
+    def _signal_frame(self, rows: SignalRows, columns: dict[str, slice], ring: RowRing) -> Frame:
         arrays: dict[str, NDArray[np.generic]] = {"axis": rows.axis, "time": rows.time}
         for name, columns_of in columns.items():
             arrays[name] = rows.values[:, columns_of]
@@ -194,7 +199,7 @@ class SceneSubscription:
             scene_id=self.link.scene_id,
             topic=Topic.SIGNALS,
             instant=Instant.EXECUTED,
-            revision=self.link.revision,
+            revision=ring.revision if isinstance(ring, SignalRing) else self.link.revision,
             axis=int(rows.axis[-1]),
             step=clock.step_count if clock is not None else 0,
             time=float(rows.time[-1]),

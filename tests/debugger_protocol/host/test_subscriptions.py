@@ -1,12 +1,16 @@
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from oscillator import Scene
 
 from stroboscope.debugger_protocol.arrays import unpack_arrays
-from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.backend import SignalSource
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
-from stroboscope.debugger_protocol.messages import Frame, PlaybackMode
+from stroboscope.debugger_protocol.messages import Frame, LogEntry, PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 EXECUTED = (Topic.POSE, Instant.EXECUTED)
@@ -119,3 +123,32 @@ def test_rows_stay_in_the_ring_until_the_client_takes_them_and_a_gap_is_told(
     lost = sum(frame.dropped for frame in frames)
     assert lost == 52
     assert told == list(range(1 + lost, 1 + ring.count))
+
+
+def test_channels_that_a_new_model_has_not_leave_the_others_and_old_rows_their_revision(
+    host: Host, scene: Scene
+) -> None:
+    host.listener = HostListener()
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["qpos", "qacc"], interval=0.0)
+    host.set_interest(scene.link, Interest(channels=("qpos", "qacc")))
+    for _ in range(3):
+        scene.step()
+    subscription.find_ring()
+    whole = scene.backend.signal_source
+
+    def without_qacc(channels: Sequence[str]) -> SignalSource:
+        if "qacc" in channels:
+            raise CommandError("this model has no qacc")
+        return whole(channels)
+
+    scene.backend.signal_source = without_qacc  # type: ignore[method-assign]
+    scene.link.model_replaced()
+    for _ in range(3):
+        scene.step()
+    frames = list(subscription.signals(lambda: True))
+    assert [frame.revision for frame in frames] == [0, 1]
+    assert rows(frames, "axis") == [1, 2, 3, 4, 5, 6]
+    assert [entry.name for entry in frames[1].arrays] == ["axis", "time", "qpos"]
+    texts = [event.text for event in host.take_events() if isinstance(event, LogEntry)]
+    assert sum("qacc can't be read" in text for text in texts) == 1
