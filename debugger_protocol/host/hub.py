@@ -117,6 +117,8 @@ class Hub(HostListener):
         self._told: dict[int, _Told] = {}
         self._statuses: dict[int, SceneStatus] = {}
         self._session_status: SessionStatus | None = None
+        self._untold = False
+        """Whether a scene may have something to tell that was put off."""
         self._woken = False
         self._flush_timer: asyncio.TimerHandle | None = None
         self._flushed_at = -math.inf
@@ -158,7 +160,9 @@ class Hub(HostListener):
         )
         self._clients[connection.client_id] = client
         connection.send_snapshot(self._snapshot())
+        # What the others were told last is not what this one knows: tell everybody anew.
         self._session_status = None
+        self._statuses.clear()
         self._clients_changed(self.control.attached)
         self._look()
 
@@ -304,6 +308,7 @@ class Hub(HostListener):
         self._update_scenes()
         self._send_events()
         self._send_session_status()
+        self._untold = False
         for link in self._known.values():
             self._send_status(link, force=False)
         for client in tuple(self._clients.values()):
@@ -380,6 +385,8 @@ class Hub(HostListener):
         previous = self._statuses.get(link.scene_id)
         due = meter.status_due <= now
         if not due and not force and previous is not None and not _is_news(link, previous):
+            # A scene that has moved and stands still again already wakes nobody a second time.
+            self._untold = True
             return
         meter.sample(link, now=now)
         status = scene_status(
@@ -420,6 +427,8 @@ class Hub(HostListener):
             if channels:
                 messages.append(SceneChannels(scene_id=link.scene_id, channels=channels))
             meter = self._meters[link.scene_id]
+            if not self._host.playback.attached:
+                link.refresh_clock()  # nobody else does; good enough to see that it runs
             messages.append(
                 scene_status(link, meter, playback=self._host.playback, links=links, now=now)
             )
@@ -440,7 +449,7 @@ class Hub(HostListener):
             status.activity not in (OwnerActivity.PARKED, OwnerActivity.FINISHED)
             for status in self._statuses.values()
         )
-        if self._clients and moving and self._tick_timer is None:
+        if self._clients and (moving or self._untold) and self._tick_timer is None:
             self._tick_timer = self._loop.call_later(_STATUS_INTERVAL, self._tick)
 
     def _tick(self) -> None:

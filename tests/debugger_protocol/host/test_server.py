@@ -14,6 +14,7 @@ from oscillator import Scene, Stepper
 
 from stroboscope.debugger_protocol.client import CommandError, CommandTimeout, DebuggerClient
 from stroboscope.debugger_protocol.exceptions import ConnectionLost
+from stroboscope.debugger_protocol.host import hub
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect, Patience
 from stroboscope.debugger_protocol.limits import Limits
@@ -553,6 +554,46 @@ def test_a_reconnect_is_paused_again_and_keeps_the_initial_state(
     assert again.wait_until(parked, 5)
     again.restore_initial(1)
     assert stepper.scene.backend.q == 1.0
+
+
+@pytest.fixture
+def slow_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let news wait so long that a scene has moved and stopped again before they are sent."""
+    monkeypatch.setattr(hub, "_FLUSH_INTERVAL", 0.2)
+    monkeypatch.setattr(hub, "_STATUS_INTERVAL", 1.0)
+
+
+@pytest.mark.usefixtures("slow_news")
+def test_every_reconnect_is_told_where_the_scene_has_stopped(
+    connect: Callable[..., DebuggerClient], host: Host, own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    stepper = own(host, "A")
+    for _ in range(3):
+        client.step(1, 5)
+        axis = stepper.scene.backend.axis
+        client.close()
+        deadline = time.monotonic() + 5
+        while stepper.scene.backend.axis < axis + 50:
+            assert time.monotonic() < deadline
+        client = connect()
+        assert client.wait_until(parked, 5)
+        assert client.scenes()[0].axis == stepper.scene.backend.axis
+
+
+def test_who_looks_at_a_script_that_nobody_has_joined_sees_it_move(
+    connect: Callable[..., DebuggerClient], host: Host, own: Callable[..., Stepper]
+) -> None:
+    stepper = own(host, "A")
+    axis = stepper.scene.backend.axis
+    with connect(passing=True) as client:
+        assert client.scenes()[0].axis >= axis
+        assert client.scenes()[0].activity is not OwnerActivity.PARKED
+    deadline = time.monotonic() + 5
+    while stepper.scene.backend.axis < axis + 50:
+        assert time.monotonic() < deadline
+    with connect(passing=True) as client:
+        assert client.scenes()[0].axis >= axis + 50
 
 
 def test_hold_waits_for_a_reconnect(host: Host, wait_until: Wait) -> None:
