@@ -10,6 +10,8 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["PanelDock"]
 
+_MIN_CONTENT = (140, 56)
+
 
 class PanelDock(QDockWidget):
     """A panel that can be moved, floated, closed and found again in the Window menu."""
@@ -19,6 +21,8 @@ class PanelDock(QDockWidget):
     ) -> None:
         super().__init__(title, parent)
         self.setObjectName(name)
+        # Panels shrink below what they would like, or a small screen at 200 % could not hold them.
+        content.setMinimumSize(*_MIN_CONTENT)
         self.setWidget(content)
         self.setAllowedAreas(Qt.DockWidgetArea.AllDockWidgetAreas)
         bar = QWidget()

@@ -49,6 +49,8 @@ from stroboscope.resources.themes import Palette
 __all__ = ["MainWindow"]
 
 _LAYOUT_VERSION = 1
+# A window lower than this [px] starts without plots and log.
+_LOW = 480
 
 
 class _Themed(Protocol):
@@ -334,6 +336,10 @@ class MainWindow(QMainWindow):
     def default_sizes(self) -> None:
         """Give the panels their first sizes for this window."""
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        if self.height() < _LOW:
+            # There is room for the picture or for plots; the Window menu and Tab show these.
+            for name in ("plots", "log"):
+                self.docks[name].hide()
         side = min(300, max(200, round(self.width() * 0.21)))
         self.resizeDocks(
             [self.docks["sessions"], self.docks["inspector"]], [side, side + 68], horizontal

@@ -14,7 +14,7 @@ from stroboscope.app.panels.style import METRICS, number_font, set_property
 
 __all__ = ["NumberLabel", "RowWidgets", "Spark"]
 
-_LABEL_WIDTH = 88
+_LABEL_WIDTH = 94
 
 MakeMime = Callable[[ValueRow], QMimeData | None]
 

@@ -4,7 +4,7 @@ import dataclasses
 import time
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from stroboscope.app.models.frames import SceneFrame
@@ -25,6 +25,7 @@ __all__ = ["TransportActions", "TransportBar"]
 
 # While the shown scene is throttled for this long the bar offers fast forward.
 _HINT_AFTER_S = 3.0
+_MIN_WIDTH = 420
 # States whose seconds are counted in the badge.
 _CLOCKED = (StateKind.PAUSING, StateKind.HELD)
 
@@ -58,6 +59,7 @@ class TransportBar(QWidget):
         self._actions = actions
         self._palette = palette
         self._throttled_since: float | None = None
+        self._fitted: tuple[object, ...] = ()
         self._scene: SceneModel | None = None
         # Waiting is shown in tenths of a second, while there is something to wait for.
         self._timer = QTimer(self)
@@ -203,6 +205,37 @@ class TransportBar(QWidget):
         made.setToolTip(tooltip)
         return made
 
+    # --- room
+
+    def minimumSizeHint(self) -> QSize:
+        """Fit into half of a small screen: what there is no room for goes."""
+        return QSize(_MIN_WIDTH, METRICS.control_height + 12)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what has no room."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Hide the least important parts while the bar is too narrow; the badge always stays.
+
+        What goes stands elsewhere too: in the inspector, in the Run menu, in the tree.
+        """
+        extras = (self.hint, self.toggle, self.dependents, self.control)
+        key = (self.width(), self.badge.sizeHint(), *(not extra.isHidden() for extra in extras))
+        layout = self.layout()
+        if key == self._fitted or layout is None:
+            return
+        self._fitted = key
+        dispensable = (self.rate, self.steps, self.speed, self.scope, self.time)
+        for part in dispensable:
+            part.setVisible(True)
+        for part in dispensable:
+            # The detail takes what is left; it needs nothing.
+            if layout.sizeHint().width() - self.detail.sizeHint().width() <= self.width():
+                break
+            part.setVisible(False)
+
     # --- following the models
 
     def _on_session_changed(self, _session: object) -> None:
@@ -247,6 +280,7 @@ class TransportBar(QWidget):
         self._refresh_buttons(scene)
         self._refresh_numbers(scene)
         self._refresh_hints(scene, state.kind)
+        self._fit()
         waits = bool(scene is not None and scene.session.pending) or state.kind in _CLOCKED
         if (waits or self._throttled_since is not None) and not self._timer.isActive():
             self._timer.start()

@@ -65,7 +65,7 @@ class GlSurface(QOpenGLWidget):
         self.setFormat(surface_format)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setMouseTracking(True)
-        self.setMinimumSize(160, 120)
+        self.setMinimumSize(16, 16)
         self.navigation: Navigation | None = None
         self._scene = scene
         self._frame = frame

@@ -440,3 +440,24 @@ def test_the_command_palette_finds_and_runs_a_command(desktop, attached, wait_un
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert desktop.window.scene_view.viewport.options.contacts
     wait_until(lambda: not palette.isVisible())
+
+
+def test_on_half_a_small_screen_the_transport_drops_numbers_and_keeps_buttons_and_badge(
+    desktop, attached, click, wait_until
+):
+    attached()
+    window, transport = desktop.window, desktop.window.transport
+    wait_until(lambda: transport.badge.word == "PAUSED")
+    window.resize(640, 360)
+    wait_until(lambda: (window.width(), window.height()) == (640, 360))
+    kept = [*transport.buttons.values(), transport.badge, transport.toggle]
+    for part in kept:
+        assert part.isVisible()
+        assert part.width() >= part.sizeHint().width()
+        assert transport.rect().contains(part.geometry())
+    assert transport.rate.isHidden()
+    click(transport.buttons["step"])
+    wait_until(lambda: _status(desktop).step_count == 1)
+    window.resize(1280, 720)
+    wait_until(lambda: window.width() == 1280)
+    wait_until(lambda: transport.rate.isVisible() and transport.steps.isVisible())
