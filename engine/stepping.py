@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Stepper"]
 
+_WENT_BACK = "the simulation time went back"
+
 
 class Stepper:
     """Runs application steps of one scene in one world; owner thread only."""
@@ -35,9 +37,11 @@ class Stepper:
         self._mask = adapter.integration
         self._row = np.empty(int(adapter.module.mj_stateSize(world.model, adapter.integration)))
         # MuJoCo's integration state begins with the time.
-        self._row_time = memoryview(self._row)
+        self._row_time = self._row.data
         # The time after the last physics step, or that before it when a quiet step has run since.
         self._time_seen = self._time_before = -np.inf
+        self._time_from = float(self._live().time)
+        """The time when the state was replaced last, or this began: sync() counts from there."""
         self._last_slow_step = (0, 0.0)
         self.pre_step_done = False
         """Whether the pre-step callbacks of a step have run and its physics has not begun."""
@@ -197,14 +201,14 @@ class Stepper:
             self._time_seen = self._time_before + float(self._model.opt.timestep)
             self._time_before = -np.inf
         if data.time < self._time_seen:
-            self._scene.episode_began("the script reset the simulation time")
-        elif self._time_seen > -np.inf:
-            passed = (data.time - self._time_seen) / float(self._model.opt.timestep)
-            self._counters.add_physics(round(passed))
-        else:
-            self._counters.add_physics(1)
+            self._scene.episode_began(_WENT_BACK)
+            # Keyframes say to what a reset has set the time; else it is 0.
+            self._time_from = max((t for t in self._model.key_time if t <= data.time), default=0.0)
+        begin = self._time_seen if self._time_seen > -np.inf else self._time_from
+        count = max(0, round((data.time - begin) / float(self._model.opt.timestep)))
+        self._counters.add_physics(count)
         self._time_seen = data.time
-        self._counters.add_application_step()
+        self._complete(count)
         self._link.sync()
 
     # --- parts that a wrapped mj_step1 and mj_step2 need one by one
@@ -227,15 +231,16 @@ class Stepper:
     def notice_reset(self) -> None:
         """Tell the debugger of a reset that was only found by looking at the time.
 
-        The counters stay: nobody looks while nothing is attached, and a script must read the same
-        numbers then.
+        Whose reset it was is not known: MuJoCo resets data that has diverged, too. The counters
+        stay: nobody looks while nothing is attached, and a script must read the same numbers then.
         """
         self.forget_time()
-        self._link.state_replaced("the script reset the simulation time")
+        self._link.state_replaced(_WENT_BACK)
 
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""
         self._time_seen = self._time_before = -np.inf
+        self._time_from = float(self._live().time)
 
     def mend(self) -> None:
         """Make the data usable again after a step that failed: another state is written into it."""

@@ -299,10 +299,39 @@ def test_sync_counts_what_the_script_stepped_itself(make_scene: Make, host: Host
     mujoco.mj_step(scene.model, data, 4)
     scene.sync()
     assert (scene.total_steps, scene.physics_step_count) == (2, 5)
+    assert scene.get_last_time_step() == pytest.approx(4 * scene.model.opt.timestep)
     mujoco.mj_resetData(scene.model, data)
-    mujoco.mj_step(scene.model, data)
+    mujoco.mj_step(scene.model, data, 2)
     host.attach(PlaybackMode.FAST_FORWARD)
     scene.sync()
     host.detach("enough")
     assert scene.total_steps == 3
-    assert scene.step_count == 1
+    assert (scene.step_count, scene.physics_step_count, scene.counters.axis) == (1, 2, 7)
+
+
+def test_sync_counts_from_where_the_state_was_adopted_or_restored() -> None:
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody>"
+        "<keyframe><key time='3'/></keyframe></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 7)
+    scene = physics.create_scene("adopted", model, data=data)
+    mujoco.mj_step(model, data, 4)
+    scene.sync()
+    assert scene.physics_step_count == 4
+    state = scene.capture_state()
+    mujoco.mj_step(model, data, 3)
+    scene.sync()
+    scene.restore_state(state)
+    mujoco.mj_step(model, data, 5)
+    scene.sync()
+    assert scene.physics_step_count == 9
+    mujoco.mj_step(model, data, 2000)
+    scene.sync()
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_step(model, data, 2)
+    scene.sync()
+    assert (scene.step_count, scene.physics_step_count) == (1, 2)
