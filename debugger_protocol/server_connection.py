@@ -10,6 +10,7 @@ import contextlib
 import http
 import logging
 import os
+import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -51,6 +52,8 @@ _LOGGER = logging.getLogger(__name__)
 _LOOPBACK: Final = "127.0.0.1"
 # A client that can't take its farewell in this time is cut off [s].
 _CLOSE_TIMEOUT: Final = 0.5
+# What the kernel may hold for one client [bytes]; it doubles this for its own needs.
+_SEND_BUFFER: Final = 32 << 10
 
 ClientT = TypeVar("ClientT")
 ServerT = TypeVar("ServerT")
@@ -77,6 +80,10 @@ class _GatedConnection(websockets_server.ServerConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        # The kernel would take seconds of frames for a client that has stopped reading.
+        transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER
+        )
         self.listener._newcomer(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -254,6 +261,10 @@ class ServerConnection:
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
         self._left = False
+        self._sending = False
+        self._frames_refused = False
+        self.on_ready: Callable[[], None] = _nothing
+        """Called when frames are wanted again after :meth:`wants_frames` said no."""
 
     # --- for the host
 
@@ -279,6 +290,15 @@ class ServerConnection:
     def closing(self) -> bool:
         """Whether the connection has ended or is ending."""
         return self._session.state is SessionState.CLOSED
+
+    def wants_frames(self) -> bool:
+        """Return whether frames should be made for it now: it has taken those of before.
+
+        After a no ``on_ready`` is called once it has.
+        """
+        ready = not self._sending and not len(self._lanes.frames)
+        self._frames_refused = self._frames_refused or not ready
+        return ready
 
     @property
     def wants_signals(self) -> bool:
@@ -405,6 +425,10 @@ class ServerConnection:
         while not self.closing:
             message = self._lanes.next()
             if message is None:
+                if self._frames_refused:
+                    self._frames_refused = False
+                    self.on_ready()
+                    continue
                 self._wake.clear()
                 await self._wake.wait()
                 continue
@@ -426,7 +450,11 @@ class ServerConnection:
             _LOGGER.error("%s", error)
             entry = LogEntry(level=LogLevel.ERROR, text=str(error), wall_time=time.time())
             data = self._session.encode(entry)
-        await self._socket.send(data)
+        self._sending = True
+        try:
+            await self._socket.send(data)
+        finally:
+            self._sending = False
 
     async def _finish(self, writer: "asyncio.Task[None]") -> None:
         if not self.closing:
@@ -454,6 +482,10 @@ class ServerConnection:
             self.close(str(error))
         if not self.closing:
             self._set_timer()
+
+
+def _nothing() -> None:
+    """Stand in for the host until it listens."""
 
 
 def _closed_reason(closed: ConnectionClosed) -> str:

@@ -59,6 +59,8 @@ _STATUS_INTERVAL = 0.1
 # Twice this, and the way to the threads, must fit into 100 ms [s].
 _WATCH_INTERVAL = 0.025
 _MAX_RATE_HZ = 1000.0
+# For a client that has not taken its frames for this long, none are made any more [s].
+_PATIENCE = 0.25
 
 
 class _Client:
@@ -67,6 +69,10 @@ class _Client:
     def __init__(self, connection: ServerConnection) -> None:
         self.connection = connection
         self.scenes: dict[int, SceneSubscription] = {}
+        self.stuck_since = math.inf
+        """Since when [s] it has not taken the frames that were sent to it."""
+        self.is_stuck = False
+        """Whether that is so long ago that frames are not made for it any more."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -159,6 +165,7 @@ class Hub(HostListener):
             passing=PASSING in connection.capabilities,
         )
         self._clients[connection.client_id] = client
+        connection.on_ready = lambda: self._ready(client)
         connection.send_snapshot(self._snapshot())
         # What the others were told last is not what this one knows: tell everybody anew.
         self._session_status = None
@@ -269,7 +276,7 @@ class Hub(HostListener):
                 subscription.find_ring()
                 channels.update(subscription.channels)
                 for topic, interval in subscription.intervals.items():
-                    if topic not in (Topic.SIGNALS, Topic.LOG):
+                    if not client.is_stuck and topic not in (Topic.SIGNALS, Topic.LOG):
                         intervals[topic] = min(interval, intervals.get(topic, math.inf))
         known = self._descriptions.channels(link) if channels else frozenset()
         self._host.set_interest(
@@ -312,9 +319,32 @@ class Hub(HostListener):
         for link in self._known.values():
             self._send_status(link, force=False)
         for client in tuple(self._clients.values()):
+            takes_frames = self._takes_frames(client)
             for subscription in tuple(client.scenes.values()):
-                self._send_frames(client, subscription)
+                self._send_frames(client, subscription, takes_frames=takes_frames)
         self._set_timers()
+
+    def _takes_frames(self, client: _Client) -> bool:
+        """Return whether to make frames for a client; one that doesn't read costs nothing soon."""
+        if client.connection.wants_frames():
+            client.stuck_since = math.inf
+            return True
+        now = self._loop.time()
+        client.stuck_since = min(client.stuck_since, now)
+        if not client.is_stuck and now - client.stuck_since >= _PATIENCE:
+            client.is_stuck = True
+            for scene_id in client.scenes:
+                self._update_interest(scene_id)
+        return False
+
+    def _ready(self, client: _Client) -> None:
+        """Go on with the frames of a client that has taken what was sent to it."""
+        client.stuck_since = math.inf
+        if client.is_stuck:
+            client.is_stuck = False
+            for scene_id in client.scenes:
+                self._update_interest(scene_id)
+        self._look()
 
     def _update_scenes(self) -> None:
         """Announce scenes that were opened or closed."""
@@ -397,7 +427,9 @@ class Hub(HostListener):
             self._statuses[link.scene_id] = status
             self._broadcast(status)
 
-    def _send_frames(self, client: _Client, subscription: SceneSubscription) -> None:
+    def _send_frames(
+        self, client: _Client, subscription: SceneSubscription, *, takes_frames: bool
+    ) -> None:
         link = subscription.link
         connection = client.connection
         if connection.closing:
@@ -409,8 +441,9 @@ class Hub(HostListener):
                 connection.send(SceneDescribed(description=description))
             standing = link.owner.parked_in is not None
             now = self._host.monotonic()
-            for frame in subscription.frames(self._packer, now=now, standing=standing):
-                connection.send(frame)
+            if takes_frames:
+                for frame in subscription.frames(self._packer, now=now, standing=standing):
+                    connection.send(frame)
             for frame in subscription.signals(lambda: connection.wants_signals):
                 connection.send(frame)
         except (CommandError, TypeError) as error:

@@ -45,6 +45,8 @@ class Oscillator(SceneBackend):
         self.step_count = self.physics_step_count = self.total_steps = self.axis = 0
         self.events: list[str] = []
         self.frames_taken = 0
+        # How many numbers a STATE frame carries besides its own: large frames fill buffers soon.
+        self.ballast = 0
         self.on_event: Callable[[str], None] = lambda event: None
         self.mesh = asset_bytes(MESH) if mesh else b""
 
@@ -94,6 +96,8 @@ class Oscillator(SceneBackend):
             }
         if Topic.STATE in topics:
             arrays[Topic.STATE] = {"qpos": np.array([self.q]), "qvel": np.array([self.v])}
+            if self.ballast:
+                arrays[Topic.STATE]["ballast"] = np.zeros(self.ballast)
         return TopicFrames(arrays)
 
     def begin_frame(self, topics: frozenset[Topic]) -> None:

@@ -516,16 +516,15 @@ def test_an_observer_alone_holds_nobody(
 # --- release
 
 
+@pytest.mark.parametrize("way", ["the client closes", "the server stops"])
 @pytest.mark.parametrize("trial", range(20))
-def test_a_parked_step_goes_on_when_the_client_closes_or_the_server_stops(
-    host: Host, wait_until: Wait, trial: int
-) -> None:
+def test_a_parked_step_goes_on_when(host: Host, wait_until: Wait, way: str, trial: int) -> None:
     server = DebugServer(host)
     server.start()
     client = DebuggerClient.connect(server.connection_file)
     stepper = Stepper(host, "A")
     wait_until(lambda: stepper.scene.link.owner.parked_in is not None)
-    if trial % 2:
+    if way == "the client closes":
         client.close()
         wait_until(lambda: stepper.scene.backend.axis > 0, 2)
         wait_until(lambda: not server.has_connection())
@@ -669,13 +668,21 @@ time.sleep(1000)
 """
 
 
+READER = CLIENT.replace(
+    'print("conn',
+    """client.wait_until(lambda c: c.scenes(), 10)
+client.subscribe(1, ["state"])
+print("conn""",
+)
+
+
 @pytest.fixture
 def client_process() -> Iterator[Callable[[Path], "subprocess.Popen[str]"]]:
     processes: list[subprocess.Popen[str]] = []
 
-    def start(file: Path) -> "subprocess.Popen[str]":
+    def start(file: Path, code: str = CLIENT) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
-            [sys.executable, "-c", CLIENT, str(file)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, text=True
         )
         processes.append(process)
         assert process.stdout is not None
@@ -748,6 +755,34 @@ def test_a_frozen_client_never_slows_a_stepping_scene(
         wait_until(lambda axis=axis: stepper.scene.backend.axis > axis + 1000)
     assert len(client.scenes()) == 1
     os.kill(process.pid, signal.SIGCONT)
+
+
+def test_no_frame_is_made_for_a_client_that_has_stopped_reading(
+    host: Host,
+    server: DebugServer,
+    client_process: Callable[..., "subprocess.Popen[str]"],
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    wait_until: Wait,
+) -> None:
+    assert server.connection_file is not None
+    stepper = own(host, "A")
+    backend, publisher = stepper.scene.backend, stepper.scene.link.publisher
+    # Large enough that what the kernel holds for a client is soon full.
+    backend.ballast = 1 << 16
+    process = client_process(server.connection_file, READER)
+    client = connect()
+    client.request_control()
+    client.fast_forward()
+    wait_until(lambda: publisher.interest)
+    os.kill(process.pid, signal.SIGSTOP)
+    wait_until(lambda: not publisher.interest)
+    wait_until(lambda: not stepper.scene.link.applied_interest.intervals)
+    made, axis = backend.frames_taken, backend.axis
+    wait_until(lambda: backend.axis > axis + 20_000)
+    assert backend.frames_taken == made
+    os.kill(process.pid, signal.SIGCONT)
+    wait_until(lambda: backend.frames_taken > made + 3)
 
 
 def test_a_forked_child_is_detached_and_leaves_the_parent_alone(
