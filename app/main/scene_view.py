@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from stroboscope.app.models.assets import asset_digests
 from stroboscope.app.models.frames import SceneFrame
-from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.scene import USUAL_RATE, SceneModel
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
@@ -25,6 +25,10 @@ _NONE = np.empty(0)
 # Pictures per second while a scene runs unthrottled and the processor draws: the simulation needs
 # its core, and nobody follows more than this anyway.
 FAST_FORWARD_FPS = 6.0
+# Frames per second that are asked for: as many as can be drawn, or read by people as numbers.
+PLAYING_RATE_ON_SOFTWARE = 30.0
+FAST_FORWARD_RATE = 30.0
+FAST_FORWARD_RATE_ON_SOFTWARE = 8.0
 
 
 class SceneView(QWidget):
@@ -162,9 +166,12 @@ class SceneView(QWidget):
         scene = self._scene
         self.viewport.set_stale(scene is not None and scene.is_stale)
         fast = scene is not None and not scene.is_stale and scene.mode is PlaybackMode.FAST_FORWARD
-        self.viewport.set_frame_limit(
-            FAST_FORWARD_FPS if fast and self.viewport.on_software else 0.0
-        )
+        software = self.viewport.on_software
+        self.viewport.set_frame_limit(FAST_FORWARD_FPS if fast and software else 0.0)
+        if scene is not None and fast:
+            scene.set_rate(FAST_FORWARD_RATE_ON_SOFTWARE if software else FAST_FORWARD_RATE)
+        elif scene is not None:
+            scene.set_rate(PLAYING_RATE_ON_SOFTWARE if software else USUAL_RATE)
         self._draw()
 
     def _on_picked(self, element: Element | None) -> None:

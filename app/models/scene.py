@@ -20,7 +20,10 @@ from stroboscope.debugger_protocol.topics import Instant, Topic
 if TYPE_CHECKING:
     from stroboscope.app.models.session import SessionModel
 
-__all__ = ["SceneModel"]
+__all__ = ["USUAL_RATE", "SceneModel"]
+
+USUAL_RATE = 60.0
+"""Frames per second that are asked for unless somebody says otherwise."""
 
 
 class SceneModel:
@@ -47,6 +50,7 @@ class SceneModel:
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, frozenset[Topic]] = {}
         self._subscribed: frozenset[Topic] = frozenset()
+        self._rate = USUAL_RATE
 
     # --- what it is doing
 
@@ -164,6 +168,22 @@ class SceneModel:
             self._wanted.pop(who, None)
         self.synchronize()
 
+    def set_rate(self, frames_per_second: float) -> None:
+        """Ask for frames at most this often: those that nobody draws cost the script its time."""
+        if frames_per_second == self._rate:
+            return
+        self._rate = frames_per_second
+        if self._subscribed and not self.is_stale:
+            self._subscribe(self._subscribed)
+
+    def _subscribe(self, topics: frozenset[Topic]) -> None:
+        ordered = tuple(sorted(topics))
+        self.session.send(
+            lambda i: Subscribe(
+                id=i, scene_id=self.scene_id, topics=ordered, max_rate_hz=self._rate
+            )
+        )
+
     def synchronize(self) -> None:
         """Ask the session for what is wanted and not yet subscribed, and stop the rest."""
         if self.is_stale:
@@ -172,8 +192,7 @@ class SceneModel:
         scene_id = self.scene_id
         more, less = wanted - self._subscribed, self._subscribed - wanted
         if more:
-            topics = tuple(sorted(more))
-            self.session.send(lambda i: Subscribe(id=i, scene_id=scene_id, topics=topics))
+            self._subscribe(more)
         if less:
             topics_less = tuple(sorted(less))
             self.session.send(lambda i: Unsubscribe(id=i, scene_id=scene_id, topics=topics_less))

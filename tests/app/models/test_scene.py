@@ -78,3 +78,14 @@ def test_a_scene_stands_still_when_its_now_has_arrived(scene, make_frame, make_s
     assert not scene.stands_still
     scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=10))
     assert scene.stands_still
+
+
+def test_what_is_subscribed_is_asked_for_anew_at_another_rate_and_once(scene, sent):
+    scene.set_rate(30.0)
+    assert sent.of(Subscribe) == []
+    scene.want("view", (Topic.POSE,))
+    scene.set_rate(8.0)
+    scene.set_rate(8.0)
+    first, second = sent.of(Subscribe)
+    assert (first.topics, first.max_rate_hz) == ((Topic.POSE,), 30.0)
+    assert (second.topics, second.max_rate_hz) == ((Topic.POSE,), 8.0)
