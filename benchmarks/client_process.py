@@ -1,8 +1,9 @@
 """A client in a process of its own: it connects, does one thing, says so, and stays.
 
-    python client_process.py pause|fast_forward|everything
+    python client_process.py pause|pause_until_asked|fast_forward|everything
 
 ``everything`` subscribes to four topics of the first scene before it fast forwards.
+``pause_until_asked`` closes its connection when it is sent a line, and says when that was.
 """
 
 import subprocess
@@ -26,7 +27,10 @@ class ClientProcess:
     def __init__(self, what: str) -> None:
         """Start it; it connects to the session that is there within DEADLINE seconds."""
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).resolve()), what], stdout=subprocess.PIPE, text=True
+            [sys.executable, str(Path(__file__).resolve()), what],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     @property
@@ -39,6 +43,14 @@ class ClientProcess:
         assert self._process.stdout is not None
         if self._process.stdout.readline() != "done\n":
             raise SystemExit("the client of this benchmark failed; what it said stands above")
+
+    def close_session(self) -> float:
+        """Let ``pause_until_asked`` close; return when it began to, on the monotonic clock [s]."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
 
     def end(self) -> None:
         """Kill it, also when it is stopped or ended already."""
@@ -65,11 +77,15 @@ def main(what: str) -> None:
         scene = client.scenes()[0].scene_id
         topics = (Topic.POSE, Topic.STATE, Topic.CONTACTS, Topic.SENSORS)
         client.subscribe(scene, topics)
-    if what == "pause":
+    if what.startswith("pause"):
         client.pause()
     else:
         client.fast_forward()
     print("done", flush=True)
+    if what == "pause_until_asked":
+        sys.stdin.readline()
+        print(time.monotonic(), flush=True)
+        client.close()
     threading.Event().wait()
 
 

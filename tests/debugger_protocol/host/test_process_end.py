@@ -136,6 +136,30 @@ def test_a_process_with_parked_threads_ends(
     assert not list(runtime_directory.glob("*.json"))
 
 
+@pytest.mark.parametrize("trial", range(20))
+def test_a_parked_step_goes_on_when_the_main_thread_ends(
+    trial: int,
+    start: Callable[[str], "subprocess.Popen[str]"],
+    runtime_directory: Path,
+    wait_until: Callable[..., None],
+) -> None:
+    process = start(
+        """
+def work_once():
+    Scene(host, "worker").step()
+    print("released", flush=True)
+
+threading.Thread(target=work_once).start()
+wait_until_parked()
+print("ending", flush=True)
+"""
+    )
+    wait_until(lambda: list_sessions(runtime_directory) or process.poll() is not None)
+    with DebuggerClient.connect():
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, "ending\nreleased\n"), err
+
+
 def test_an_application_that_is_killed_is_noticed_at_once(
     start: Callable[[str], "subprocess.Popen[str]"],
     runtime_directory: Path,
