@@ -1,8 +1,9 @@
 """Checkpoints as bytes: the complete dynamic state, and what is needed to know where it fits.
 
 Layout, little-endian: a fixed header of :data:`HEADER` bytes, three texts (engine, its version,
-why it is only approximate), the row (``mjSTATE_INTEGRATION``, float64), and for models whose
-islands may sleep every array of ``MjData`` outside its arena. The CRC covers all that follows it.
+why it is only approximate), the row (``mjSTATE_INTEGRATION``, float64), for models whose islands
+may sleep every array of ``MjData`` outside its arena, and what the script has registered of its
+own. The CRC covers all that follows it.
 """
 
 import dataclasses
@@ -19,18 +20,30 @@ from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.sleep_state import SleepState
 
-__all__ = ["FORMAT_VERSION", "CheckpointCodec", "Counters", "Exactness", "StateBytes"]
+__all__ = [
+    "FORMAT_VERSION",
+    "CheckpointCodec",
+    "Counters",
+    "Exactness",
+    "StateBytes",
+    "split_script",
+    "with_script",
+]
 
 FORMAT_VERSION = 1
 _MAGIC = b"STROBCKP"
 _ENGINE = "mujoco"
 
 # magic, crc, format, total bytes, text bytes, exactness, precision, n_envs, step_count,
-# physics_step_count, time, timestep, state mask, row length, sleep bytes, digest
-_HEADER = struct.Struct("<8sIIQIIIIqqddQQQ32s")
+# physics_step_count, time, timestep, state mask, row length, sleep bytes, script bytes, digest
+_HEADER = struct.Struct("<8sIIQIIIIqqddQQQQ32s")
 _CRC = struct.Struct("<I")
 _CRC_AT = 8
 _CHECKED_FROM = 12
+_TOTAL = struct.Struct("<Q")
+_TOTAL_AT = 16
+_SCRIPT = struct.Struct("<Q")
+_SCRIPT_AT = 96
 _CLOCK = struct.Struct("<qqdd")
 _CLOCK_AT = 40
 _PRECISION = 8
@@ -72,6 +85,7 @@ class _Header:
     state_mask: int
     row_length: int
     sleep_bytes: int
+    script_bytes: int
     digest: bytes
 
 
@@ -111,7 +125,8 @@ class CheckpointCodec:
         self._template = bytearray(self.total)
         _HEADER.pack_into(
             self._template, 0, _MAGIC, 0, FORMAT_VERSION, self.total, len(self._text), exactness,
-            _PRECISION, 1, 0, 0, 0.0, 0.0, self._mask, self._row_length, sleep_bytes, self.digest,
+            _PRECISION, 1, 0, 0, 0.0, 0.0, self._mask, self._row_length, sleep_bytes, 0,
+            self.digest,
         )  # fmt: skip
         self._template[_HEADER.size : self._row_at] = self._text
         view = memoryview(self._template)
@@ -159,10 +174,19 @@ class CheckpointCodec:
     def restore(self, state: StateBytes, *, timestep: float) -> Counters:
         """Put the state back, all of it or nothing, and return its counters.
 
-        Raises StateCorruptError when the bytes are damaged, StateMismatchError when they belong
-        elsewhere; the data is bit-identical then. The arrays derived from the state (``xpos``,
-        contacts, forces) follow with the next step.
+        ``state`` has no script part (see :func:`split_script`). Raises StateCorruptError when the
+        bytes are damaged, StateMismatchError when they belong elsewhere; the data is bit-identical
+        then. The arrays derived from the state (``xpos``, contacts, forces) follow with the next
+        step.
         """
+        counters = self.check(state, timestep=timestep)
+        self._set_state(self._model, self._live(), self._incoming_row, self._mask)
+        if self._sleep is not None:
+            self._sleep.copy_from(self._incoming_sleep)
+        return counters
+
+    def check(self, state: StateBytes, *, timestep: float) -> Counters:
+        """Raise what :meth:`restore` would raise, and return the counters; nothing changes."""
         if len(state) != self.total:
             raise self._refusal(bytes(state))
         self._incoming_view[:] = state  # type: ignore[assignment]
@@ -185,9 +209,6 @@ class CheckpointCodec:
         np.isfinite(row, out=self._finite)
         if time != row[0] or 0 in self._finite_bytes:
             self._check_finite()
-        self._set_state(self._model, self._live(), row, self._mask)
-        if self._sleep is not None:
-            self._sleep.copy_from(self._incoming_sleep)
         return Counters(steps, physics_steps)
 
     @property
@@ -243,6 +264,38 @@ class CheckpointCodec:
         return "its state layout differs"
 
 
+def with_script(state: bytearray, script: bytes) -> bytes:
+    """Return the checkpoint ``state``, which has no script part, with ``script`` as that part."""
+    return _resized(state, total=len(state) + len(script), script_bytes=len(script), tail=script)
+
+
+def split_script(state: StateBytes) -> tuple[StateBytes, bytes]:
+    """Return a checkpoint without its script part, and that part.
+
+    What is damaged comes back as it is, for the codec to refuse.
+    """
+    if len(state) < _HEADER.size or not any(state[_SCRIPT_AT : _SCRIPT_AT + _SCRIPT.size]):
+        return state, b""
+    copy = bytes(state)
+    script_bytes = _Header(*_HEADER.unpack_from(copy)).script_bytes
+    if _damage(copy):
+        return copy, b""
+    end = len(copy) - script_bytes
+    return _resized(copy[:end], total=end, script_bytes=0), copy[end:]
+
+
+def _resized(
+    state: bytes | bytearray, *, total: int, script_bytes: int, tail: bytes = b""
+) -> bytes:
+    """Return ``state`` and ``tail`` with these sizes in the header, and a CRC that fits."""
+    made = bytearray(state)
+    made += tail
+    _TOTAL.pack_into(made, _TOTAL_AT, total)
+    _SCRIPT.pack_into(made, _SCRIPT_AT, script_bytes)
+    _CRC.pack_into(made, _CRC_AT, zlib.crc32(memoryview(made)[_CHECKED_FROM:]))
+    return bytes(made)
+
+
 def _damage(state: bytes) -> str:
     """Return what is broken in ``state``; empty when it is intact."""
     if len(state) < _HEADER.size:
@@ -255,6 +308,7 @@ def _damage(state: bytes) -> str:
     if zlib.crc32(memoryview(state)[_CHECKED_FROM:]) != header.crc:
         return "its checksum is wrong"
     expected = _HEADER.size + header.text_bytes + 8 * header.row_length + header.sleep_bytes
+    expected += header.script_bytes
     if expected != header.total:
         return "the sizes of its parts do not add up"
     return ""

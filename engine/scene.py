@@ -24,6 +24,7 @@ from stroboscope.engine.options import Playback, SceneOptions, options_in_force
 from stroboscope.engine.scene_counters import StepCounters
 from stroboscope.engine.scene_log import log_values
 from stroboscope.engine.scene_state import SceneStates, StateHandle
+from stroboscope.engine.script_state import Getter, Setter
 from stroboscope.engine.step_plan import checked_nstep, plan_step
 from stroboscope.engine.stepping import Stepper
 from stroboscope.engine.world import World
@@ -333,6 +334,18 @@ class Scene:
         self._guard()
         self.states.write_file(path)
 
+    def register_state(self, name: str, get: Getter, set: Setter) -> Callable[[], None]:
+        """Make what the script keeps itself a part of this scene's checkpoints.
+
+        ``get()`` returns it: numbers, text, bytes, NumPy arrays, or lists, tuples and dicts of
+        these. ``set(value)`` puts a value back that ``get`` returned once; it runs on the owner
+        thread, just before the scene's own state is written. When it raises, nothing is restored
+        (StateError). Another scene takes the checkpoint when it has registered the same name.
+        Returns a function that ends the registration. Raises ValueError for a name in use.
+        """
+        self._guard()
+        return self.states.script.register(name, get, set)
+
     # --- articulations
 
     def get_articulation(self, name: str) -> Articulation:
@@ -392,7 +405,8 @@ class Scene:
         """Record a number, a vector or a text at this instant, under a name of your own.
 
         ``log("reward", 1.5)``, ``log("obs", vector, names=[…])``, ``log({"a": 1, "b": 2})``,
-        ``log("event", "the gripper closed")``. Raises TypeError or ValueError for anything else.
+        ``log("event", "the gripper closed")``. What has the name of an engine channel (``qpos``)
+        is shown as ``qpos (script)``. Raises TypeError or ValueError for anything else.
         """
         self._guard()
         if isinstance(name, Mapping):

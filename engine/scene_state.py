@@ -5,8 +5,10 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from stroboscope.engine.checkpoint import StateBytes
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.checkpoint import StateBytes, split_script, with_script
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
+from stroboscope.engine.script_state import ScriptStates
 from stroboscope.engine.state_file import write_state_file
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class SceneStates:
         self._scene = scene
         self._kept: dict[int, bytes] = {}
         self._numbers = itertools.count(1)
+        self.script = ScriptStates(lambda: scene.name)
 
     def capture_to(self, buffer: bytearray) -> None:
         """Append the checkpoint to ``buffer``, all of it or nothing."""
@@ -55,11 +58,8 @@ class SceneStates:
             raise TypeError(
                 f"buffer must be a DynamicArrayUint8 (or bytearray), not {type(buffer).__name__}"
             )
-        scene = self._scene
         try:
-            buffer += scene.world.codec.capture(
-                scene.counters.state(), timestep=scene.timestep_of_state
-            )
+            buffer += self._captured()
         except BufferError as error:
             raise StateError(
                 "the buffer can't grow while a memoryview of it is alive: release the view first"
@@ -67,16 +67,24 @@ class SceneStates:
 
     def capture(self) -> bytes:
         """Return the checkpoint as bytes of its own."""
+        return bytes(self._captured())
+
+    def _captured(self) -> bytes | bytearray:
+        """Return the checkpoint, possibly in a buffer that the next capture reuses."""
         scene = self._scene
-        return bytes(
-            scene.world.codec.capture(scene.counters.state(), timestep=scene.timestep_of_state)
-        )
+        # First, because a getter may capture something itself.
+        script = self.script.capture() if self.script.registered else b""
+        state = scene.world.codec.capture(scene.counters.state(), timestep=scene.timestep_of_state)
+        return with_script(state, script) if script else state
 
     def restore(self, state: StateBytes) -> None:
         """Put a checkpoint back, all of it or nothing."""
         scene = self._scene
-        codec = scene.world.codec
-        counters = codec.restore(_as_bytes_like(state), timestep=scene.timestep_of_state)
+        codec, timestep = scene.world.codec, scene.timestep_of_state
+        state = _as_bytes_like(state)
+        if self.script.registered or len(state) != codec.total:
+            state = self._restore_script(state)
+        counters = codec.restore(state, timestep=timestep)
         scene.stepper.mend()
         scene.counters.set_state(counters)
         scene.stepper.forget_time()
@@ -85,6 +93,24 @@ class SceneStates:
                 "scene %r: the restored checkpoint holds a control or force that is not finite",
                 scene.name,
             )
+
+    def _restore_script(self, state: StateBytes) -> StateBytes:
+        """Put back what belongs to the script; return the checkpoint without it."""
+        scene = self._scene
+        state, packed = split_script(state)
+        # Setters run only when nothing can be refused any more.
+        scene.world.codec.check(state, timestep=scene.timestep_of_state)
+        values = self.script.values_in(packed) if packed else {}
+        missing = self.script.missing_in(values)
+        self.script.put(values)
+        if missing:
+            text = (
+                f"the restored checkpoint says nothing about {', '.join(map(repr, missing))}, "
+                "registered after it was taken: that script state stays as it is"
+            )
+            _log.warning("scene %r: %s", scene.name, text)
+            scene.link.log_text(LogLevel.WARNING, text)
+        return state
 
     def keep(self) -> StateHandle:
         """Capture the state and keep it."""
