@@ -92,7 +92,7 @@ class StatusLine(QStatusBar):
             parts.append(f"{scenes} scene" if scenes == 1 else f"{scenes} scenes")
             free = sum(s.status.free_running_scenes for s in connected if s.status)
             if free:
-                parts.append(f"{free} more run free")
+                parts.append(f"{free} more {'runs' if free == 1 else 'run'} free")
             self._fps = self._fps if fps is None else fps
             parts.append(f"view {self._fps} fps")
             if not self._sessions.lost_rows:

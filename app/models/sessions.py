@@ -35,6 +35,8 @@ from stroboscope.debugger_protocol.messages import (
     RestoreInitial,
     SetSpeed,
     Step,
+    Subscribe,
+    Unsubscribe,
 )
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -144,7 +146,8 @@ class SessionsModel:
         self.selection.select(None)
         if scene is not None:
             self.remembered_scene[scene.session.identity] = scene.name
-            scene.want("shown", (Topic.POSE, Topic.STATE))
+            # Sensors too: a step that ran without them can't show them afterwards.
+            scene.want("shown", (Topic.POSE, Topic.STATE, Topic.SENSORS))
         self.shown_changed.emit(scene)
 
     def all_scenes(self) -> tuple[SceneModel, ...]:
@@ -418,6 +421,10 @@ class SessionsModel:
         if isinstance(pending.message, AssetRequest):
             self.assets.refuse(session, failed)
             return
+        match pending.message:
+            case Subscribe(scene_id=scene_id) | Unsubscribe(scene_id=scene_id):
+                if scene_id not in session.scenes:
+                    return  # the scene went while we asked for its values: nobody's problem
         self.log.add(LogLevel.WARNING, failed.reason, source=session.name)
 
     def _on_asset_failed(self, digest: str, reason: str) -> None:

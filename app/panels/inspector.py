@@ -171,8 +171,7 @@ class InspectorPanel(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(2)
         grid.setVerticalSpacing(0)
-        grid.setColumnStretch(0, 2)
-        grid.setColumnStretch(3, 5)
+        grid.setColumnStretch(3, 1)
         self.rows = []
         line = 0
         for number, section in enumerate(values.sections):

@@ -14,7 +14,7 @@ from stroboscope.app.panels.style import METRICS, number_font, set_property
 
 __all__ = ["NumberLabel", "RowWidgets", "Spark"]
 
-_LABEL_WIDTH = 94
+_LABEL_WIDTH = 98
 
 MakeMime = Callable[[ValueRow], QMimeData | None]
 
@@ -117,6 +117,7 @@ class RowWidgets:
         self._field: _NumberField | None = None
         self.name = ElidedLabel(row.label.strip())
         self.name.setMinimumWidth(_LABEL_WIDTH)
+        self.name.setContentsMargins(0, 0, METRICS.grid, 0)
         self.name.setProperty("role", "muted")
         self.number = NumberLabel()
         self.number.on_edit = self.edit

@@ -14,9 +14,11 @@ from stroboscope.app.view3d.meshes import expand_mesh
 from stroboscope.app.view3d.options import ViewOptions
 from stroboscope.app.view3d.rotations import compose, quat_to_matrix
 from stroboscope.debugger_protocol.scene_description import (
+    CameraInfo,
     GeomInfo,
     GeomType,
     HeightFieldInfo,
+    LightInfo,
     SceneDescription,
     SiteInfo,
 )
@@ -388,9 +390,9 @@ class DrawnScene:
         found = self.bounds(items)
         if found is not None:
             return found
-        body = body_of(element, self.description)
-        if 0 <= body < len(self.body_pos) and np.isfinite(self.body_pos[body]).all():
-            return np.asarray(self.body_pos[body]), 0.1
+        at = self.element_position(element)
+        if at is not None and np.isfinite(at).all():
+            return at, 0.1
         return None
 
     def subtree_center(self, body: int) -> NDArray[np.float64]:
@@ -422,6 +424,13 @@ class DrawnScene:
         body = body_of(element, description)
         if not 0 <= body < len(self.body_pos):
             return None
+        placed: dict[ElementKind, tuple[CameraInfo | LightInfo, ...]] = {
+            ElementKind.CAMERA: description.cameras,
+            ElementKind.LIGHT: description.lights,
+        }
+        if element.kind in placed:
+            here = np.array(placed[element.kind][element.index].pos)
+            return np.asarray(self.body_pos[body] + self.body_mat[body] @ here)
         joint = element.index
         if element.kind is ElementKind.ACTUATOR:
             joint = description.actuators[element.index].joint

@@ -67,17 +67,24 @@ class Items:
         return Element(ElementKind.SITE, item - self.n_geoms)
 
     def of_element(self, element: Element, description: SceneDescription) -> NDArray[np.int64]:
-        """Return the items that show ``element``: itself, or all geoms of its body."""
+        """Return the items that show ``element``: itself, or all geoms of its body.
+
+        Cameras and lights have icons, and what belongs to the world is nowhere: selecting a lamp
+        must not paint the floor.
+        """
         index = element.index
         if element.kind is ElementKind.GEOM:
             return np.array([index]) if index < self.n_geoms else np.empty(0, dtype=np.int64)
         if element.kind is ElementKind.SITE:
             item = self.n_geoms + index
             return np.array([item]) if item < len(self) else np.empty(0, dtype=np.int64)
-        body = body_of(element, description)
-        if body < 0:
+        if element.kind in (ElementKind.CAMERA, ElementKind.LIGHT):
             return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(self.body[: self.n_geoms] == body)
+        body = body_of(element, description)
+        if body < 0 or (body == 0 and element.kind is not ElementKind.BODY):
+            return np.empty(0, dtype=np.int64)
+        shown = np.flatnonzero(self.body[: self.n_geoms] == body)
+        return shown if body > 0 else shown[~self.is_plane[shown]]
 
     def reach_along(self, direction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far (n,) [m] each item reaches from its centre along ``direction`` (n, 3).

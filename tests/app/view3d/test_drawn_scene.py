@@ -15,6 +15,7 @@ from stroboscope.debugger_protocol.scene_description import (
     GeomType,
     JointInfo,
     JointType,
+    LightInfo,
     MeshInfo,
     SceneDescription,
 )
@@ -182,3 +183,18 @@ def test_a_ray_comes_near_what_it_goes_through_and_nothing_else(
     turned[1] = (np.cos(np.pi / 8), 0.0, 0.0, np.sin(np.pi / 8))  # 45 degrees: wider along x
     drawn.set_poses(poses[0], turned)
     assert near([-1.38, 0.0, 5.0], [0.0, 0.0, -1.0]) == [1]
+
+
+def test_a_lamp_stands_where_it_is_and_paints_no_floor(scene: SceneDescription) -> None:
+    lit = msgspec.structs.replace(
+        scene, lights=(LightInfo(name="lamp", body=0, pos=(0.0, 0.0, 3.0), dir=(0.0, 0.0, -1.0)),)
+    )
+    drawn = DrawnScene()
+    drawn.set_description(lit, {})
+    lamp = Element(ElementKind.LIGHT, 0)
+    assert not len(drawn.items.of_element(lamp, lit))
+    bounds = drawn.element_bounds(lamp)
+    assert bounds is not None
+    assert bounds[0].tolist() == [0.0, 0.0, 3.0]
+    world = drawn.items.of_element(Element(ElementKind.BODY, 0), lit)
+    assert not drawn.items.is_plane[world].any()
