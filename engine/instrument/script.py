@@ -95,6 +95,9 @@ def _fresh_main_module() -> types.ModuleType:
 
 _IsFirst = Callable[[types.FrameType], bool]
 
+# Top-level packages whose frames follow ours: a wait for the debugger ends in `threading`.
+_CALLED_BY_US = frozenset({"stroboscope", "websockets", "msgspec"} | sys.stdlib_module_names)
+
 
 def _hide_our_frames(is_first: _IsFirst) -> None:
     """Let the hook that prints an uncaught exception, the script's own too, not see our frames.
@@ -131,8 +134,9 @@ def _without_wrappers(
     inside_wrapper = False
     for entry in entries:
         module = str(entry.tb_frame.f_globals.get("__name__"))
+        # Inside, everything is ours until a callback of the script is called.
         inside_wrapper = module.startswith(__package__) or (
-            inside_wrapper and module.startswith("stroboscope.")
+            inside_wrapper and module.partition(".")[0] in _CALLED_BY_US
         )
         if not inside_wrapper:
             visible.append(entry)

@@ -323,3 +323,18 @@ def test_a_script_is_paused_at_its_first_step_until_somebody_plays(
         assert (scene.name, scene.step_count, scene.time) == ("script", 0, 0.0)
         client.play()
         assert script.end()[:2] == (0, "0.002\n")
+
+
+def test_ctrl_c_in_a_paused_step_shows_the_script_s_line_and_nothing_of_ours(
+    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+) -> None:
+    script = start_script(
+        MODEL + "mujoco.mj_step(model, data)\n", command=[*RUNNER, "--wait", "30"]
+    )
+    with script.connect() as client:
+        assert wait_parked(client)
+        script.process.send_signal(signal.SIGINT)
+        code, _, err = script.end()
+    assert code == -signal.SIGINT
+    assert err.count("  File ") == 1, err
+    assert "    mujoco.mj_step(model, data)\n" in err
