@@ -68,7 +68,9 @@ def main() -> int:
             sys.stdout.write(f"{'':28}→ {finding.advice}\n")
     problems = sum(finding.verdict is Verdict.PROBLEM for finding in findings)
     closing = (
-        "Everything that was looked at is fine." if not problems else f"{problems} problem(s)."
+        "Everything that was looked at is fine."
+        if not problems
+        else f"{problems} problem{'' if problems == 1 else 's'}."
     )
     sys.stdout.write(f"\n{closing}\n")
     return 1 if problems else 0

@@ -140,7 +140,7 @@ class MainWindow(QMainWindow):
     def _make_spark(self) -> Sparkline:
         # The inspector makes its rows anew with every theme, so it needs no other colours later.
         spark = Sparkline(self.palette_tokens)
-        spark.setFixedSize(48, 16)
+        spark.setFixedSize(40, 16)
         return spark
 
     def _build_top(self) -> None:

@@ -29,7 +29,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.panels.icons import Icon, pixmap
-from stroboscope.app.panels.inspector_rows import RowWidgets
+from stroboscope.app.panels.inspector_rows import LABEL_WIDTH, RowWidgets
 from stroboscope.app.panels.labels import ElidedLabel, label, rule
 from stroboscope.app.panels.style import METRICS, number_font, set_property
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -171,6 +171,7 @@ class InspectorPanel(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(2)
         grid.setVerticalSpacing(0)
+        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         grid.setColumnStretch(3, 1)
         self.rows = []
         line = 0

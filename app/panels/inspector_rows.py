@@ -12,9 +12,9 @@ from stroboscope.app.models.numbers import THIN_SPACE, number_text
 from stroboscope.app.panels.labels import ElidedLabel, label
 from stroboscope.app.panels.style import METRICS, number_font, set_property
 
-__all__ = ["NumberLabel", "RowWidgets", "Spark"]
+__all__ = ["LABEL_WIDTH", "NumberLabel", "RowWidgets", "Spark"]
 
-_LABEL_WIDTH = 98
+LABEL_WIDTH = 92
 
 MakeMime = Callable[[ValueRow], QMimeData | None]
 
@@ -116,7 +116,6 @@ class RowWidgets:
         self._can_edit = can_edit
         self._field: _NumberField | None = None
         self.name = ElidedLabel(row.label.strip())
-        self.name.setMinimumWidth(_LABEL_WIDTH)
         self.name.setContentsMargins(0, 0, METRICS.grid, 0)
         self.name.setProperty("role", "muted")
         self.number = NumberLabel()
@@ -127,7 +126,7 @@ class RowWidgets:
         self.unit = label("", "muted")
         self.note = ElidedLabel()
         self.note.setProperty("role", "small")
-        widest = self.number.fontMetrics().horizontalAdvance("−0000.000") + METRICS.grid
+        widest = self.number.fontMetrics().horizontalAdvance("−000.000") + METRICS.grid
         self.name.setFixedHeight(METRICS.compact_height - 2)
         self.text: ElidedLabel | None = None
         if row.value is None and not row.channel and not row.unit:

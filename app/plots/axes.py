@@ -95,6 +95,12 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self._label_style = {"color": palette.muted, "font-size": "12px"}
         self._update_label()
 
+    def resizeEvent(self, event: Any = None) -> None:
+        """Keep the label inside: pyqtgraph moves it five pixels over the edge."""
+        super().resizeEvent(event)
+        if self.label is not None:
+            self.label.setX(max(self.label.x(), 0.0))
+
     def follow_range(self, low: float, high: float) -> None:
         """Choose the power of ten for a range; it changes only when the numbers get unwieldy."""
         magnitude = max(abs(low), abs(high))

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.models.selection import Element, ElementKind
@@ -23,6 +23,8 @@ _KINDS = {
     LabelMode.SITE: ElementKind.SITE,
 }
 MAX_LABELS = 300
+# How far from the triad's centre its letters stay, in halves of its size.
+_TRIAD_CLEAR = 0.45
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -185,9 +187,17 @@ class LabelOverlay(QWidget):
         painter.setFont(font)
         for axis, letter in enumerate("XYZ"):
             x, y, _ = matrix[:3, axis] * 1.3
+            # A letter of an axis that points at us stands beside the others, not on them.
+            short = _TRIAD_CLEAR / max(float(np.hypot(x, y)), 1e-6)
+            x, y = (x * short, y * short) if short > 1.0 else (x, y)
             color = AXIS_COLORS[axis]
             ink = QColor.fromRgbF(color[0], color[1], color[2])
-            painter.setPen(ink.darker(160) if self._bright else ink)
             center = QPointF(half + x * half, self.height() - half - y * half)
-            box = QRectF(center.x() - 8.0, center.y() - 8.0, 16.0, 16.0)
-            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, letter)
+            path = QPainterPath()
+            path.addText(QPointF(0.0, 0.0), font, letter)
+            path.translate(center - path.boundingRect().center())
+            halo = QColor(255, 255, 255, 200) if self._bright else QColor(10, 14, 20, 170)
+            pen = QPen(halo, 3.0)
+            pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+            painter.strokePath(path, pen)
+            painter.fillPath(path, ink.darker(170) if self._bright else ink)

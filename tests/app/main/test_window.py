@@ -1,5 +1,7 @@
 """The window as a person uses it: real clicks on real widgets, a real application behind them."""
 
+import itertools
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
@@ -119,6 +121,25 @@ def test_the_inspector_states_one_instant_and_follows_the_selection(desktop, att
     assert "t 0.000" in inspector.moment.full_text
     current = desktop.window.tree.view.currentIndex().siblingAtColumn(0)
     assert current.data() == "pivot"
+
+
+def test_labels_numbers_units_and_notes_stand_side_by_side_in_full(desktop, attached, wait_until):
+    attached()
+    inspector = desktop.window.inspector
+    for element in (JOINT, Element(ElementKind.ACTUATOR, 0), None):
+        desktop.sessions.selection.select(element)
+        inspector.refresh()
+        wait_until(lambda: inspector.rows and inspector.rows[0].name.isVisible())
+        wait_until(lambda: inspector.rows[0].name.x() > 0)
+        for row in inspector.rows:
+            texts = [row.name, row.text or row.number, row.unit, row.note]
+            shown = [t.geometry() for t in texts if t.text()]
+            if row.spark is not None:
+                shown.append(row.spark.geometry())
+            for left, right in itertools.pairwise(shown):
+                assert not left.intersects(right), row.row.label
+            for label in (row.name, row.note):
+                assert label.text() == label.full_text, row.row.label
 
 
 def test_numbers_stay_while_those_of_the_next_instant_come_in_parts(desktop, attached, wait_until):
