@@ -132,26 +132,31 @@ class Stepper:
             raise
         link.end_step()
 
-    def _detached(self, count: int) -> None:
+    def _detached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
+        """Run ``count`` physics steps, with which the application step begins and ends or not."""
         followed = self._callbacks.has_step_callbacks()
-        if followed:
+        if followed and begins:
             self._callbacks.run(Event.PRE_STEP, self._scene)
         try:
             self._mj_step(self._model, self._live(), count)
         except Exception as error:
             raise self.failure(error) from error
         self._counters.add_physics(count)
-        self._complete(count)
-        if followed:
-            self._callbacks.run(Event.POST_STEP, self._scene)
+        if ends:
+            self._complete(count)
+            if followed:
+                self._callbacks.run(Event.POST_STEP, self._scene)
 
-    def _attached(self, count: int) -> None:
+    def _attached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
+        """The same, followed by a debugger."""
         link, data = self._link, self._live()
-        self.note_time_before(data)
-        link.begin_step()
+        if begins:
+            self.note_time_before(data)
+            link.begin_step()
         try:
-            self._callbacks.run(Event.PRE_STEP, self._scene)
-            self.pre_step_done = True
+            if begins:
+                self._callbacks.run(Event.PRE_STEP, self._scene)
+                self.pre_step_done = True
             completed = self._physics_steps(count, data)
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
@@ -160,7 +165,7 @@ class Stepper:
             raise
         finally:
             self.pre_step_done = False
-        if completed:
+        if completed and ends:
             self._complete(count)
             link.end_step()
             self._callbacks.run(Event.POST_STEP, self._scene)

@@ -5,6 +5,7 @@ beyond the limit of living scenes the rest run free and are counted.
 """
 
 import logging
+import sys
 import threading
 import weakref
 from collections import deque
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.engine.callbacks import SceneCallbacks
 from stroboscope.engine.errors import SceneDestroyedError, StepFailedError
+from stroboscope.engine.instrument.environments import physics_steps_of_call
 from stroboscope.engine.instrument.half_steps import HalfStepper
 from stroboscope.engine.instrument.wrapping import Gate
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
@@ -128,10 +130,14 @@ class AdoptedScenes:
             self._adapter.mj_step(m, d, nstep)  # MuJoCo says what it thinks of that
             return
         entry.bare = (m, scene.link, scene.counters, scene.callbacks)
+        begun = _open_step(entry)
         before = scene.counters.axis
         entry.busy = True
         try:
-            scene.step(nstep=count)
+            if begun is not None:
+                begun.go_on(count)
+            else:
+                scene.step(nstep=count)
         except StepFailedError as error:
             raise _mujoco_error(error) from None
         except SceneDestroyedError:
@@ -148,20 +154,33 @@ class AdoptedScenes:
         The scene stops in :meth:`step2`, with the controls of the step in place. A stop here would
         hold a thread that may be at the end of its step: dm_control ends each with this call.
         """
+        self._own_idle_scene(d)
         self._adapter.mj_step1(m, d)
 
     def step2(self, m: Any, d: Any) -> None:
-        """Run ``mj_step2``, the second half, as one application step of one physics step."""
+        """Run ``mj_step2``, the second half, as one application step of one physics step.
+
+        When the caller is known to run more physics steps with ``mj_step`` at once, all of them
+        together are one application step, as they are for whoever called it.
+        """
         entry = self._stepped(m, d)
         scene = entry.scene if entry is not None else None
         if entry is None or scene is None or entry.busy:
             self._adapter.mj_step2(m, d)
             return
-        if entry.half_stepper is None or entry.half_stepper.world is not scene.world:
-            entry.half_stepper = HalfStepper(scene)
+        half_stepper = entry.half_stepper
+        if half_stepper is None or half_stepper.world is not scene.world:
+            half_stepper = entry.half_stepper = HalfStepper(scene)
         entry.busy = True
         try:
-            entry.half_stepper.complete()
+            if half_stepper.is_open:
+                half_stepper.close()
+            # The caller of the wrapped function that has called us.
+            if physics_steps_of_call(sys._getframe(2)) > 1:
+                entry.bare = None
+                half_stepper.begin()
+            else:
+                half_stepper.complete()
         except StepFailedError as error:
             raise _mujoco_error(error) from None
         except SceneDestroyedError:
@@ -193,11 +212,19 @@ class AdoptedScenes:
         return entry if entry is not None and entry.reference() is data else None
 
     def _own_idle_scene(self, data: Any) -> "Scene | None":
-        """Return the scene of ``data`` when this thread owns it and no call is under way."""
+        """Return the scene of ``data`` when this thread owns it and no call is under way.
+
+        An application step that waited for more physics is complete now: something else came.
+        """
         entry = self._known(data)
         if entry is None or entry.busy or entry.scene is None or entry.scene.is_destroyed:
             return None
-        return entry.scene if entry.scene.owner is threading.current_thread() else None
+        if entry.scene.owner is not threading.current_thread():
+            return None
+        begun = _open_step(entry)
+        if begun is not None:
+            begun.close()
+        return entry.scene
 
     def _stepped(self, model: Any, data: Any) -> _Entry | None:
         """Return the entry of data that is about to be stepped; None: it is none of our business.
@@ -307,6 +334,14 @@ class AdoptedScenes:
                 _end(entry.scene, "the script dropped its data")
             else:
                 self._enter(successor, entry.scene)  # the script has rebound the scene
+
+
+def _open_step(entry: _Entry) -> HalfStepper | None:
+    """Return the stepper of an application step of ``entry`` that has begun and not ended."""
+    half_stepper, scene = entry.half_stepper, entry.scene
+    if half_stepper is None or not half_stepper.is_open or scene is None:
+        return None
+    return half_stepper if half_stepper.world is scene.world else None
 
 
 def _fits(scene: "Scene | None", model: Any) -> bool:

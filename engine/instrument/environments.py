@@ -1,10 +1,11 @@
 """Find the MuJoCo simulation inside an environment, without importing any of their packages."""
 
+from types import FrameType
 from typing import Any
 
 from stroboscope.engine.mujoco_adapter import load_mujoco
 
-__all__ = ["is_simulation", "simulation_of"]
+__all__ = ["is_simulation", "physics_steps_of_call", "simulation_of"]
 
 
 def is_simulation(model: object, data: object) -> bool:
@@ -43,3 +44,15 @@ def _dm_control(env: Any) -> tuple[Any, Any] | None:
     model = getattr(getattr(physics, "model", None), "ptr", None)
     data = getattr(getattr(physics, "data", None), "ptr", None)
     return (model, data) if is_simulation(model, data) else None
+
+
+def physics_steps_of_call(frame: FrameType) -> int:
+    """Return of how many physics steps the call that ``frame`` runs consists, as far as it tells.
+
+    dm_control takes the first of a control step as ``mj_step2``, the others as one ``mj_step``,
+    and only its own argument says so beforehand. 1 for everybody else.
+    """
+    if frame.f_globals.get("__name__") != "dm_control.mujoco.engine":
+        return 1
+    nstep = frame.f_locals.get("nstep")
+    return nstep if isinstance(nstep, int) else 1

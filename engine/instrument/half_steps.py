@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stroboscope.engine.callbacks import Event
 from stroboscope.engine.stepping import Stepper
 
 if TYPE_CHECKING:
@@ -24,11 +25,40 @@ class HalfStepper(Stepper):
         self.world = scene.world
         self._mj_step = self._second_half
         self._begun = np.full_like(self._row, np.nan)
+        self.is_open = False
+        """Whether an application step has begun that :meth:`go_on` or :meth:`close` ends."""
 
     def complete(self) -> None:
         """Complete the application step; raises what :meth:`Stepper.step` raises."""
         self._get_state(self._model, self._live(), self._begun, self._mask)
         self.step(1, timestep=None)
+
+    def begin(self) -> None:
+        """Complete a physics step that is the first of several of one application step."""
+        self._get_state(self._model, self._live(), self._begun, self._mask)
+        self._part(1, begins=True, ends=False)
+        self.is_open = True
+
+    def go_on(self, count: int) -> None:
+        """Run the other ``count`` physics steps, whole ones, and complete the application step."""
+        self.is_open = False
+        self._mj_step = self._adapter.mj_step
+        try:
+            self._part(count, begins=False, ends=True)
+        finally:
+            self._mj_step = self._second_half
+
+    def close(self) -> None:
+        """Complete the application step without any more physics."""
+        self.is_open = False
+        self._complete(1)
+        if self._link.active:
+            self._link.end_step()
+        self._callbacks.run(Event.POST_STEP, self._scene)
+
+    def _part(self, count: int, *, begins: bool, ends: bool) -> None:
+        run = self._attached if self._link.active else self._detached
+        run(count, begins=begins, ends=ends)
 
     def _second_half(self, model: Any, data: Any, count: int = 1) -> None:
         self.capture_row(data)

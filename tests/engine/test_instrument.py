@@ -160,6 +160,81 @@ def test_two_halves_are_one_physics_step(listening: None) -> None:
     assert (scene.step_count, scene.physics_step_count) == (3, 3)
 
 
+@pytest.fixture
+def dm_control_step() -> Callable[..., None]:
+    """``dm_control_step(model, data, nstep)``: what ``Physics.step`` of dm_control does."""
+
+    def step(
+        model: mujoco.MjModel, data: mujoco.MjData, nstep: int = 1, *, fails: bool = False
+    ) -> None:
+        mujoco.mj_step2(model, data)
+        if fails:
+            raise ValueError(nstep)
+        if nstep > 1:
+            mujoco.mj_step(model, data, nstep - 1)
+        mujoco.mj_step1(model, data)
+
+    names = {"__name__": "dm_control.mujoco.engine", "mujoco": mujoco, "ValueError": ValueError}
+    theirs = types.FunctionType(step.__code__, names, argdefs=step.__defaults__)
+    theirs.__kwdefaults__ = step.__kwdefaults__
+    return theirs
+
+
+def test_a_control_step_of_dm_control_is_one_step(
+    listening: None, dm_control_step: Callable[..., None]
+) -> None:
+    model, data = make()
+    dm_control_step(model, data, 5)
+    (scene,) = scenes()
+    assert (scene.step_count, scene.physics_step_count) == (1, 5)
+    dm_control_step(model, data)
+    assert (scene.step_count, scene.physics_step_count) == (2, 6)
+    with pytest.raises(ValueError, match="3"):
+        dm_control_step(model, data, 3, fails=True)
+    mujoco.mj_forward(model, data)
+    assert (scene.step_count, scene.physics_step_count) == (3, 7)
+    with pytest.raises(ValueError, match="3"):
+        dm_control_step(model, data, 3, fails=True)
+    dm_control_step(model, data, 4)
+    assert (scene.step_count, scene.physics_step_count) == (5, 12)
+
+
+def test_a_single_step_is_a_whole_control_step_of_dm_control(
+    watching: None, dm_control_step: Callable[..., None], wait_until: Callable[..., None]
+) -> None:
+    model, data = make()
+    twin_model, twin = make()
+    debugger.get_debug_server().start()
+    file = debugger.get_debug_server().connection_file
+    end = threading.Event()
+
+    def loop() -> None:
+        while not end.is_set():
+            dm_control_step(model, data, 5)
+
+    with DebuggerClient.connect(file) as client:
+        thread = threading.Thread(target=loop)
+        thread.start()
+        assert client.wait_until(lambda c: any(s.activity == "parked" for s in c.scenes()), 10)
+        (scene,) = client.scenes()
+        client.step(scene.scene_id, 3)
+        (scene,) = client.scenes()
+        assert (scene.step_count, scene.physics_step_count) == (3, 15)
+        client.physics_step(scene.scene_id, 2)
+        (scene,) = client.scenes()
+        assert (scene.step_count, scene.physics_step_count) == (3, 17)
+        # In the middle of a step: the rest of it is abandoned.
+        client.restore_initial(scene.scene_id)
+        client.step(scene.scene_id, 2)
+        (scene,) = client.scenes()
+        assert (scene.step_count, scene.physics_step_count) == (2, 10)
+        mujoco._functions.mj_step(twin_model, twin, 10)
+        assert np.array_equal(data.qpos, twin.qpos)
+        end.set()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
 def test_forward_and_reset_make_no_scene(listening: None) -> None:
     model, data = make()
     mujoco.mj_forward(model, data)

@@ -295,6 +295,9 @@ def test_dm_control_is_stepped_with_its_own_mujoco(
         assert scene.time == 0.0
         client.physics_step(scene.scene_id, 10)
         assert client.scenes()[0].time == pytest.approx(0.025)
+        assert client.scenes()[0].step_count == 1
+        client.step(scene.scene_id)
+        assert client.scenes()[0].time == pytest.approx(0.05)
         client.fast_forward()
         code, out, err = script.end()
     assert code == 0, err
