@@ -40,16 +40,17 @@ class _Entry:
 
     ``busy``: a wrapped call on this data is under way, and what MuJoCo or the script's callbacks
     call inside it is part of it. ``bare``: what a step has to look at, gathered for the case that
-    nobody is attached.
+    nobody is attached. ``own_scene``: the scene that the script has made of it by itself.
     """
 
-    __slots__ = ("bare", "busy", "half_stepper", "reference", "scene")
+    __slots__ = ("bare", "busy", "half_stepper", "own_scene", "reference", "scene")
 
     def __init__(self, reference: "weakref.ref[Any]", scene: "Scene | None") -> None:
         self.reference = reference
         self.scene = scene
         self.busy = False
         self.half_stepper: HalfStepper | None = None
+        self.own_scene: weakref.ref[Scene] | None = None
         self.bare: tuple[Any, SceneLink, StepCounters, SceneCallbacks] | None = None
 
 
@@ -238,8 +239,9 @@ class AdoptedScenes:
         if entry.busy:
             return entry
         if scene is None:
-            # There may be room by now.
-            return self._meet(model, data) if self._dead else entry
+            # There may be room by now, or the script has ended the scene that it had made.
+            may_get_one = self._dead if entry.own_scene is None else not _is_shown(entry)
+            return self._meet(model, data) if may_get_one else entry
         if not _fits(scene, model):
             return self._meet(model, data)
         if scene.owner is not threading.current_thread():
@@ -268,7 +270,11 @@ class AdoptedScenes:
                 _end(known.scene, "its data was stepped with another model")
             living = sum(entry.scene is not None for entry in self._entries.values())
             entry = self._enter(data, None)
-            if living < MAX_SCENES:
+            own = next((s for s in current_runtime().scenes if _data_of(s) is data), None)
+            if own is not None:
+                # The script steps it and calls sync(): a second scene would stop it twice.
+                entry.own_scene = weakref.ref(own)
+            elif living < MAX_SCENES:
                 try:
                     entry.scene = self._make_scene(model, data)
                 except Exception:  # noqa: BLE001 - the script must run on whatever we can't do
@@ -318,7 +324,9 @@ class AdoptedScenes:
     def _count_unseen(self) -> None:
         """Tell the host how many living data were stepped and have no scene. Lock held."""
         host = current_runtime().host
-        host.unseen_scenes = sum(entry.scene is None for entry in self._entries.values())
+        host.unseen_scenes = sum(
+            entry.scene is None and not _is_shown(entry) for entry in self._entries.values()
+        )
         host.wake()
 
     def _bury(self) -> None:
@@ -334,6 +342,12 @@ class AdoptedScenes:
                 _end(entry.scene, "the script dropped its data")
             else:
                 self._enter(successor, entry.scene)  # the script has rebound the scene
+
+
+def _is_shown(entry: _Entry) -> bool:
+    """Return whether the script itself has made a scene of this data, which lives."""
+    own = entry.own_scene() if entry.own_scene is not None else None
+    return own is not None and _data_of(own) is not None
 
 
 def _open_step(entry: _Entry) -> HalfStepper | None:

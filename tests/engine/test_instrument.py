@@ -235,6 +235,21 @@ def test_a_single_step_is_a_whole_control_step_of_dm_control(
     assert not thread.is_alive()
 
 
+def test_data_that_the_script_shows_by_itself_gets_no_second_scene(listening: None) -> None:
+    model, data = make()
+    scene = physics.create_scene("mine", model, data=data)
+    for _ in range(3):
+        mujoco.mj_step(model, data)
+        scene.sync()
+    assert scenes() == [scene]
+    assert (scene.step_count, scene.physics_step_count) == (3, 3)
+    assert current_runtime().host.unseen_scenes == 0
+    physics.destroy_scene(scene)
+    mujoco.mj_step(model, data)
+    (other,) = scenes()
+    assert (other.data, other.step_count) == (data, 1)
+
+
 def test_forward_and_reset_make_no_scene(listening: None) -> None:
     model, data = make()
     mujoco.mj_forward(model, data)
