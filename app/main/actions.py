@@ -82,7 +82,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("View", "instant", "NOW / executed step", "N", tip="Which instant of a paused scene."),
     _spec("View", "frame_selection", "Frame selection", "Shift+F", separator=True),
     _spec("View", "frame_all", "Frame everything", "Home"),
-    _spec("View", "free_camera", "Free camera", "Esc"),
+    _spec("View", "free_camera", "Free camera", "Esc", tip="Once more: select nothing."),
     _spec("View", "next_camera", "Next camera", "]"),
     _spec("View", "previous_camera", "Previous camera", "["),
     _spec("View", "hide", "Hide or show selection", "Ctrl+H", separator=True),

@@ -73,7 +73,7 @@ class Commands:
             "hide": self.hide_selection,
             "isolate": self.isolate_selection,
             "show_all": self.show_everything,
-            "free_camera": lambda: w.scene_view.viewport.free_camera(),
+            "free_camera": self.free_camera,
             "next_camera": lambda: self.cycle_camera(1),
             "previous_camera": lambda: self.cycle_camera(-1),
             "panels": self.toggle_panels,
@@ -220,6 +220,14 @@ class Commands:
             return None
         body = body_of(element, s.shown.description)
         return Element(ElementKind.BODY, body) if body > 0 else None
+
+    def free_camera(self) -> None:
+        """Leave a tracking or fixed camera; with the free one, select nothing."""
+        viewport = self._window.scene_view.viewport
+        if viewport.camera.mode is ViewMode.FREE:
+            self._window.sessions.selection.select(None)
+        else:
+            viewport.free_camera()
 
     def cycle_camera(self, places: int) -> None:
         """Go through free camera and the model's cameras."""

@@ -1,7 +1,7 @@
 """The inspector: numbers of what is selected, all of one instant that is stated on top."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QMimeData, Qt, QTimer
 from PySide6.QtWidgets import (
@@ -21,7 +21,7 @@ from stroboscope.app.models.element_values import (
     element_values,
     topics_for,
 )
-from stroboscope.app.models.frames import FrameSet
+from stroboscope.app.models.frames import FrameSet, SceneFrame
 from stroboscope.app.models.numbers import count_text, number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.scene_values import scene_values
@@ -33,7 +33,7 @@ from stroboscope.app.panels.inspector_rows import LABEL_WIDTH, RowWidgets
 from stroboscope.app.panels.labels import ElidedLabel, label, rule
 from stroboscope.app.panels.style import METRICS, number_font, set_property
 from stroboscope.debugger_protocol.messages import PlaybackMode
-from stroboscope.debugger_protocol.topics import Instant
+from stroboscope.debugger_protocol.topics import Instant, Topic
 from stroboscope.resources.themes import Palette
 
 __all__ = ["InspectorPanel"]
@@ -84,6 +84,7 @@ class InspectorPanel(QWidget):
         # Whose numbers stand there, once all of one instant were known.
         self._showing: tuple[object, ...] | None = None
         self._refreshed = 0.0
+        self._shown_frames: Mapping[Topic, SceneFrame] = {}
         self.rows: list[RowWidgets] = []
         self._build()
         # Single shot: it runs only while frames arrive.
@@ -228,12 +229,21 @@ class InspectorPanel(QWidget):
 
     def _on_selection(self, _element: Element | None) -> None:
         self._subscribe()
+        self._shown_frames = {}
         self.refresh()
 
     def _on_instant(self, _instant: Instant) -> None:
         self.refresh()
 
-    def _on_frame(self, _frame: object) -> None:
+    def _on_frame(self, frame: SceneFrame) -> None:
+        topics = topics_for(self._sessions.selection.element)
+        if self._scene is None or frame.topic not in topics:
+            return
+        frames = self._scene.frame_set(topics, self._view.instant)
+        if frames is None or all(
+            part is self._shown_frames.get(topic) for topic, part in frames.frames.items()
+        ):
+            return  # the rest of that instant is still to come
         # Directly when it is time: behind a slow picture a timer would come late.
         if time.monotonic() - self._refreshed > _REFRESH_MS / 1000:
             self.refresh()
@@ -293,6 +303,7 @@ class InspectorPanel(QWidget):
             for widgets, row in zip(self.rows, rows, strict=True):
                 widgets.show_row(row)
         if frames is not None:
+            self._shown_frames = frames.frames
             for widgets in self.rows:
                 widgets.push(frames.axis)
         self._show_instant(frames)

@@ -10,7 +10,7 @@ from PySide6.QtCore import (
     QSortFilterProxyModel,
     Qt,
 )
-from PySide6.QtGui import QMouseEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -99,6 +99,23 @@ class _TreeView(QTreeView):
         return True
 
 
+class _SearchField(QLineEdit):
+    """Escape clears it, and leaves it when there is nothing to clear."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_leave: Callable[[], None] = lambda: None
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Take Escape, and Down, which goes on in the list."""
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Down, Qt.Key.Key_Return):
+            self.on_leave()
+        else:
+            super().keyPressEvent(event)
+
+
 class TreePanel(QWidget):
     """A search field over a tree. Selecting a scene shows it and changes nothing in playback."""
 
@@ -164,7 +181,8 @@ class TreePanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, METRICS.gap, 0, 0)
         layout.setSpacing(METRICS.grid)
-        self.search = QLineEdit()
+        self.search = _SearchField()
+        self.search.on_leave = lambda: self.view.setFocus()
         self.search.setPlaceholderText("Search names")
         self.search.setClearButtonEnabled(True)
         self.search.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -142,3 +142,24 @@ def test_what_is_hidden_stays_hidden_when_the_script_is_started_again(
     assert not desktop.window.scene_view.viewport._scene.visible(
         desktop.window.scene_view.viewport.options
     )[1]
+
+
+def test_escape_clears_the_search_then_leaves_it_then_selects_nothing(desktop, tree, wait_until):
+    window = desktop.window
+    desktop.sessions.selection.select(ROD)
+    window.activateWindow()
+    QTest.keyClick(window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    wait_until(tree.search.hasFocus)
+    QTest.keyClicks(tree.search, "bob")
+    QTest.keyClick(tree.search, Qt.Key.Key_Escape)
+    assert tree.search.text() == ""
+    assert tree.search.hasFocus()
+    QTest.keyClick(tree.search, Qt.Key.Key_Escape)
+    wait_until(tree.view.hasFocus)
+    assert desktop.sessions.selection.element == ROD
+    window.scene_view.viewport.look_through(0)
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert window.scene_view.viewport.camera.fixed_camera == -1
+    assert desktop.sessions.selection.element == ROD
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert desktop.sessions.selection.element is None
