@@ -1,7 +1,11 @@
 """A vispy.gloo context inside a Qt OpenGL widget, without vispy's own canvas."""
 
+import contextlib
 import functools
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +15,18 @@ from vispy import gloo
 from vispy.gloo import context as gloo_context
 from vispy.gloo import gl
 
-__all__ = ["GlCanvas", "gl_renderer_name", "is_software", "read_float_pixel"]
+__all__ = [
+    "GlCanvas",
+    "gl_renderer_name",
+    "is_software",
+    "read_float_pixel",
+    "yield_processor",
+]
 
 # RenderBuffer(format="depth") has 16 bits; this is GL_DEPTH_COMPONENT24.
 DEPTH24 = 0x81A6
+# Drawing still gets a quarter of a core that somebody else keeps busy.
+_DRAWING_NICENESS = 5
 _SOFTWARE = ("llvmpipe", "softpipe", "swiftshader", "software rasterizer", "gdi generic")
 
 
@@ -74,6 +86,21 @@ def read_float_pixel() -> NDArray[np.float32]:
 def is_software(renderer: str) -> bool:
     """Return whether ``renderer`` (GL_RENDERER) draws on the processor."""
     return any(word in renderer.lower() for word in _SOFTWARE)
+
+
+def yield_processor() -> None:
+    """Let the threads in which llvmpipe draws step back for whatever else wants the processor.
+
+    There is one per core, so they would take turns with the simulation on its own core. On an
+    idle machine nothing changes. Linux only; elsewhere nothing is done.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    with contextlib.suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(OSError):
+                if (task / "comm").read_text().startswith("llvmpipe"):
+                    os.setpriority(os.PRIO_PROCESS, int(task.name), _DRAWING_NICENESS)
 
 
 @functools.cache

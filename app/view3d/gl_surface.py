@@ -21,7 +21,12 @@ from PySide6.QtWidgets import QWidget
 from vispy.gloo import gl
 
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.gl_canvas import GlCanvas, gl_renderer_name, is_software
+from stroboscope.app.view3d.gl_canvas import (
+    GlCanvas,
+    gl_renderer_name,
+    is_software,
+    yield_processor,
+)
 from stroboscope.app.view3d.navigation import Navigation
 from stroboscope.app.view3d.picking import Hit, Picker
 from stroboscope.app.view3d.renderer import Frame, Renderer
@@ -87,6 +92,8 @@ class GlSurface(QOpenGLWidget):
         self._renderer = Renderer(self._canvas)
         self._picker = Picker(self._canvas, self._renderer)
         self._error = ""
+        if is_software(gl_renderer_name()):
+            yield_processor()
 
     def paintGL(self) -> None:
         """Draw one frame; called by Qt with the context current."""

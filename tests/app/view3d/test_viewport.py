@@ -2,7 +2,10 @@
 
 import dataclasses
 import logging
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -611,3 +614,17 @@ def test_the_selection_of_an_orange_thing_is_not_orange(
     before = at(front, BALL)
     front.set_selection(Element(ElementKind.GEOM, 2))
     assert at(front, BALL)[2] > before[2] + 0.15
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads have no niceness here")
+def test_threads_that_draw_for_want_of_a_graphics_card_step_back(viewport: Any) -> None:
+    if not viewport.on_software:
+        pytest.skip("a graphics card draws here")
+    drawing = [
+        int(task.name)
+        for task in Path("/proc/self/task").iterdir()
+        if (task / "comm").read_text().startswith("llvmpipe")
+    ]
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    for thread in drawing:
+        assert os.getpriority(os.PRIO_PROCESS, thread) > own
