@@ -9,6 +9,7 @@ import functools
 import importlib
 import importlib.metadata
 import re
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ def load_mujoco() -> MujocoAdapter:
         raise MujocoUnavailableError(_broken(error)) from error
     except (ImportError, OSError, AttributeError) as error:
         raise MujocoUnavailableError(_broken(error)) from error
-    version = module.mj_versionString()
+    version = _version_of(module)
     numbers = _numbers(version)
     if numbers < MINIMUM_VERSION:
         raise MujocoUnavailableError(
@@ -211,6 +212,21 @@ def load_mujoco() -> MujocoAdapter:
         mj_setState=module.mj_setState,
         integration=int(module.mjtState.mjSTATE_INTEGRATION),
     )
+
+
+def _version_of(module: ModuleType) -> str:
+    """Return the library's version; raises MujocoUnavailableError for what is left of a MuJoCo."""
+    try:
+        return str(module.mj_versionString())
+    except AttributeError as error:
+        if getattr(module, "__file__", None) is None:
+            folders = ", ".join(map(str, getattr(module, "__path__", ())))
+            raise MujocoUnavailableError(
+                f"MuJoCo is not installed in this Python environment, there is only a folder "
+                f"without its code ({folders}): remove what is left with `pip uninstall mujoco "
+                'mujoco-core`, then `pip install "stroboscope[mujoco]"`'
+            ) from None
+        raise MujocoUnavailableError(_broken(error)) from error
 
 
 def _numbers(version: str) -> tuple[int, ...]:

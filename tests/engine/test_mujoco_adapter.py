@@ -10,8 +10,11 @@ import mujoco
 from stroboscope.engine.mujoco_adapter import installed_mujoco_distributions, load_mujoco
 
 
-def run_with_fake_mujoco(folder: Path, files: dict[str, str]) -> str:
-    """Return what creating a scene says when ``mujoco`` is made of these files."""
+def run_with_fake_mujoco(folder: Path, files: dict[str, str], *, shadow: bool = False) -> str:
+    """Return what creating a scene says when ``mujoco`` is made of these files.
+
+    ``shadow`` hides the real one, which would win over a folder without code.
+    """
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -20,6 +23,11 @@ def run_with_fake_mujoco(folder: Path, files: dict[str, str]) -> str:
         import sys
         sys.path.insert(0, {str(folder)!r})
         import stroboscope.engine as physics
+        import stroboscope.engine.creation
+        if {shadow}:
+            import importlib.machinery, importlib.util
+            spec = importlib.machinery.PathFinder.find_spec("mujoco", [{str(folder)!r}])
+            sys.modules["mujoco"] = importlib.util.module_from_spec(spec)
         try:
             physics.create_scene("a")
         except physics.MujocoUnavailableError as error:
@@ -54,6 +62,18 @@ def test_a_half_upgraded_install_is_named_with_the_way_out(tmp_path: Path) -> No
     assert "mujoco 3.11.0" in said
     assert "mujoco-core 4.0.0" in said
     assert "pip uninstall mujoco mujoco-core" in said
+
+
+def test_a_folder_that_an_uninstall_left_behind_is_named(tmp_path: Path) -> None:
+    # Uninstalling one of two distributions takes the shared code away, and Python imports the rest.
+    files = {"mujoco/plugin/left.txt": "", "mujoco/__init__.py": "", "mujoco/other.py": ""}
+    said = run_with_fake_mujoco(tmp_path, files)
+    assert "mj_versionString" in said
+    assert "--force-reinstall" in said
+    (tmp_path / "mujoco/__init__.py").unlink()
+    said = run_with_fake_mujoco(tmp_path, {"mujoco/plugin/left.txt": ""}, shadow=True)
+    assert str(tmp_path / "mujoco") in said
+    assert "pip install" in said
 
 
 def test_an_old_mujoco_is_refused_with_both_versions(tmp_path: Path) -> None:
