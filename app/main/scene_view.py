@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from stroboscope.app.models.assets import asset_digests
@@ -12,6 +14,7 @@ from stroboscope.app.models.selection import Element
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.models.visibility import hidden_parts
+from stroboscope.app.panels.labels import label
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -22,6 +25,7 @@ from stroboscope.resources.themes import Palette
 __all__ = ["FAST_FORWARD_FPS", "SceneView"]
 
 _NONE = np.empty(0)
+_EMPTY = "The application has no scene yet. It is drawn here when the script creates one."
 # Pictures per second while a scene runs unthrottled and the processor draws: the simulation needs
 # its core, and nobody follows more than this anyway.
 FAST_FORWARD_FPS = 6.0
@@ -57,6 +61,11 @@ class SceneView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.viewport)
+        self.empty = label(_EMPTY, "muted", wrap=True)
+        self.empty.setParent(self)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.setMargin(24)
+        self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusProxy(self.viewport)
         self.viewport.picked.connect(self._on_picked)
         sessions.shown_changed.connect(self._on_shown)
@@ -66,6 +75,11 @@ class SceneView(QWidget):
         sessions.assets.arrived.connect(self._on_asset)
         view.instant_changed.connect(self._on_instant)
         self._on_shown(sessions.shown)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the message over the whole picture."""
+        super().resizeEvent(event)
+        self.empty.setGeometry(self.rect())
 
     @property
     def drawn_scene(self) -> SceneModel | None:
@@ -107,6 +121,8 @@ class SceneView(QWidget):
 
     def _on_shown(self, scene: SceneModel | None) -> None:
         self._follow(scene)
+        self.empty.setVisible(scene is None)
+        self.empty.raise_()
         self._drawn_pose = self._drawn_contacts = None
         self._describe()
         self._on_status()

@@ -344,7 +344,7 @@ class MainWindow(QMainWindow):
         self.resizeDocks(
             [self.docks["sessions"], self.docks["inspector"]], [side, side + 68], horizontal
         )
-        bottom = min(300, max(170, round(self.height() * 0.27)))
+        bottom = min(300, max(216, round(self.height() * 0.27)))
         self.resizeDocks([self.docks["plots"], self.docks["log"]], [bottom, bottom], vertical)
         width = max(self.width(), 600)
         self.resizeDocks(

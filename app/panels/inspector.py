@@ -296,6 +296,7 @@ class InspectorPanel(QWidget):
             self._shape = shape
             which = _KIND_ICONS.get(values.kind, Icon.INFO)
             ratio = self.devicePixelRatioF()
+            self._icon.show()
             self._icon.setPixmap(pixmap(which, METRICS.icon, self._palette.accent, ratio=ratio))
             self._rebuild(values)
         else:
@@ -352,9 +353,10 @@ class InspectorPanel(QWidget):
 
     def _show_empty(self, title: str, text: str) -> None:
         self._showing = None
+        self._shape = ()
         self.title.set_full_text(title)
         self._kind.setText("")
-        self._icon.clear()
+        self._icon.hide()
         self.instant.set_full_text("")
         self.moment.set_full_text("")
         self.notes.hide()

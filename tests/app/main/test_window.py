@@ -450,13 +450,24 @@ def test_every_step_of_a_plotted_signal_arrives(desktop, attached, click, wait_u
     wait_until(lambda: columns.count == scene.status.physics_step_count)
 
 
+def test_a_view_without_a_scene_says_what_will_fill_it(desktop, attached, pendulums, wait_until):
+    application = pendulums("--scenes", "0")
+    desktop.sessions.open(application.path)
+    view = desktop.window.scene_view
+    wait_until(lambda: view.empty.isVisible())
+    assert "no scene yet" in view.empty.text()
+    assert view.empty.geometry() == view.rect()
+    attached()
+    wait_until(lambda: not view.empty.isVisible())
+
+
 def test_the_status_bar_says_who_is_attached_and_counts_problems(desktop, attached, wait_until):
     application = attached("--scenes", "2")
     status = desktop.window.status
     wait_until(lambda: f"(pid {application.process.pid}) · 2 scenes" in status.text.full_text)
     # Frames that newer ones replace are no loss; missing rows of plotted signals are.
-    wait_until(lambda: "fps · 0 dropped" in status.text.full_text)
-    desktop.sessions.replaced_frames += 1084
+    wait_until(lambda: " · 0 dropped" in status.text.full_text)
+    desktop.sessions.replaced_frames = 1084
     status.refresh()
     assert "0 dropped" in status.text.full_text
     assert "1\u2009084 frames were skipped" in status.text.toolTip()
