@@ -50,7 +50,7 @@ def activity_text(status: SceneStatus, *, elapsed: float = 0.0) -> str:
     ``elapsed`` is how old the status is [s].
     """
     if is_served(status, elapsed=elapsed):
-        return "served, not stepped by its script"
+        return "served, not stepped"
     # A status comes when something changes: an owner that was stepping freely still is.
     lasts = status.activity_s
     if status.activity is not OwnerActivity.STEPPING or lasts > 0.0:
@@ -161,7 +161,9 @@ def _of_status(
         }
         return ShownState(StateKind.PAUSED, "PAUSED", which[instant] if instant else doing)
     if is_served(status, elapsed=elapsed):
-        return ShownState(StateKind.LIVE, "LIVE", doing.capitalize() + ".")
+        return ShownState(
+            StateKind.LIVE, "LIVE", "Its script serves this scene and does not step it."
+        )
     if status.rtf is None and status.activity_s + elapsed > _BUSY_S:
         return ShownState(StateKind.LIVE, "LIVE", f"Not stepping: {doing}")
     if status.mode is PlaybackMode.FAST_FORWARD:

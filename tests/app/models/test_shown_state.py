@@ -102,8 +102,8 @@ def test_a_scene_that_is_served_and_never_stepped_says_so_however_old_that_is(sc
     for now in (scene.status_received, scene.status_received + 60.0):
         state = shown_state(scene, scene.session, now=now)
         assert state.kind is StateKind.LIVE
-        assert "not stepped by its script" in state.detail
-    assert "physics step" not in activity_text(still, elapsed=60.0)
+        assert "does not step it" in state.detail
+    assert activity_text(still, elapsed=60.0) == "served, not stepped"
 
 
 def test_an_owner_that_steps_freely_is_not_said_to_hang_in_a_step(make_status):
