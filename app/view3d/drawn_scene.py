@@ -39,8 +39,6 @@ VERTEX = np.dtype(
 CROWD = 600
 # A floor further below than this many radii says nothing about how to look at a scene.
 _FALL = 30.0
-# The model's extent counts when it is this much larger than what is drawn.
-_FRAMED_EXTENT = 1.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -339,8 +337,8 @@ class DrawnScene:
     def framing_points(self, options: ViewOptions) -> NDArray[np.float64]:
         """Return points (n, 3) [m] that a good first look at the scene holds.
 
-        The boxes of what matters; the floor below it, where it may be about to fall; and the
-        model's own extent, when its author asks for more room than the shapes take.
+        The boxes of what matters and the floor below it, where it may be about to fall. Not the
+        model's extent: MuJoCo's own guess takes endless floors in and makes a humanoid tiny.
         """
         items = self.scene_items(options)
         points = self.corners(items)
@@ -353,16 +351,7 @@ class DrawnScene:
             radius = bounds[1]
             square = np.array([[x, y, 0.0] for x in (-radius, radius) for y in (-radius, radius)])
             points = np.concatenate([points, foot + square])
-        if self.description is not None and self._shows_all(items, options):
-            half = 0.5 * self.description.extent
-            if np.isfinite(half) and _FRAMED_EXTENT * bounds[1] < half < 1e3 * bounds[1]:
-                signs = np.array([[x, y, 0.0] for x in (-1, 1) for y in (-1, 1)])
-                points = np.concatenate([points, bounds[0] + half * signs])
         return points
-
-    def _shows_all(self, items: NDArray[np.int64], options: ViewOptions) -> bool:
-        shown = self.visible(options) & ~self.items.is_plane
-        return len(items) == int(shown[: self.items.n_geoms].sum())
 
     def _foot(self, center: NDArray[np.float64], radius: float) -> NDArray[np.float64] | None:
         """Return the point (3,) of a level floor right below what matters, None when far or none.

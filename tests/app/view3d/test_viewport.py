@@ -217,17 +217,6 @@ def test_what_hangs_above_its_floor_is_framed_with_the_floor_below(viewport: Any
     assert ((where[:, :2] > 0) & (where[:, :2] < [640, 480])).all()
 
 
-def test_a_model_that_asks_for_more_room_gets_it(
-    viewport: Any, scene: SceneDescription, poses: Any
-) -> None:
-    viewport.set_description(msgspec.structs.replace(scene, scene_id=6, extent=3.0), {})
-    viewport.set_poses(*poses)
-    near = viewport.camera.distance
-    viewport.set_description(msgspec.structs.replace(scene, scene_id=7, extent=12.0), {})
-    viewport.set_poses(*poses)
-    assert viewport.camera.distance > 2.0 * near
-
-
 def test_a_new_revision_keeps_camera_and_selection(
     front: Any, scene: SceneDescription, poses: Any, at: Read
 ) -> None:
