@@ -1,15 +1,20 @@
 """Row 7: from a click on Pause until the scene stands; from a click on Step until it is drawn.
 
-The click goes through Qt to the real button of a real window; the application runs in another
-process. "Stands" is when the window knows it; "drawn" is when the picture of the new state is done.
+The click is posted at a random moment by another thread, as a window system does it, so it waits
+for the picture that is being drawn; the clock starts when it is posted. "Stands" is when the
+application's own thread parks, by the clock that both processes share; "drawn" is when the picture
+of the new state is done.
 """
 
+import random
 import sys
+import threading
 import time
+from collections.abc import Callable
 
 from harness import Measured, Row, Settings, percentile, run_alone
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from window_session import WindowSession, window_session
 
 from stroboscope.app.models.frames import SceneFrame
@@ -19,12 +24,26 @@ from stroboscope.debugger_protocol.topics import Topic
 SOFTWARE = ("llvmpipe", "softpipe", "swrast")
 
 
-def click(session: WindowSession, button: str) -> float:
-    """Click a button of the transport; return when [s]."""
+def post_click(session: WindowSession, button: str) -> Callable[[], float | None]:
+    """Click a button from another thread, soon; return what says when, None before [s]."""
     widget = session.desktop.window.transport.buttons[button]
-    start = time.perf_counter()
-    QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
-    return start
+    at = QPointF(widget.rect().center())
+    on_screen = widget.mapToGlobal(at)
+    posted: list[float] = []
+    left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+
+    def post() -> None:
+        time.sleep(random.uniform(0.0, 0.2))
+        posted.append(time.monotonic())
+        for kind, held in (
+            (QEvent.Type.MouseButtonPress, left),
+            (QEvent.Type.MouseButtonRelease, none),
+        ):
+            event = QMouseEvent(kind, at, on_screen, left, held, Qt.KeyboardModifier.NoModifier)
+            QCoreApplication.postEvent(widget, event)
+
+    threading.Thread(target=post).start()
+    return lambda: posted[0] if posted else None
 
 
 def stands(session: WindowSession) -> bool:
@@ -39,13 +58,13 @@ def stands(session: WindowSession) -> bool:
 
 
 def pause_delay(session: WindowSession) -> float:
-    """Play for a moment, click Pause, return how long until the scene stands [s]."""
-    click(session, "play")
+    """Play for a moment, click Pause, return how long until the application's thread parked [s]."""
+    session.desktop.sessions.play()
     session.wait(lambda: not stands(session), "the scene to play")
-    session.idle(0.4)
-    start = click(session, "play")
-    session.wait(lambda: stands(session), "the scene to stand")
-    return time.perf_counter() - start
+    session.idle(0.3)
+    posted = post_click(session, "play")
+    session.wait(lambda: posted() and stands(session), "the scene to stand")
+    return session.stopped_at() - (posted() or 0.0)
 
 
 def step_delay(session: WindowSession) -> float:
@@ -61,14 +80,14 @@ def step_delay(session: WindowSession) -> float:
             drawn_before.append(viewport.stats.frames)
 
     scene.frame_arrived.connect(on_frame)
-    start = click(session, "step")
+    posted = post_click(session, "step")
     session.wait(
         lambda: drawn_before and viewport.stats.frames > drawn_before[0], "the picture of the step"
     )
-    delay = time.perf_counter() - start
+    delay = time.monotonic() - (posted() or 0.0)
     scene.frame_arrived.disconnect(on_frame)
     session.wait(lambda: scene.status.total_steps > before, "the step itself")
-    session.idle(0.5)  # the finer picture that follows is not part of the next trial
+    session.idle(0.7)  # the finer picture that follows is not part of the next trial
     return delay
 
 
@@ -87,8 +106,8 @@ def p95_row(what: str, delays: list[float], limit_ms: float, note: str) -> Row:
 
 
 def measure(settings: Settings) -> list[Row]:
-    """Click each button 40 times."""
-    trials = 5 if settings.quick else 40
+    """Click each button 30 times."""
+    trials = 5 if settings.quick else 30
     with window_session() as session:
         renderer = session.desktop.window.scene_view.viewport.stats.gl_renderer
         software = any(name in renderer.lower() for name in SOFTWARE)

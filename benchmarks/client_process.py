@@ -1,8 +1,8 @@
 """A client in a process of its own: it connects, does one thing, says so, and stays.
 
-    python client_process.py pause|pause_until_asked|fast_forward|everything
+    python client_process.py pause|pause_until_asked|fast_forward|watch
 
-``everything`` subscribes to four topics of the first scene before it fast forwards.
+``watch`` subscribes to four topics of the first scene and controls nothing.
 ``pause_until_asked`` closes its connection when it is sent a line, and says when that was.
 """
 
@@ -73,11 +73,11 @@ def connect() -> DebuggerClient:
 def main(what: str) -> None:
     """Be that process."""
     client = connect()
-    if what == "everything":
+    if what == "watch":
         scene = client.scenes()[0].scene_id
         topics = (Topic.POSE, Topic.STATE, Topic.CONTACTS, Topic.SENSORS)
         client.subscribe(scene, topics)
-    if what.startswith("pause"):
+    elif what.startswith("pause"):
         client.pause()
     else:
         client.fast_forward()

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["SMALL_MODEL", "humanoid_path", "steps_per_second"]
+__all__ = ["SMALL_MODEL", "humanoid_path", "seconds_without_processor", "steps_per_second"]
 
 SMALL_MODEL = """
 <mujoco>
@@ -37,3 +37,12 @@ def steps_per_second(step: Callable[[], object], count: int) -> float:
     for _ in range(count):
         step()
     return count / (time.thread_time() - start)
+
+
+def seconds_without_processor() -> float:
+    """Return for how long this thread has been ready to run while others ran [s]; Linux, else 0."""
+    try:
+        fields = Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()
+    except OSError:
+        return 0.0
+    return 1e-9 * int(fields[1])

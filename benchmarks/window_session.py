@@ -1,7 +1,9 @@
 """A real window in this process, attached to a real application in another one."""
 
 import contextlib
+import mmap
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,10 +21,14 @@ from stroboscope.debugger_protocol.connection_file import list_sessions
 
 __all__ = ["WindowSession", "window_session"]
 
+# Notes when it was last paused where the benchmark can read them.
 APPLICATION = """
-import sys
+import mmap, struct, sys, time
 import stroboscope.engine as physics
 scene = physics.create_scene("subject", sys.argv[1])
+with open("stopped_at", "r+b") as file:
+    notes = mmap.mmap(file.fileno(), 8)
+scene.on_pause(lambda scene: struct.pack_into("d", notes, 0, time.monotonic()))
 if physics.debugger.attach(timeout_seconds=60.0, launch=False):
     while physics.debugger.is_attached():
         scene.step()
@@ -34,9 +40,10 @@ DEADLINE = 60.0
 class WindowSession:
     """The window, the scene that it shows, and a way to wait for either."""
 
-    def __init__(self, app: QApplication, desktop: DesktopApplication) -> None:
+    def __init__(self, app: QApplication, desktop: DesktopApplication, notes: mmap.mmap) -> None:
         self.app = app
         self.desktop = desktop
+        self._notes = notes
 
     @property
     def scene(self) -> SceneModel:
@@ -45,6 +52,10 @@ class WindowSession:
         if scene is None:
             raise RuntimeError("the window shows no scene")
         return scene
+
+    def stopped_at(self) -> float:
+        """Return when the application's thread last came to stand, on the monotonic clock [s]."""
+        return float(struct.unpack_from("d", self._notes, 0)[0])
 
     def wait(self, condition: Callable[[], object], what: str) -> None:
         """Run the event loop until ``condition()``, without pausing between two looks."""
@@ -67,6 +78,9 @@ def window_session(model: Path | None = None) -> Iterator[WindowSession]:
     folder = tempfile.mkdtemp()
     os.environ["STROBOSCOPE_RUNTIME_DIR"] = tempfile.mkdtemp(dir=folder)
     os.environ["XDG_CONFIG_HOME"] = folder
+    Path(folder, "stopped_at").write_bytes(bytes(8))
+    with Path(folder, "stopped_at").open("r+b") as file:
+        notes = mmap.mmap(file.fileno(), 8)
     application = subprocess.Popen(
         [sys.executable, "-c", APPLICATION, str(model or humanoid_path())], cwd=folder
     )
@@ -74,7 +88,7 @@ def window_session(model: Path | None = None) -> Iterator[WindowSession]:
     desktop = DesktopApplication(app)
     desktop.window.resize(1280, 800)
     desktop.window.show()
-    session = WindowSession(app, desktop)
+    session = WindowSession(app, desktop, notes)
     try:
         session.wait(list_sessions, "the application's connection file")
         desktop.sessions.open(list_sessions()[0][0])
