@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import threading
+import time
 
 from stroboscope.debugger_protocol.connection_file import read_connection_file
 from stroboscope.debugger_protocol.exceptions import ConnectionLost, NoSessionError, ProtocolError
@@ -21,6 +22,9 @@ __all__ = ["DebugSession"]
 
 _log = logging.getLogger("stroboscope.debugger")
 
+# How long the window that is open may take to answer [s].
+_LEAST_PATIENCE_S = 0.5
+_PATIENCE_S = 15.0
 _PRESS_PLAY = "paused at the first step: press Play in the window"
 
 
@@ -188,12 +192,23 @@ class DebugSession:
 
     def _ask_running_window(self, timeout: float) -> bool:
         """Have the open window add this session; False when none is open."""
+        # A window that is alive answers soon, however long the script would wait for a new one.
+        patience = min(max(timeout, _LEAST_PATIENCE_S), _PATIENCE_S)
+        begun = time.monotonic()
         try:
-            window = WindowClient.connect(timeout=timeout)
-        except (NoSessionError, ConnectionLost):
-            return False  # none, or one that is just closing
+            window = WindowClient.connect(timeout=patience)
+        except NoSessionError:
+            return False
+        except ConnectionLost as error:
+            if time.monotonic() - begun < patience:
+                return False  # it is just closing
+            # A second window would find the same one, and wait for it as long again.
+            raise LaunchError(
+                f"the window that is open does not answer within {patience:g} s: "
+                "wait until it does, or close it and attach again"
+            ) from error
         with window:
-            window.open_session(self._session_id(), timeout=timeout)
+            window.open_session(self._session_id(), timeout=patience)
         return True
 
     def _wait_for_window(self, window: WindowProcess, timeout: float) -> bool:

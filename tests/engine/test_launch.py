@@ -3,16 +3,25 @@
 Executables of our own stand for the window; the real one is opened in the tests of the app.
 """
 
+import asyncio
 import logging
+import math
+import socket
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.connection_file import ConnectionFile, find_session
+from stroboscope.debugger_protocol.handshake import Endpoint
+from stroboscope.debugger_protocol.window_link import WindowLock, WindowServer
+from stroboscope.debugger_protocol.window_messages import WindowSession
 from stroboscope.engine import launch
 
 # Connects like a window does, and stays until it is told to go.
@@ -40,6 +49,53 @@ def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
         return program
 
     return make
+
+
+class Requests:
+    """The open window: what happens there when it is asked to show a session."""
+
+    def __init__(self, open_session: Callable[[str], None]) -> None:
+        self._open_session = open_session
+
+    async def open_session(self, session_id: str) -> None:
+        await asyncio.to_thread(self._open_session, session_id)
+
+    async def focus(self) -> None:
+        raise NotImplementedError
+
+    async def screenshot(self) -> bytes:
+        raise NotImplementedError
+
+    async def sessions(self) -> tuple[WindowSession, ...]:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def start_window(
+    runtime_directory: Path,
+) -> Iterator[Callable[[Callable[[str], None]], None]]:
+    """``start_window(open_session)``: be the open window, on a thread of its own."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    lock = WindowLock.acquire(runtime_directory)
+    assert lock is not None
+    servers: list[WindowServer] = []
+
+    def start(open_session: Callable[[str], None]) -> None:
+        async def make() -> None:
+            servers.append(WindowServer(Requests(open_session), lock))
+            await servers[0].start()
+
+        asyncio.run_coroutine_threadsafe(make(), loop).result(10)
+
+    yield start
+    asyncio.run_coroutine_threadsafe(servers[0].stop(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(loop.shutdown_default_executor(), loop).result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+    loop.close()
+    lock.release()
 
 
 def attach(timeout: float = 20.0, **options: str) -> bool:
@@ -182,6 +238,41 @@ def test_a_script_s_own_modules_stay_out_of_the_window(monkeypatch: pytest.Monke
     monkeypatch.setenv("DISPLAY", ":99")
     command = launch.window_command("abc")
     assert command[:4] == [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e300, 5.0])
+def test_an_open_window_is_asked_however_long_the_script_would_wait(
+    window: Callable[..., Path],
+    timeout: float,
+    start_window: Callable[[Callable[[str], None]], None],
+) -> None:
+    clients: list[DebuggerClient] = []
+    start_window(lambda id: clients.append(DebuggerClient.connect(find_session(id))))
+    assert attach(timeout=timeout) is True
+    clients[0].close()
+
+
+def test_an_open_window_that_does_not_answer_is_told_and_no_second_one_is_started(
+    window: Callable[..., Path],
+    runtime_directory: Path,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    started = tmp_path / "started"
+    window(f"import pathlib; pathlib.Path({str(started)!r}).touch()")
+    with socket.create_server(("127.0.0.1", 0)) as frozen:
+        file = ConnectionFile.write(
+            port=frozen.getsockname()[1],
+            secret=b"s" * 32,
+            endpoint=Endpoint.WINDOW,
+            directory=runtime_directory,
+        )
+        try:
+            assert attach(timeout=0.5) is False
+        finally:
+            file.remove()
+    assert "the window that is open does not answer within 0.5 s" in caplog.text
+    assert not started.exists()
 
 
 def test_the_window_does_not_hear_ctrl_c_meant_for_the_script(
