@@ -117,7 +117,7 @@ def _demo(arguments: list[str]) -> int:
 
 
 def _screenshot(arguments: list[str]) -> int:
-    from stroboscope.debugger_protocol.exceptions import ProtocolError
+    from stroboscope.debugger_protocol.exceptions import NoSessionError, ProtocolError
     from stroboscope.debugger_protocol.window_link import WindowClient
 
     if len(arguments) != 1 or arguments[0].startswith("-"):
@@ -127,6 +127,12 @@ def _screenshot(arguments: list[str]) -> int:
     try:
         with WindowClient.connect() as window:
             path.write_bytes(window.screenshot())
+    except NoSessionError as error:
+        _complain(
+            "stroboscope screenshot: no window is open. Open one with `stroboscope`, or run a"
+            f" script with `stroboscope run`, and try again.\n({error})"
+        )
+        return 1
     except (ProtocolError, OSError) as error:
         _complain(f"stroboscope screenshot: {error}")
         return 1

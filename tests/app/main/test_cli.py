@@ -101,7 +101,7 @@ def test_demos_are_listed():
 def test_a_screenshot_without_a_window_says_so(own_folders):
     done = run("screenshot", str(own_folders / "out.png"))
     assert done.returncode == 1
-    assert "no window is open" in done.stderr
+    assert "no window is open. Open one with `stroboscope`" in done.stderr
     assert not (own_folders / "out.png").exists()
 
 
