@@ -422,7 +422,8 @@ class Hub(HostListener):
         status = scene_status(
             link, meter, playback=self._host.playback, links=self._host.links, now=now
         )
-        meter.status_due = now + _STATUS_INTERVAL
+        # A little early, or an owner that reports itself as often would be late every other time.
+        meter.status_due = now + 0.8 * _STATUS_INTERVAL
         if previous is None or _differs(status, previous):
             self._statuses[link.scene_id] = status
             self._broadcast(status)
@@ -488,7 +489,10 @@ class Hub(HostListener):
     def _tick(self) -> None:
         """Look at scenes that run: what owner threads do elsewhere, nobody else reports."""
         self._tick_timer = None
-        self._look()
+        if self._loop.time() - self._flushed_at < 0.9 * _STATUS_INTERVAL:
+            self._set_timers()  # an owner has reported itself meanwhile
+        else:
+            self._look()
 
     def _watch_main_thread(self) -> None:
         self._watch_timer = None
