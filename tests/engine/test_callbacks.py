@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -278,6 +279,49 @@ def test_a_script_that_resets_its_data_reads_the_same_counters_attached_or_not(
     assert (scene.step_count, scene.physics_step_count) == (0, 0)
     if attached:
         host.detach("enough")
+
+
+def test_every_reset_is_seen_also_after_a_single_quiet_step(make_scene: Make, host: Host) -> None:
+    import mujoco
+
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scene = make_scene()
+    scene.step()
+    for resets in range(1, 6):
+        mujoco.mj_resetData(scene.model, scene.data)
+        scene.step()
+        assert scene.link.replacements == resets
+        assert scene.link.quiet_until > 0.0  # so the next step is a quiet one
+    host.detach("enough")
+
+
+def test_a_quiet_step_stops_at_the_next_pause_and_counts(
+    make_scene: Make, host: Host, wait_until: Callable[..., None]
+) -> None:
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scenes: list[Scene] = []
+    enough = threading.Event()
+
+    def run() -> None:
+        scenes.append(make_scene())
+        while not enough.is_set():
+            scenes[0].step()
+
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(run)
+        wait_until(lambda: scenes and scenes[0].link.quiet_until > 0.0)
+        link = scenes[0].link
+        for _ in range(10):
+            host.pause()
+            wait_until(lambda: link.owner.parked_in is link)
+            assert link.physics_ticks == scenes[0].counters.axis
+            assert not link.in_step
+            ticks = link.physics_ticks
+            host.fast_forward()
+            wait_until(lambda ticks=ticks: link.physics_ticks > ticks)
+        enough.set()
+        future.result(20)
+    host.detach("enough")
 
 
 def test_a_free_scene_neither_parks_nor_is_paced(make_scene: Make, host: Host) -> None:
