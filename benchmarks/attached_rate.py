@@ -64,7 +64,7 @@ def measure(settings: Settings) -> list[Row]:
     if controller is None or not physics.debugger.is_attached():
         sys.exit("the window was gone before the end: these numbers would mean nothing")
     measured = ratio(rates["shown"], rates["free"])
-    own = ratio(arms["shown"].own, arms["free"].own)
+    own = ratio(arms["shown"].own[1:], arms["free"].own[1:])  # without the warm-up
     physics.shutdown()
     return [
         Row(
