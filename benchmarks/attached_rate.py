@@ -6,6 +6,7 @@ one steps nothing changes in the window, and the window draws only on change.
 """
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ from subjects import humanoid_path, seconds_without_processor
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.window_link import find_window
 
 
 class Rate:
@@ -65,7 +67,9 @@ def measure(settings: Settings) -> list[Row]:
         sys.exit("the window was gone before the end: these numbers would mean nothing")
     measured = ratio(rates["shown"], rates["free"])
     own = ratio(arms["shown"].own[1:], arms["free"].own[1:])  # without the warm-up
+    window = find_window().pid
     physics.shutdown()
+    os.kill(window, signal.SIGTERM)  # it would stay open, and idle through the next benchmark
     return [
         Row(
             number="2",
