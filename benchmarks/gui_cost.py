@@ -23,7 +23,7 @@ GEOMS = 400
 
 
 def update_times(repeats: int) -> list[float]:
-    """Return the CPU time of each of ``repeats`` pose updates [s]; other processes share the cores."""
+    """Return this thread's CPU time [s] of each of ``repeats`` pose updates."""
     world = BodyInfo(name="world", parent=0)
     description = SceneDescription(
         scene_id=1,
