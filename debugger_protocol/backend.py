@@ -97,6 +97,14 @@ class SceneBackend(abc.ABC):
         """Return the executed frame of the physics step since :meth:`begin_frame`."""
         return self.frame_now(topics)
 
+    def frame_last_executed(self, topics: frozenset[Topic]) -> tuple[Clock, TopicFrames] | None:
+        """Return the executed frame of the last physics step, made anew, and where it began.
+
+        For a scene that comes to a stop after a step that nobody had asked the frame of. None when
+        it can't be made exactly.
+        """
+        return None
+
     def signal_source(self, channels: Sequence[str]) -> SignalSource:
         """Return a writer for engine channels; raises CommandError for unknown names."""
         raise CommandError("this scene has no channels to plot")

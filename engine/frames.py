@@ -117,6 +117,31 @@ class FrameMaker:
         }
         return TopicFrames(frames, tuple(notes))
 
+    def executed_again(
+        self, row: NDArray[np.float64], topics: frozenset[Topic]
+    ) -> TopicFrames | None:
+        """Return the executed frame of the step that began with ``row``; None if it isn't exact.
+
+        A row doesn't hold which islands slept, what the script's callbacks did, or how long the
+        step took.
+        """
+        adapter, model = self._adapter, self._model
+        if (
+            adapter.has_control_callback()
+            or adapter.sleeps(model)
+            or adapter.hidden_state_reason(model)
+            or self.recompute(row) is None
+        ):
+            return None
+        source = self.scratch
+        inputs = _Inputs({name: np.array(getattr(source, name)) for name in _INPUTS}, None)
+        frames = {
+            topic: arrays
+            for topic in topics - {Topic.TIMING}
+            if (arrays := self._arrays(topic, source, inputs)) is not None
+        }
+        return TopicFrames(frames)
+
     def now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the state as it stands; forces are what a step would compute."""
         scratch = self.scratch

@@ -63,6 +63,20 @@ class MujocoBackend(SceneBackend):
         """Return the executed frame."""
         return self._scene.world.frames.executed(topics)
 
+    def frame_last_executed(self, topics: frozenset[Topic]) -> tuple[Clock, TopicFrames] | None:
+        """Return the executed frame of the last physics step, recomputed from its row."""
+        scene = self._scene
+        row = scene.stepper.last_row()
+        frames = None if row is None else scene.world.frames.executed_again(row, topics)
+        if row is None or frames is None:
+            return None
+        now = self.clock()
+        # Between two physics steps of one application step, that one is not counted yet.
+        completed = now.step_count - (0 if scene.stepper.is_inside else 1)
+        total = now.total_steps - (now.step_count - completed)
+        steps = now.physics_step_count - 1
+        return Clock(float(row[0]), completed, steps, total, now.axis - 1), frames
+
     def frame_now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the state as it stands, recomputed on scratch data."""
         return self._scene.world.frames.now(topics)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
@@ -35,7 +36,8 @@ class Stepper:
         self._mj_step = adapter.mj_step
         self._get_state = adapter.mj_getState
         self._mask = adapter.integration
-        self._row = np.empty(int(adapter.module.mj_stateSize(world.model, adapter.integration)))
+        size = int(adapter.module.mj_stateSize(world.model, adapter.integration))
+        self._row = np.full(size, np.nan)
         # MuJoCo's integration state begins with the time.
         self._row_time = self._row.data
         # The time after the last physics step, or that before it when a quiet step has run since.
@@ -45,6 +47,8 @@ class Stepper:
         self._last_slow_step = (0, 0.0)
         self.pre_step_done = False
         """Whether the pre-step callbacks of a step have run and its physics has not begun."""
+        self.is_inside = False
+        """Whether an application step has completed some of its physics steps and not all."""
         self.has_failed = False
         """Whether the script's own data is as MuJoCo left it when a step failed."""
 
@@ -92,6 +96,7 @@ class Stepper:
             before = self._row_time[0]  # reading data.time costs as much as capturing the row
             if before <= self._time_before or before < self._time_seen:
                 self.notice_reset()
+                self._get_state(self._model, data, row, self._mask)
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
@@ -172,8 +177,15 @@ class Stepper:
 
     def _physics_steps(self, count: int, data: Any) -> bool:
         """Return False when the state was replaced on the way: the rest is abandoned."""
+        try:
+            return self._physics_steps_of(count, data)
+        finally:
+            self.is_inside = False
+
+    def _physics_steps_of(self, count: int, data: Any) -> bool:
         link, counters = self._link, self._counters
-        for _ in range(count):
+        for index in range(count):
+            self.is_inside = index > 0
             if not link.gate():
                 self._time_seen = data.time
                 return False
@@ -222,6 +234,15 @@ class Stepper:
         """Keep the state before the coming physics step: the evidence when it fails."""
         self._get_state(self._model, data, self._row, self._mask)
 
+    def last_row(self) -> NDArray[np.float64] | None:
+        """Return the row that the last physics step began with; None when it isn't known.
+
+        The time tells: what was stepped without a row being taken, and what MuJoCo has reset,
+        does not stand one timestep behind it.
+        """
+        row = self._row
+        return row if row[0] + self._option.timestep == self._live().time else None
+
     def put_back(self, data: Any) -> None:
         """Write the state before the physics step that failed into the live data."""
         self._adapter.free_stack(data)
@@ -246,6 +267,7 @@ class Stepper:
         """The state was replaced by somebody who says so."""
         self._time_seen = self._time_before = -np.inf
         self._time_from = float(self._live().time)
+        self._row[0] = np.nan  # no step has led to this state
 
     def mend(self) -> None:
         """Make the data usable again after a step that failed: another state is written into it."""

@@ -147,7 +147,29 @@ class FramePublisher:
         """Publish the subscribed topics of the present state that are not published yet."""
         topics = frozenset(self.interest) - self._now_published - self._disabled
         if topics:
+            self._publish_last_executed(topics)
             self._publish_now(topics, only_changed=False)
+
+    def _publish_last_executed(self, topics: frozenset[Topic]) -> None:
+        """Publish what the last physics step computed where only an earlier step's is known.
+
+        While a scene runs, frames are made at the rate of pictures, not of steps.
+        """
+        try:
+            made = self._backend.frame_last_executed(topics)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._report(f"the last executed step could not be shown: {error!r}")
+            return
+        if made is None:
+            return
+        clock, frames = made
+        slots = {topic: self.slots.get((topic, Instant.EXECUTED)) for topic in frames.arrays}
+        new = {
+            topic: arrays
+            for topic, arrays in frames.arrays.items()
+            if (slot := slots[topic]) is None or slot.clock.axis < clock.axis
+        }
+        self._publish(TopicFrames(new, frames.notes), clock=clock, instant=Instant.EXECUTED)
 
     def publish_now_if_changed(self, now: float) -> None:
         """Publish due topics of the present state whose values differ from the last ones.

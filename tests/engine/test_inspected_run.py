@@ -221,3 +221,113 @@ def test_whatever_is_commanded_every_state_is_one_of_the_undisturbed_run(
         host.fast_forward()
         stop.set()
         assert sum(thread.result(60) for thread in threads) > 500
+
+
+TOLD = frozenset(EVERYTHING) - {Topic.TIMING}
+
+
+@contextlib.contextmanager
+def let_go(host: Host) -> Iterator[None]:
+    """Let every parked thread go whatever happens, so that a failing test ends."""
+    try:
+        yield
+    finally:
+        host.detach("the test is over")
+
+
+def executed_of_reference(scene: Scene, steps: int) -> dict[Topic, dict[str, NDArray[np.generic]]]:
+    """Drive ``scene`` for ``steps`` steps; return the executed frame of the last one."""
+    controls = np.random.default_rng(0).uniform(-1, 1, (STEPS, scene.model.nu))
+    for k in range(steps):
+        scene.ctrl[:] = controls[k]
+        if k == steps - 1:
+            scene.link.backend.begin_frame(TOLD)
+        scene.step()
+    return dict(scene.link.backend.end_frame(TOLD).arrays)
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "RK4"])
+def test_a_scene_that_comes_to_a_stop_shows_the_step_that_was_executed_last(
+    make_scene: Make,
+    drive: Drive,
+    host: Host,
+    wait_until: Callable[..., None],
+    integrator: str,
+) -> None:
+    options = physics.SceneOptions(integrator=physics.Integrator[integrator.upper()])
+    reference = make_scene(options=options, playback="free")
+    undisturbed = drive(make_scene(options=options), STEPS)
+    host.attach(PlaybackMode.PAUSED)
+    opened = threading.Event()
+    scenes: list[Scene] = []
+
+    def run() -> NDArray[np.float64]:
+        scenes.append(make_scene(options=options))
+        opened.set()
+        return drive(scenes[0], STEPS)
+
+    with ThreadPoolExecutor(1) as executor, let_go(host):
+        future = executor.submit(run)
+        opened.wait(10)
+        (scene,) = scenes
+        link, slots = scene.link, scene.link.publisher.slots
+        # A frame at the start, and none before a thousand seconds have passed.
+        host.set_interest(link, Interest(intervals=dict.fromkeys(TOLD, 1000.0)))
+        host.set_speed(0.25)
+        host.play()
+        wait_until(lambda: scene.counters.axis > 120)
+        host.pause()
+        wait_until(lambda: link.owner.parked_in is link)
+        stands = scene.counters.axis
+        wait_until(lambda: slots[Topic.STATE, Instant.NOW].clock.axis == stands)
+        expected = executed_of_reference(reference, stands)
+        for topic in TOLD:
+            slot = slots[topic, Instant.EXECUTED]
+            assert (slot.clock.axis, slot.clock.step_count) == (stands - 1, stands - 1), topic
+            assert slot.clock.time == slots[Topic.STATE, Instant.EXECUTED].clock.time
+            for name, values in expected[topic].items():
+                np.testing.assert_array_equal(slot.arrays[name], values, f"{topic}.{name}")
+        # A restore leaves no executed step behind.
+        host.restore_initial(link.scene_id)
+        wait_until(lambda: slots[Topic.STATE, Instant.NOW].clock.step_count == 0)
+        assert (Topic.STATE, Instant.EXECUTED) not in slots
+        host.fast_forward()
+        positions = future.result(60)
+    assert len(positions) == len(undisturbed)
+
+
+def test_what_is_asked_for_inside_a_step_belongs_to_that_step(
+    make_scene: Make, host: Host, wait_until: Callable[..., None]
+) -> None:
+    host.attach(PlaybackMode.PAUSED)
+    opened = threading.Event()
+    scenes: list[Scene] = []
+
+    def run() -> None:
+        scenes.append(make_scene())
+        opened.set()
+        scenes[0].step()
+        scenes[0].step(nstep=5)
+
+    with ThreadPoolExecutor(1) as executor, let_go(host):
+        future = executor.submit(run)
+        opened.wait(10)
+        link, slots = scenes[0].link, scenes[0].link.publisher.slots
+        for count, axis, steps in ((1, 0, 0), (3, 3, 1)):
+            host.physics_step(link.scene_id, count)
+            wait_until(lambda axis=axis: scenes[0].counters.axis == axis + 1)
+            wait_until(lambda: link.owner.parked_in is link)
+            host.set_interest(link, Interest(intervals={Topic.STATE: 0.0}))
+            wait_until(
+                lambda axis=axis: (
+                    (Topic.STATE, Instant.EXECUTED) in slots
+                    and slots[Topic.STATE, Instant.EXECUTED].clock.axis == axis
+                )
+            )
+            clock = slots[Topic.STATE, Instant.EXECUTED].clock
+            assert (clock.step_count, clock.physics_step_count, clock.total_steps) == (
+                steps, axis, steps,
+            )  # fmt: skip
+            host.set_interest(link, Interest(intervals={}))
+        host.play()
+        future.result(20)
