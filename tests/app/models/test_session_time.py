@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stroboscope.app.models.session_time import SessionTime
 
@@ -131,3 +133,142 @@ def test_a_moment_tells_episode_time_and_step():
     assert moment is not None
     assert moment.episode_time == pytest.approx(0.1)
     assert moment.axis == 60
+
+
+def test_a_row_logged_before_a_restore_at_the_same_step_stays_with_what_was_left():
+    # while attached: step(); log(): the value is logged at the step before which the restore comes.
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 100, 0.0))  # engine rows
+    clock.mark_restore(axis=120, time=0.0, reason="initial state restored")
+    clock.locate(*rows(100, 120, 1.0))
+    clock.locate(*rows(120, 130, 0.0))
+    logged = np.r_[np.arange(101, 121), np.arange(121, 131)].astype(np.int64)
+    times = np.r_[0.01 * np.arange(101, 121), 0.01 * np.arange(1, 11)]
+    session, segment = clock.locate(logged, times)
+    assert session == pytest.approx(0.01 * logged)
+    assert segment.tolist() == [0] * 20 + [1] * 10
+    assert clock.now is not None
+    assert clock.now.session_time == pytest.approx(1.30)
+    after, _ = clock.locate(*rows(130, 140, 0.1))
+    assert after == pytest.approx(0.01 * np.arange(130, 140))
+    assert [mark.reason for mark in clock.marks] == ["initial state restored"]
+
+
+def test_a_logged_row_that_comes_first_does_not_move_the_restore():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 120, 0.0))
+    clock.mark_restore(axis=120, time=0.0, reason="restore")
+    clock.locate(np.array([120], np.int64), np.array([1.2]))
+    session, _ = clock.locate(*rows(120, 130, 0.0))
+    assert session == pytest.approx(0.01 * np.arange(120, 130))
+
+
+def test_resets_of_which_only_the_newest_is_told_are_found_in_the_rows():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 10, 0.0))
+    clock.mark_restore(axis=40, time=0.0, reason="reset")  # those at 20 and 30 were joined to it
+    axis = np.arange(10, 50, dtype=np.int64)
+    time = 0.01 * np.where(axis < 20, axis, axis % 10)
+    session, segment = clock.locate(axis, time)
+    assert session == pytest.approx(0.01 * axis)
+    assert segment.tolist() == [0] * 10 + [1] * 10 + [2] * 10 + [3] * 10
+
+
+def test_a_step_that_takes_longer_before_a_restore_leaves_no_hole():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(*rows(0, 10, 0.0))
+    clock.mark_restore(axis=30, time=0.0, reason="restore")
+    before, _ = clock.locate(*rows(10, 30, 0.1, dt=0.02))
+    after, _ = clock.locate(*rows(30, 40, 0.0, dt=0.02))
+    assert before[-1] == pytest.approx(0.48)
+    assert after[0] == pytest.approx(0.50)
+    assert clock.marks[0].session_time == pytest.approx(0.50)
+
+
+def test_a_late_message_names_the_restore_that_was_found_before():
+    clock = SessionTime(timestep=0.01)
+    clock.locate(np.array([10, 20, 35], np.int64), np.array([0.1, 0.2, 0.05]))
+    clock.mark_restore(axis=30, time=0.0, reason="restore")
+    assert [(mark.axis, mark.reason) for mark in clock.marks] == [(30, "restore")]
+    assert clock.marks[0].session_time == pytest.approx(0.30)
+    session, _ = clock.locate(np.array([40], np.int64), np.array([0.1]))
+    assert session == pytest.approx([0.40])
+
+
+_DT = 0.01
+
+
+@st.composite
+def recordings(draw, *, told_first):
+    """Streams in the order of each: (axis, time) frames of two channels, and restore messages.
+
+    Both channels have a row for every physics step, but the script's is logged after it. With
+    ``told_first`` states are also replaced by later ones.
+    """
+    lengths = draw(st.lists(st.integers(2, 12), min_size=2, max_size=6))
+    engine, user, restores = [], [], []
+    axis = start = last = 0
+    for number, length in enumerate(lengths):
+        if number:
+            start = draw(st.integers(0, last + 30 if told_first else last - 1))
+            restores.append((axis, _DT * start))
+        engine += [(axis + n, _DT * (start + n)) for n in range(length)]
+        user += [(axis + n + 1, _DT * (start + n + 1)) for n in range(length)]
+        axis += length
+        last = start + length
+    return _cut(draw, engine), _cut(draw, user), restores
+
+
+def _cut(draw, stream):
+    frames = []
+    while stream:
+        n = draw(st.integers(1, 15))
+        frames.append(stream[:n])
+        stream = stream[n:]
+    return frames
+
+
+def _feed(clock, frame):
+    axis = np.array([row[0] for row in frame], np.int64)
+    session, segment = clock.locate(axis, np.array([row[1] for row in frame]))
+    assert session == pytest.approx(_DT * axis)
+    return session, segment
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_every_row_stands_at_its_step_when_restores_are_told_before_their_rows(data):
+    engine, user, restores = data.draw(recordings(told_first=True))
+    clock = SessionTime(timestep=_DT)
+    streams = [engine, user]
+    while any(streams):
+        stream = data.draw(st.sampled_from([each for each in streams if each]))
+        frame = stream.pop(0)
+        early = data.draw(st.integers(0, 2))
+        while restores and (restores[0][0] <= frame[-1][0] or early):
+            axis, time = restores.pop(0)
+            clock.mark_restore(axis=axis, time=time, reason="restore")
+            early = max(early - 1, 0)
+        _feed(clock, frame)
+    assert [mark.axis for mark in clock.marks if mark.reason != "restore"] == []
+    assert [m.session_time for m in clock.marks] == pytest.approx(
+        [_DT * m.axis for m in clock.marks]
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_every_row_stands_at_its_step_in_whatever_order_things_arrive(data):
+    engine, user, restores = data.draw(recordings(told_first=False))
+    clock = SessionTime(timestep=_DT)
+    streams = [engine, user, restores]
+    while any(streams):
+        stream = data.draw(st.sampled_from([each for each in streams if each]))
+        if stream is restores:
+            axis, time = restores.pop(0)
+            clock.mark_restore(axis=axis, time=time, reason="restore")
+        else:
+            _feed(clock, stream.pop(0))
+    assert [m.session_time for m in clock.marks] == pytest.approx(
+        [_DT * m.axis for m in clock.marks]
+    )
