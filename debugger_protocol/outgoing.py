@@ -98,6 +98,15 @@ class FrameQueue:
             return None
         return self._slots.pop(next(iter(self._slots)))
 
+    def discard_values(self, scene_id: int, *, before: int) -> None:
+        """Forget latest values of a scene that wait, of instants before the axis ``before``.
+
+        Signals are no latest values: all of them count.
+        """
+        self._slots = {
+            key: f for key, f in self._slots.items() if key[0] != scene_id or f.axis >= before
+        }
+
     def discard_scene(self, scene_id: int) -> None:
         """Forget everything that waits about a scene."""
         self._slots = {key: f for key, f in self._slots.items() if key[0] != scene_id}

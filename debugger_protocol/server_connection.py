@@ -309,9 +309,9 @@ class ServerConnection:
         """Return the commands of this client that were not answered yet."""
         return self._session.pending()
 
-    def discard_frames(self, scene_id: int) -> None:
-        """Forget frames of a scene that wait: they belong to a state that was replaced."""
-        self._lanes.frames.discard_scene(scene_id)
+    def discard_values(self, scene_id: int, *, before: int) -> None:
+        """Forget values of a scene that wait, from before ``before``: their state was replaced."""
+        self._lanes.frames.discard_values(scene_id, before=before)
 
     def close(self, reason: str) -> None:
         """End the connection; the client is told why, if it listens."""

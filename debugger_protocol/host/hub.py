@@ -378,7 +378,7 @@ class Hub(HostListener):
         if restored.count != told.restores:
             count, told.restores = restored.count - told.restores, restored.count
             for client in self._clients.values():
-                client.connection.discard_frames(link.scene_id)
+                client.connection.discard_values(link.scene_id, before=restored.axis)
             self._broadcast(msgspec.structs.replace(restored, count=count))
         number = len(link.user_channels)
         if number != told.channels:
@@ -446,6 +446,9 @@ class Hub(HostListener):
                 for frame in subscription.frames(self._packer, now=now, standing=standing):
                     connection.send(frame)
             for frame in subscription.signals(lambda: connection.wants_signals):
+                # A restore is told before the first row that follows it: the owner may have been
+                # restored, and gone on, since the news were sent.
+                self._send_news(link)
                 connection.send(frame)
         except (CommandError, TypeError) as error:
             self._host.log_once(link, f"its frames can't be sent: {error}")

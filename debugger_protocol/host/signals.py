@@ -49,6 +49,12 @@ class RowRing:
         self.count = 0
         """Number of complete rows ever written; published last."""
 
+    @property
+    def oldest(self) -> int:
+        """The number of the oldest row that can still be read."""
+        # The slot of row `count` may be being written, so row `count - capacity` is not safe.
+        return max(0, self.count - self.capacity + 1)
+
     def read(self, start: int, *, limit: int) -> SignalRows:
         """Return copies of at most ``limit`` rows from number ``start`` on."""
         count = self.count

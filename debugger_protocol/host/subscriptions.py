@@ -151,7 +151,8 @@ class SceneSubscription:
                 continue
             reader = self._readers.get(name)
             if reader is None or reader.ring is not channel:
-                reader = self._readers[name] = RingReader(channel, start=0)
+                # What was overwritten before anybody asked is not lost.
+                reader = self._readers[name] = RingReader(channel, start=channel.oldest)
             yield from self._rows(reader, {name: slice(0, channel.width)}, may_send)
 
     def _engine_signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:

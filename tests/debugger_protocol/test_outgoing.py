@@ -226,3 +226,13 @@ def test_channels_that_wait_are_joined(lanes):
         lanes.put(m.SceneChannels(scene_id=1, channels=(channel,)))
     [only] = drain(lanes)
     assert [channel.name for channel in only.channels] == ["reward", "obs"]
+
+
+def test_a_restore_discards_older_values_that_wait_and_no_signals():
+    queue = FrameQueue(Limits())
+    queue.put(frame(1, topic=Topic.SIGNALS, rows=4))
+    queue.put(frame(4))
+    queue.put(frame(5, instant=Instant.NOW))
+    queue.discard_values(1, before=5)
+    left = [(f.topic, f.axis) for f in iter(queue.next, None)]
+    assert left == [(Topic.SIGNALS, 1), (Topic.POSE, 5)]

@@ -152,3 +152,15 @@ def test_channels_that_a_new_model_has_not_leave_the_others_and_old_rows_their_r
     assert [entry.name for entry in frames[1].arrays] == ["axis", "time", "qpos"]
     texts = [event.text for event in host.take_events() if isinstance(event, LogEntry)]
     assert sum("qacc can't be read" in text for text in texts) == 1
+
+
+def test_values_logged_before_anybody_asked_are_not_lost(host: Host, scene: Scene) -> None:
+    for value in range(10_000):
+        scene.link.log("reward", value)
+    channel = scene.link.user_channels["reward"]
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["reward"], interval=0.0)
+    frames = list(subscription.signals(lambda: True))
+    assert [frame.dropped for frame in frames] == [0] * len(frames)
+    assert rows(frames, "reward")[-1] == 9_999
+    assert len(rows(frames, "reward")) == channel.capacity - 1
