@@ -4,12 +4,15 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.playback import Ticket
+from stroboscope.debugger_protocol.host.server import DebugServer
 
 
 def _load(name: str) -> None:
@@ -78,3 +81,56 @@ def host() -> Iterator[Host]:
     host = Host()
     yield host
     host.close()
+
+
+@pytest.fixture
+def server(host: Host) -> Iterator[DebugServer]:
+    """A debug server that clients can join."""
+    server = DebugServer(host, script="train.py")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def clients() -> list[DebuggerClient]:
+    """The clients that ``connect`` has made."""
+    return []
+
+
+@pytest.fixture
+def connect(
+    server: DebugServer, clients: list[DebuggerClient]
+) -> Iterator[Callable[..., DebuggerClient]]:
+    """``connect(observe=True)``: a client of ``server``, closed at the end."""
+
+    def make(**options: bool) -> DebuggerClient:
+        client = DebuggerClient.connect(server.connection_file, **options)
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def own(clients: list[DebuggerClient]) -> Iterator[Callable[..., Any]]:
+    """``own(host, "A")``: an owner thread whose scenes the clients know, joined at the end."""
+    from oscillator import Stepper
+
+    steppers: list[Stepper] = []
+
+    def make(*args: object, **options: object) -> Stepper:
+        stepper = Stepper(*args, **options)  # type: ignore[arg-type]
+        steppers.append(stepper)
+        names = {scene.link.name for scene in stepper.scenes}
+        for client in clients:
+            if not client.closed_reason:
+                client.wait_until(lambda c: names <= {s.name for s in c.scenes()}, 5)
+        return stepper
+
+    yield make
+    for stepper in steppers:
+        stepper.scene.link._host.close()
+        stepper.join()

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.arrays import Arrays, asset_bytes, asset_digest
 from stroboscope.debugger_protocol.backend import Clock, SceneBackend, SignalSource, TopicFrames
+from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.host import Host
-from stroboscope.debugger_protocol.messages import EditField
+from stroboscope.debugger_protocol.messages import EditField, OwnerActivity
 from stroboscope.debugger_protocol.scene_description import (
     BodyInfo,
     ChannelInfo,
@@ -235,3 +236,10 @@ class Stepper:
         self.stop_stepping.set()
         self.thread.join(10)
         assert not self.thread.is_alive(), "the owner thread hangs"
+
+
+def parked(client: DebuggerClient, scene_id: int = 1) -> bool:
+    """Return whether a scene stands still in a step, as far as ``client`` was told."""
+    return any(
+        s.scene_id == scene_id and s.activity is OwnerActivity.PARKED for s in client.scenes()
+    )
