@@ -51,6 +51,7 @@ def uses(scene: Scene) -> dict[str, Callable[[], object]]:
         "on_stop": lambda: scene.on_stop(print),
         "log": lambda: scene.log("x", 1.0),
         "pause": scene.pause,
+        "register_state": lambda: scene.register_state("x", dict, print),
         "model_changed": scene.model_changed,
         "rebind": lambda: scene.rebind(None, None),
         "transfer": lambda: scene.transfer_to(threading.current_thread()),
