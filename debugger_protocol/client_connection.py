@@ -99,6 +99,8 @@ class ClientConnection(Generic[ClientT, ServerT]):
         self._dialect = dialect
         self._on_message = on_message
         self._on_closed = on_closed
+        # Whether the application itself ended the connection and said why, before ``on_closed``.
+        self.said_goodbye = False
         self._limits = limits
         self._name = name
         self._observe = observe
@@ -248,6 +250,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
                     raise ConnectionLost("the server sent text, which is not part of the protocol")
                 event = self._session.receive(data, self._clock())
                 if isinstance(event, Left):
+                    self.said_goodbye = True
                     raise ConnectionLost(event.reason)
                 if event is not None:
                     self._dispatch(event)
