@@ -14,7 +14,7 @@ from typing import Final
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import OwnerActivity
 
-__all__ = ["describe_owner", "observe_owner", "owner_location", "waits_for"]
+__all__ = ["describe_owner", "is_of_script", "observe_owner", "owner_location", "waits_for"]
 
 # A script between two steps is stepping, not busy, unless it takes longer than this [s].
 _PAUSE_FOR_THOUGHT: Final = 0.05
@@ -61,13 +61,22 @@ def owner_location(link: SceneLink) -> str:
     theirs = None
     frame: FrameType | None = innermost
     while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if not module.startswith(_OURS):
-            if not frame.f_code.co_filename.startswith((*_LIBRARIES, "<frozen")):
-                return _place(frame)
+        if is_of_script(frame):
+            return _place(frame)
+        if not _is_ours(frame):
             theirs = theirs or frame
         frame = frame.f_back
     return _place(theirs) if theirs is not None else ""
+
+
+def is_of_script(frame: FrameType) -> bool:
+    """Return whether a frame runs code of the user: neither ours nor a library's."""
+    libraries = (*_LIBRARIES, "<frozen")
+    return not _is_ours(frame) and not frame.f_code.co_filename.startswith(libraries)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(_OURS)
 
 
 def _place(frame: FrameType) -> str:

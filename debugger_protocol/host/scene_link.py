@@ -71,6 +71,8 @@ class SceneLink(ScenePlayback):
         """How often the state was replaced: restored or reset; what remains of a step is void."""
         self.restored = SceneRestored(scene_id=scene_id, reason="", axis=0, time=0.0, count=0)
         """The newest restore; ``count`` is how many there were. Replaced by reference."""
+        self.hold_location = ""
+        """Where the script paused itself, as "train.py:118"; valid while that holds the scene."""
         self.physics_ticks = 0
         """Physics steps seen; a sign of life for whoever waits."""
         self.stamp = 0.0
@@ -190,7 +192,8 @@ class SceneLink(ScenePlayback):
             if not self.active or self.closed or not self.follow:
                 return
             self.cancel_grants(f"the script paused itself at {location}: {reason}")
-            self.holds[HoldKind.SCRIPT] = f"{reason} ({location})" if location else reason
+            self.holds[HoldKind.SCRIPT] = reason
+            self.hold_location = location
             self.refresh()
         self._host.log(LogLevel.INFO, f"paused by the script: {reason}", link=self, source=location)
         if self.in_step:

@@ -10,7 +10,7 @@ from stroboscope.debugger_protocol.host.activity import (
     owner_location,
     waits_for,
 )
-from stroboscope.debugger_protocol.host.playback import Playback
+from stroboscope.debugger_protocol.host.playback import HoldKind, Playback
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode, SceneStatus
 
@@ -97,7 +97,11 @@ def scene_status(
     throttled = meter.throttled and playback.mode is PlaybackMode.PLAYING and not holds
     if throttled and activity is OwnerActivity.STEPPING and seconds == 0.0:
         activity = OwnerActivity.PACING  # caught between two waits
-    wants_place = activity in (OwnerActivity.USER_CODE, OwnerActivity.PARKED) or seconds > 0.0
+    wants_place = (
+        HoldKind.SCRIPT in link.holds
+        or activity in (OwnerActivity.USER_CODE, OwnerActivity.PARKED)
+        or seconds > 0.0
+    )
     return SceneStatus(
         scene_id=link.scene_id,
         mode=PlaybackMode.PAUSED if holds and link.follow else _mode(link, playback),
@@ -112,9 +116,15 @@ def scene_status(
         throttled=throttled,
         activity=activity,
         activity_s=round(seconds, 1),
-        location=owner_location(link) if wants_place else "",
+        location=_location(link) if wants_place else "",
         waiting_for=waits_for(link, links.values(), now=now),
     )
+
+
+def _location(link: SceneLink) -> str:
+    if HoldKind.SCRIPT in link.holds and link.hold_location:
+        return link.hold_location
+    return owner_location(link)
 
 
 def _mode(link: SceneLink, playback: Playback) -> PlaybackMode:

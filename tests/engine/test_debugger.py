@@ -201,7 +201,8 @@ def test_a_breakpoint_stops_where_it_stands_and_says_why(
     future = in_thread(work)
     assert attached.wait_until(lambda c: bool(c.scenes() and c.scenes()[0].held), 10.0)
     (scene,) = attached.scenes()
-    assert scene.hold_reason.startswith("the reward fell (test_debugger.py:")
+    assert scene.hold_reason == "the reward fell"
+    assert scene.location.startswith("test_debugger.py:")
     assert scene.step_count == 5
     assert not future.done()
     attached.play()
