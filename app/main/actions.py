@@ -66,6 +66,12 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Session", "take_control", "Take control", separator=True),
     _spec("Session", "reconnect", "Reconnect"),
     _spec("Session", "disconnect", "Disconnect", tip="Leave the shown application; it goes on."),
+    _spec(
+        "Session",
+        "forget_ended",
+        "Remove ended applications",
+        tip="Take the last states of applications that have ended out of the window.",
+    ),
     _spec("Session", "quit", "Quit", "Ctrl+Q", separator=True),
     _spec("Run", "play", "Play", "Space", "F5", tip="Play or pause what is in scope."),
     _spec("Run", "fast_forward", "Fast forward", "Shift+Space", checkable=True),

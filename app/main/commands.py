@@ -54,6 +54,7 @@ class Commands:
             "take_control": s.take_control,
             "reconnect": self.reconnect,
             "disconnect": self.disconnect,
+            "forget_ended": s.forget_ended,
             "quit": lambda: _ignore(w.close()),
             "play": s.toggle,
             "fast_forward": s.toggle_fast_forward,
@@ -112,6 +113,8 @@ class Commands:
         a["take_control"].setEnabled(live and session is not None and not session.has_control)
         a["reconnect"].setEnabled(session is not None and session.state is SessionState.LOST)
         a["disconnect"].setEnabled(session is not None)
+        lost = any(each.state is SessionState.LOST for each in w.sessions.sessions)
+        a["forget_ended"].setEnabled(lost)
 
     # --- sessions
 

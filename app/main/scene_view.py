@@ -25,6 +25,9 @@ from stroboscope.resources.themes import Palette
 __all__ = ["FAST_FORWARD_FPS", "SceneView"]
 
 _NONE = np.empty(0)
+_NO_PICTURE = (
+    "No picture was received before the {what}: pictures are sent only of the scene that is shown."
+)
 _EMPTY = "The application has no scene yet. It is drawn here when the script creates one."
 # Pictures per second while a scene runs unthrottled and the processor draws: the simulation needs
 # its core, and nobody follows more than this anyway.
@@ -52,6 +55,8 @@ class SceneView(QWidget):
         self._description: SceneDescription | None = None
         self._drawn_scene: SceneModel | None = None
         self._drawn_pose: SceneFrame | None = None
+        # Before the first poses the camera is still that of another scene.
+        self._has_poses = False
         self._drawn_contacts: SceneFrame | None = None
         # Called before another scene is drawn: its camera is about to be lost.
         self.keep_camera: Callable[[], None] = lambda: None
@@ -83,8 +88,11 @@ class SceneView(QWidget):
 
     @property
     def drawn_scene(self) -> SceneModel | None:
-        """The scene in the picture; that of before while the shown one is not described yet."""
-        return self._drawn_scene
+        """The scene in the picture, once its poses have come; None before.
+
+        That of before while the shown one is not described yet.
+        """
+        return self._drawn_scene if self._has_poses else None
 
     def close_panel(self) -> None:
         """Stop listening and give the GL resources back."""
@@ -121,8 +129,6 @@ class SceneView(QWidget):
 
     def _on_shown(self, scene: SceneModel | None) -> None:
         self._follow(scene)
-        self.empty.setVisible(scene is None)
-        self.empty.raise_()
         self._drawn_pose = self._drawn_contacts = None
         self._describe()
         self._on_status()
@@ -134,7 +140,7 @@ class SceneView(QWidget):
     def _describe(self) -> None:
         scene = self._scene
         description = scene.description if scene is not None else None
-        if scene is not None and description is None:
+        if scene is not None and description is None and not scene.is_stale:
             return  # the picture of the scene before stays until this one can be drawn
         if description is self._description:
             self._draw()
@@ -142,6 +148,7 @@ class SceneView(QWidget):
         self.keep_camera()
         self._description = description
         self._drawn_scene = scene
+        self._has_poses = False
         digests = asset_digests(description) if description is not None else ()
         known = {digest: self._sessions.assets.get(digest) for digest in digests}
         here = {digest: arrays for digest, arrays in known.items() if arrays is not None}
@@ -181,6 +188,12 @@ class SceneView(QWidget):
     def _on_status(self) -> None:
         scene = self._scene
         self.viewport.set_stale(scene is not None and scene.is_stale)
+        never = scene is not None and scene.is_stale and scene.latest(Topic.POSE) is None
+        connected = scene is not None and scene.session.is_connected
+        what = "scene was destroyed" if connected else "application ended"
+        self.empty.setText(_NO_PICTURE.format(what=what) if never else _EMPTY)
+        self.empty.setVisible(scene is None or never)
+        self.empty.raise_()
         fast = scene is not None and not scene.is_stale and scene.mode is PlaybackMode.FAST_FORWARD
         software = self.viewport.on_software
         self.viewport.set_frame_limit(FAST_FORWARD_FPS if fast and software else 0.0)
@@ -204,6 +217,7 @@ class SceneView(QWidget):
             xpos, xquat = pose.arrays.get("xpos"), pose.arrays.get("xquat")
             if xpos is not None and xquat is not None and len(xpos) == len(description.bodies):
                 self.viewport.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
+                self._has_poses = True
         contacts = scene.latest(Topic.CONTACTS, self._view.instant)
         if not self.viewport.options.contacts:
             contacts = None

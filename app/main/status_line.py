@@ -10,7 +10,7 @@ from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import ElidedLabel
 from stroboscope.app.panels.style import set_property
 from stroboscope.app.view3d.viewport import Viewport
-from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
 from stroboscope.resources.themes import Palette
 
 __all__ = ["StatusLine"]
@@ -44,6 +44,12 @@ class StatusLine(QStatusBar):
         set_property(self.lost, "level", "warn")
         self.lost.hide()
         self.addPermanentWidget(self.lost)
+        self.joined = QToolButton()
+        self.joined.setProperty("hint", "true")
+        self.joined.setToolTip("The scene that is shown stays until you choose another.")
+        self.joined.clicked.connect(self._show_newcomer)
+        self.joined.hide()
+        self.addPermanentWidget(self.joined)
         self.counter = QToolButton()
         self.counter.setToolTip("Warnings and errors. Click to see the log.")
         self.addPermanentWidget(self.counter)
@@ -53,6 +59,7 @@ class StatusLine(QStatusBar):
         self._timer.start()
         sessions.session_changed.connect(self._on_session)
         sessions.session_removed.connect(self._on_session)
+        sessions.shown_changed.connect(self._on_session)
         log.changed.connect(self._refresh_counter)
         self.refresh()
         self._refresh_counter()
@@ -62,6 +69,7 @@ class StatusLine(QStatusBar):
         self._timer.stop()
         self._sessions.session_changed.disconnect(self._on_session)
         self._sessions.session_removed.disconnect(self._on_session)
+        self._sessions.shown_changed.disconnect(self._on_session)
         self._log.changed.disconnect(self._refresh_counter)
 
     def set_theme(self, palette: Palette) -> None:
@@ -71,6 +79,7 @@ class StatusLine(QStatusBar):
 
     def _on_session(self, _session: object) -> None:
         self._refresh_text(fps=None)
+        self._refresh_joined()
 
     def refresh(self) -> None:
         """Show what a second has brought."""
@@ -102,6 +111,22 @@ class StatusLine(QStatusBar):
                 parts.append(f"loading {waiting} meshes")
         self.text.set_full_text(" · ".join(parts))
         self._refresh_losses(connected=bool(connected))
+
+    def _refresh_joined(self) -> None:
+        """Name an application that joined behind what is shown, and offer to show it."""
+        newcomers = self._sessions.newcomers
+        if newcomers:
+            first = newcomers[0]
+            waits = first.mode is PlaybackMode.PAUSED
+            does = "has joined and waits, paused" if waits else "has joined"
+            more = f" (+{len(newcomers) - 1} more)" if len(newcomers) > 1 else ""
+            self.joined.setText(f"{first.name} {does}{more} — show it")
+        self.joined.setVisible(bool(newcomers))
+
+    def _show_newcomer(self) -> None:
+        newcomers = self._sessions.newcomers
+        if newcomers:
+            self._sessions.show(next(iter(newcomers[0].scenes.values())))
 
     def _refresh_losses(self, *, connected: bool) -> None:
         lost, replaced = self._sessions.lost_rows, self._sessions.replaced_frames

@@ -209,6 +209,7 @@ class MainWindow(QMainWindow):
 
     def _on_sessions(self, _session: SessionModel) -> None:
         self._refresh_page()
+        self.commands.refresh()
 
     def _on_session(self, session: SessionModel) -> None:
         if session.is_connected and session.identity:

@@ -58,10 +58,14 @@ class Opened:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Closed:
-    """A session can't be reached, or its connection ended."""
+    """A session can't be reached, or its connection ended.
+
+    ``farewell``: the application ended it and said why; else it broke, or this window ended it.
+    """
 
     key: int
     reason: str
+    farewell: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -349,4 +353,5 @@ class Network:
                 with contextlib.suppress(ProtocolError, OSError):
                     await connection.close("the window closed the connection")
             self._tasks.pop(key, None)
-            self._put(Closed(key, reason))
+            farewell = connection is not None and connection.said_goodbye
+            self._put(Closed(key, reason, farewell))

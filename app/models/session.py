@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,10 @@ from stroboscope.debugger_protocol.messages import (
     Welcome,
 )
 
-__all__ = ["PendingCommand", "SessionModel", "SessionState"]
+__all__ = ["EndKind", "PendingCommand", "SessionModel", "SessionState"]
+
+# How an application that ended with an exception or an exit code says so in its farewell.
+_FAILED = re.compile(r"\bended with\b(?! exit code 0\b)|\bexit code (?!0\b)\d+|\bkilled by\b")
 
 
 class SessionState(enum.StrEnum):
@@ -39,6 +43,14 @@ class SessionState(enum.StrEnum):
     CONNECTING = "connecting"
     CONNECTED = "connected"
     LOST = "lost"
+
+
+class EndKind(enum.StrEnum):
+    """How a session that is lost came to its end."""
+
+    BROKEN = "broken"
+    ENDED = "ended"
+    FAILED = "failed"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,6 +80,9 @@ class SessionModel:
         self.controller: int | None = None
         self.status: SessionStatus | None = None
         self.lost_reason = ""
+        self.end = EndKind.BROKEN
+        # It came while another application was looked at, and nobody has looked at it yet.
+        self.unseen = False
         self.scenes: dict[int, SceneModel] = {}
         self.pending: dict[int, PendingCommand] = {}
         self._transmit = transmit
@@ -154,10 +169,17 @@ class SessionModel:
         self._next_id = 1
         self.changed.emit()
 
-    def lost(self, reason: str) -> None:
-        """The connection is gone; scenes stay visible as they were last seen."""
+    def lost(self, reason: str, *, farewell: bool = False) -> None:
+        """The connection is gone; scenes stay visible as they were last seen.
+
+        ``farewell``: ``reason`` is what the application itself said when it ended.
+        """
         self.state = SessionState.LOST
         self.lost_reason = reason
+        self.end = EndKind.BROKEN
+        if farewell:
+            self.end = EndKind.FAILED if _FAILED.search(reason) else EndKind.ENDED
+        self.unseen = False
         self.pending.clear()
         self.changed.emit()
         for scene in self.scenes.values():

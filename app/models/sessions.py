@@ -10,7 +10,7 @@ from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.network import Batch, Closed, Network, Opened, Received
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import SelectionModel
-from stroboscope.app.models.session import PendingCommand, SessionModel, SessionState
+from stroboscope.app.models.session import EndKind, PendingCommand, SessionModel, SessionState
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.visibility import VisibilityModel
 from stroboscope.debugger_protocol.exceptions import InvalidMessage
@@ -24,7 +24,6 @@ from stroboscope.debugger_protocol.messages import (
     Failed,
     FastForward,
     Frame,
-    Goodbye,
     LogEntry,
     LogLevel,
     Pause,
@@ -42,6 +41,10 @@ from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["SPEEDS", "Scope", "SessionsModel"]
 
+_AFTER_FAILURE = (
+    "Its last state stays here to be looked at; the traceback is in its terminal. Start it again "
+    "and it takes its place."
+)
 SPEEDS = tuple(2.0**n for n in range(-6, 7))
 
 
@@ -123,6 +126,17 @@ class SessionsModel:
         if self.shown is not None and self.shown.session is session:
             self.show(self._any_scene())
 
+    def forget_ended(self) -> None:
+        """Take every application that has ended out of the window."""
+        for session in tuple(self.sessions):
+            if session.state is SessionState.LOST:
+                self.remove(session)
+
+    @property
+    def newcomers(self) -> list[SessionModel]:
+        """Applications that joined while another was looked at, and wait to be seen."""
+        return [s for s in self.sessions if s.unseen and s.is_connected and s.scenes]
+
     def poll(self) -> None:
         """Take everything that has arrived. Errors in it go to the log, never up."""
         batch: Batch = self._network.poll()
@@ -146,6 +160,7 @@ class SessionsModel:
         self.selection.select(None)
         if scene is not None:
             self.remembered_scene[scene.session.identity] = scene.name
+            scene.session.unseen = False
             # Sensors too: a step that ran without them can't show them afterwards.
             scene.want("shown", (Topic.POSE, Topic.STATE, Topic.SENSORS))
         self.shown_changed.emit(scene)
@@ -171,14 +186,26 @@ class SessionsModel:
 
     @property
     def mode(self) -> PlaybackMode | None:
-        """The mode in scope: of the shown scene, or of the sessions; None without any."""
-        if self.scope is Scope.SCENE and self.shown is not None and not self.shown.is_stale:
-            return self.shown.mode
+        """The mode in scope: of the shown scene, or of the sessions; None without any.
+
+        A shown scene that stands is what the user wants to go on with, whatever others do.
+        """
+        live = self.shown if self.shown is not None and not self.shown.is_stale else None
+        if live is not None and (self.scope is Scope.SCENE or live.mode is PlaybackMode.PAUSED):
+            return live.mode
         modes = [session.mode for session in self._connected()]
         for mode in (PlaybackMode.FAST_FORWARD, PlaybackMode.PLAYING, PlaybackMode.PAUSED):
             if mode in modes:
                 return mode
         return None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the shown scene stands although its session runs: Play continues it."""
+        scene = self.shown
+        if scene is None or scene.is_stale or scene.status is None:
+            return False
+        return scene.status.held and scene.session.mode is not PlaybackMode.PAUSED
 
     def play(self) -> None:
         """Play what is in scope."""
@@ -307,15 +334,13 @@ class SessionsModel:
             case Opened():
                 self._on_opened(session, event)
             case Closed():
-                self._on_closed(session, event.reason)
+                self._on_closed(session, event)
             case Received(message=Frame() as frame):
                 self._on_frame(session, frame)
             case Received(message=AssetChunk() as chunk):
                 self.assets.receive(session, chunk)
             case Received(message=LogEntry() as entry):
                 self._on_log(session, entry)
-            case Received(message=Goodbye() as goodbye):
-                self.log.add(LogLevel.INFO, f"Closing: {goodbye.reason}", source=session.name)
             case Received(message=ControlChanged() as changed):
                 session.receive(changed)
                 text = changed.reason or "control changed"
@@ -345,13 +370,22 @@ class SessionsModel:
         pid = event.welcome.session.pid
         self.log.add(LogLevel.INFO, f"Attached (pid {pid}).", source=session.name)
 
-    def _on_closed(self, session: SessionModel, reason: str) -> None:
-        was_connected = session.is_connected
-        session.lost(reason)
+    def _on_closed(self, session: SessionModel, closed: Closed) -> None:
+        was_connected, reason = session.is_connected, closed.reason
+        session.lost(reason, farewell=closed.farewell)
         self.assets.forget(session)
-        level = LogLevel.INFO if was_connected else LogLevel.ERROR
-        verb = "Disconnected" if was_connected else "Could not connect"
-        self.log.add(level, f"{verb}: {reason}", source=session.name)
+        if not was_connected:
+            text = (
+                f"Could not connect: {_sentence(reason)} Start the application again, or see what "
+                "runs in Session ▸ Connect…"
+            )
+            self.log.add(LogLevel.ERROR, text, source=session.name)
+        elif session.end is EndKind.FAILED:
+            self.log.add(LogLevel.ERROR, f"{_sentence(reason)} {_AFTER_FAILURE}")
+        elif session.end is EndKind.ENDED:
+            self.log.add(LogLevel.INFO, f"Ended: {reason}", source=session.name)
+        else:
+            self.log.add(LogLevel.WARNING, f"Disconnected: {reason}", source=session.name)
         if not was_connected and not session.scenes:
             self.remove(session)
 
@@ -362,6 +396,9 @@ class SessionsModel:
         identity = scene.session.identity
         remembered = self.remembered_scene.get(identity)
         shown = self.shown
+        if shown is not None and scene.session is not shown.session:
+            self._on_newcomer(scene)
+            shown = self.shown
         shown_is_free = shown is None or (
             (shown.gone or shown.session not in self.sessions)
             and shown.session.identity == identity
@@ -381,6 +418,25 @@ class SessionsModel:
             and shown.name != remembered
         ):
             self.show(scene)
+
+    def _on_newcomer(self, scene: SceneModel) -> None:
+        """A scene of another application: shown when the one that is shown is over."""
+        shown, session = self.shown, scene.session
+        if shown is None or shown.session.identity == session.identity != "":
+            return
+        if not shown.session.is_connected:
+            remembered = self.remembered_scene.get(session.identity)
+            self.show(scene)
+            if remembered is not None:
+                # The one that was looked at last time may still come.
+                self.remembered_scene[session.identity] = remembered
+        elif len(session.scenes) == 1 and not session.unseen:
+            session.unseen = True
+            waits = session.mode is PlaybackMode.PAUSED
+            does = "is paused: it waits for you" if waits else "is running"
+            text = f"It has joined this window and {does}. Select it in the list of sessions."
+            self.log.add(LogLevel.INFO, text, source=session.name)
+            session.changed.emit()
 
     def _on_scene_removed(self, scene: SceneModel) -> None:
         self.scene_removed.emit(scene)
@@ -431,4 +487,10 @@ class SessionsModel:
         self.log.add(LogLevel.ERROR, f"A mesh or texture ({digest[:12]}…) is not drawn: {reason}.")
 
     def _any_scene(self) -> SceneModel | None:
-        return next(iter(self.all_scenes()), None)
+        scenes = self.all_scenes()
+        return next((s for s in scenes if not s.is_stale), next(iter(scenes), None))
+
+
+def _sentence(text: str) -> str:
+    """Return ``text`` with a full stop at its end."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -6,7 +6,7 @@ import time
 
 from stroboscope.app.models.numbers import number_text, speed_text
 from stroboscope.app.models.scene import SceneModel
-from stroboscope.app.models.session import SessionModel, SessionState
+from stroboscope.app.models.session import EndKind, SessionModel, SessionState
 from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode, SceneStatus
 from stroboscope.debugger_protocol.topics import Instant
 
@@ -32,6 +32,8 @@ class StateKind(enum.StrEnum):
     PAUSED = "paused"
     HELD = "held"
     STALE = "stale"
+    ENDED = "ended"
+    FAILED = "failed"
     DISCONNECTED = "disconnected"
 
 
@@ -106,8 +108,7 @@ def shown_state(
     if scene is None:
         return _without_scene(session)
     if scene.session.state is not SessionState.CONNECTED:
-        why = scene.session.lost_reason or "the connection is gone"
-        return ShownState(StateKind.DISCONNECTED, "DISCONNECTED", f"Last state before: {why}")
+        return _of_lost(scene.session)
     if scene.gone:
         return ShownState(
             StateKind.STALE, "STALE", "The scene was destroyed; its last state stays."
@@ -131,8 +132,19 @@ def _without_scene(session: SessionModel | None) -> ShownState:
     if session.state is SessionState.CONNECTING:
         return ShownState(StateKind.CONNECTING, "CONNECTING", f"Waiting for {session.name}.")
     if session.state is SessionState.LOST:
-        return ShownState(StateKind.DISCONNECTED, "DISCONNECTED", session.lost_reason)
+        return _of_lost(session)
     return ShownState(StateKind.LIVE, "LIVE", "The application has no scene yet.")
+
+
+def _of_lost(session: SessionModel) -> ShownState:
+    if session.state is SessionState.CONNECTING:
+        return ShownState(StateKind.CONNECTING, "CONNECTING", f"Waiting for {session.name}.")
+    kind, word = {
+        EndKind.ENDED: (StateKind.ENDED, "ENDED"),
+        EndKind.FAILED: (StateKind.FAILED, "FAILED"),
+        EndKind.BROKEN: (StateKind.DISCONNECTED, "DISCONNECTED"),
+    }[session.end]
+    return ShownState(kind, word, session.lost_reason or "the connection is gone")
 
 
 def _of_status(

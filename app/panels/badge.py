@@ -23,6 +23,8 @@ _ICONS = {
     StateKind.PAUSED: Icon.PAUSE,
     StateKind.HELD: Icon.HELD,
     StateKind.STALE: Icon.STALE,
+    StateKind.ENDED: Icon.CHECK,
+    StateKind.FAILED: Icon.ERROR,
     StateKind.DISCONNECTED: Icon.STALE,
 }
 _LEVELS = {
@@ -33,7 +35,8 @@ _LEVELS = {
     StateKind.PAUSED: "accent",
     StateKind.HELD: "warn",
     StateKind.STALE: "stop",
-    StateKind.DISCONNECTED: "stop",
+    StateKind.FAILED: "stop",
+    StateKind.DISCONNECTED: "warn",
 }
 
 

@@ -26,6 +26,7 @@ class Icon(enum.StrEnum):
     INFO = "mdi6.information-outline"
     WARNING = "mdi6.alert"
     ERROR = "mdi6.alert-octagon"
+    CHECK = "mdi6.check"
     SESSION = "mdi6.application-brackets-outline"
     SCENE = "mdi6.cube-scan"
     BODY = "mdi6.cube-outline"

@@ -26,6 +26,15 @@ __all__ = ["TransportActions", "TransportBar"]
 # While the shown scene is throttled for this long the bar offers fast forward.
 _HINT_AFTER_S = 3.0
 _MIN_WIDTH = 420
+# States whose sentence stands beside the buttons, not only in the badge's tooltip.
+_SAYS_WHY = (
+    StateKind.PAUSING,
+    StateKind.HELD,
+    StateKind.ENDED,
+    StateKind.FAILED,
+    StateKind.DISCONNECTED,
+    StateKind.STALE,
+)
 # States whose seconds are counted in the badge.
 _CLOCKED = (StateKind.PAUSING, StateKind.HELD)
 
@@ -222,14 +231,22 @@ class TransportBar(QWidget):
         What goes stands elsewhere too: in the inspector, in the Run menu, in the tree.
         """
         extras = (self.hint, self.toggle, self.dependents, self.control)
-        key = (self.width(), self.badge.sizeHint(), *(not extra.isHidden() for extra in extras))
+        # Of an application that is gone nothing can be played: there is room for why.
+        over = self._scene is not None and self._scene.is_stale
+        useless: tuple[QWidget, ...] = (self.rate, self.speed, self.scope) if over else ()
+        key = (
+            self.width(),
+            self.badge.sizeHint(),
+            len(useless),
+            *(not extra.isHidden() for extra in extras),
+        )
         layout = self.layout()
         if key == self._fitted or layout is None:
             return
         self._fitted = key
         dispensable = (self.rate, self.steps, self.speed, self.scope, self.time)
         for part in dispensable:
-            part.setVisible(True)
+            part.setVisible(part not in useless)
         for part in dispensable:
             # The detail takes what is left; it needs nothing.
             if layout.sizeHint().width() - self.detail.sizeHint().width() <= self.width():
@@ -275,8 +292,7 @@ class TransportBar(QWidget):
         any_session = session or next(iter(self._sessions.sessions), None)
         state = shown_state(scene, any_session, preferred=self._view.instant)
         self.badge.set_state(state)
-        says_why = (StateKind.PAUSING, StateKind.HELD, StateKind.DISCONNECTED, StateKind.STALE)
-        self.detail.set_full_text(state.detail if state.kind in says_why else "")
+        self.detail.set_full_text(state.detail if state.kind in _SAYS_WHY else "")
         self._refresh_buttons(scene)
         self._refresh_numbers(scene)
         self._refresh_hints(scene, state.kind)
@@ -298,7 +314,9 @@ class TransportBar(QWidget):
         if running is not self._shows_pause:
             self._shows_pause = running
             a.play.setIcon(self._play_icons[running])
-            a.play.setText("Pause" if running else "Play")
+        word = "Pause" if running else "Continue" if self._sessions.is_held else "Play"
+        if a.play.text() != word:
+            a.play.setText(word)
         for action in (a.play, a.fast_forward):
             _enable(action, mode is not None, "No application is attached.")
         a.fast_forward.setChecked(mode is PlaybackMode.FAST_FORWARD)

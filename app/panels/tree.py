@@ -10,7 +10,14 @@ from PySide6.QtCore import (
     QSortFilterProxyModel,
     Qt,
 )
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QStandardItem,
+    QStandardItemModel,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
@@ -25,7 +32,7 @@ from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element
-from stroboscope.app.models.session import SessionModel, SessionState
+from stroboscope.app.models.session import EndKind, SessionModel, SessionState
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.shown_state import activity_text
 from stroboscope.app.models.visibility import HIDEABLE
@@ -167,8 +174,8 @@ class TreePanel(QWidget):
         """Take other colours: the icons are made again."""
         self._palette = palette
         self._delegate.set_theme(palette)
-        for item in self._session_items.values():
-            item.setIcon(icon(Icon.SESSION, palette, color=palette.muted))
+        for session in self._sessions.sessions:
+            self._refresh_session(session)
         for items in self._scene_items.values():
             items.set_theme(palette)
         for key, items in self._scene_items.items():
@@ -270,18 +277,26 @@ class TreePanel(QWidget):
         item = self._session_items.get(id(session))
         if item is None:
             return
-        words = {
-            SessionState.CONNECTING: " · connecting…",
-            SessionState.CONNECTED: "",
-            SessionState.LOST: " · disconnected",
-        }
-        text = words[session.state]
-        if session.is_connected and not session.has_control and session.status is not None:
-            text = " · observing"
-        item.setText(session.name + text)
+        item.setText(session.name + _state_text(session))
+        lost = session.state is SessionState.LOST
+        p = self._palette
+        color = p.accent if session.unseen else p.disabled if lost else p.muted
+        item.setIcon(icon(Icon.SESSION, p, color=color))
+        item.setForeground(
+            QBrush(QColor(p.accent if session.unseen else p.muted if lost else p.text))
+        )
+        self._fold_if_over(session)
         info = session.info
         tip = f"{info.script or session.name}\npid {info.pid}" if info else session.name
         item.setToolTip(f"{tip}\n{session.lost_reason}".rstrip())
+
+    def _fold_if_over(self, session: SessionModel) -> None:
+        """Close an application that has ended and isn't looked at, so that others can be seen."""
+        shown = self._sessions.shown
+        item = self._session_items.get(id(session))
+        over = session.state is SessionState.LOST
+        if item is not None and over and (shown is None or shown.session is not session):
+            self.view.setExpanded(self._proxy.mapFromSource(item.index()), False)
 
     def _add_scene(self, scene: SceneModel) -> None:
         parent = self._session_items.get(id(scene.session))
@@ -325,7 +340,7 @@ class TreePanel(QWidget):
             elif status.rtf is not None and status.mode is not PlaybackMode.PAUSED:
                 text = f"{number_text(status.rtf, 2 if status.rtf < 100 else 0)}×"
         if scene.is_stale:
-            text = "stale"
+            text = "" if not scene.session.is_connected else "stale"
         items.show_status(scene.name, text, tip)
 
     def _on_described(self, scene: SceneModel) -> None:
@@ -355,7 +370,12 @@ class TreePanel(QWidget):
             items.set_shown(shown)
             if not shown:
                 self.view.setExpanded(self._proxy.mapFromSource(items.row.index()), False)
+        for session in self._sessions.sessions:
+            self._refresh_session(session)
         if scene is not None:
+            parent = self._session_items.get(id(scene.session))
+            if parent is not None:
+                self._expand(parent)
             self._fill(scene)
             if self._sessions.selection.element is None:
                 items_shown = self._scene_items.get(id(scene))
@@ -380,8 +400,9 @@ class TreePanel(QWidget):
                 QItemSelectionModel.SelectionFlag.ClearAndSelect
                 | QItemSelectionModel.SelectionFlag.Rows,
             )
-            self.view.scrollTo(index)
             self._following = False
+        if index.isValid():
+            self.view.scrollTo(index)
 
     def _on_current(self, current: QModelIndex, _previous: QModelIndex) -> None:
         if self._following or not current.isValid():
@@ -437,9 +458,12 @@ class TreePanel(QWidget):
             self._add_session_actions(menu, node.session)
         elif node.element is not None:
             self._add_element_actions(menu, node.scene, node.element)
-        elif self._sessions.visibility.hidden(node.scene):
+        else:
             scene = node.scene
-            menu.addAction("Show everything", lambda: self._sessions.visibility.show_all(scene))
+            if self._sessions.visibility.hidden(scene):
+                menu.addAction("Show everything", lambda: self._sessions.visibility.show_all(scene))
+            if node.session.state is SessionState.LOST:
+                self._add_session_actions(menu, node.session)
         return menu
 
     def _add_session_actions(self, menu: QMenu, session: SessionModel) -> None:
@@ -473,3 +497,22 @@ class TreePanel(QWidget):
 
     def _refresh_empty(self) -> None:
         self._stack.setCurrentWidget(self.view if self._session_items else self._empty)
+
+
+def _state_text(session: SessionModel) -> str:
+    """Return what stands behind an application's name; "" for one that is attached and seen."""
+    match session.state:
+        case SessionState.CONNECTING:
+            return " · connecting…"
+        case SessionState.LOST:
+            words = {
+                EndKind.ENDED: "ended",
+                EndKind.FAILED: "failed",
+                EndKind.BROKEN: "disconnected",
+            }
+            return f" · {words[session.end]}"
+    if session.unseen:
+        return " · new, paused" if session.mode is PlaybackMode.PAUSED else " · new"
+    if not session.has_control and session.status is not None:
+        return " · observing"
+    return ""

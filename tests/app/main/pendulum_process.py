@@ -218,6 +218,8 @@ def main() -> int:
     parser.add_argument("--busy", type=float, default=0.0)
     parser.add_argument("--script", default=sys.argv[0])
     parser.add_argument("--long-names", action="store_true")
+    parser.add_argument("--steps", type=int, default=0, help="end by itself after so many")
+    parser.add_argument("--hold-at", type=int, default=0, help="stop itself at this step")
     options = parser.parse_args()
     host = Host()
     server = DebugServer(
@@ -230,13 +232,15 @@ def main() -> int:
     sys.stdout.flush()
     if not server.wait_for_client(60.0):
         return 3
-    while server.has_connection():
+    while server.has_connection() and not (options.steps and pendulums[0].steps >= options.steps):
         for link, pendulum in zip(links, pendulums, strict=True):
             link.begin_step()
             if link.gate():
                 pendulum.step()
                 link.after_physics()
             link.end_step()
+            if pendulum.steps == options.hold_at > 0:
+                link.park("reward fell", "train.py:118")
             if pendulum.steps % 10 == 0:
                 link.log("reward", -abs(pendulum.angle))
         if options.busy:

@@ -111,3 +111,23 @@ def test_an_owner_that_steps_freely_is_not_said_to_hang_in_a_step(make_status):
     assert activity_text(stepping, elapsed=5.0) == "stepping"
     slow = make_status(activity=OwnerActivity.STEPPING, activity_s=2.0)
     assert activity_text(slow, elapsed=1.0).startswith("in a physics step 3.0 s")
+
+
+@pytest.mark.parametrize(
+    ("reason", "farewell", "kind"),
+    [
+        ("train.py ended (exit code 0)", True, StateKind.ENDED),
+        ("the application stopped its debug server", True, StateKind.ENDED),
+        ("train.py ended with ValueError: no", True, StateKind.FAILED),
+        ("train.py ended with exit code 0", True, StateKind.ENDED),
+        ("train.py ended (exit code 2)", True, StateKind.FAILED),
+        ("the application ended or closed the connection", False, StateKind.DISCONNECTED),
+    ],
+)
+def test_what_an_application_said_when_it_left_decides_what_its_end_is_called(
+    scene, make_status, reason, farewell, kind
+):
+    scene.set_status(make_status())
+    scene.session.lost(reason, farewell=farewell)
+    state = shown_state(scene, scene.session)
+    assert (state.kind, state.detail) == (kind, reason)
