@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from stroboscope.app.main.actions import ShortcutGate
 from stroboscope.app.main.endpoint import WindowEndpoint
+from stroboscope.app.main.settings_keeper import SettingsKeeper
 from stroboscope.app.main.wake import Waker
 from stroboscope.app.main.window import MainWindow
 from stroboscope.app.models.log import LogModel
@@ -72,6 +73,9 @@ class DesktopApplication(QObject):
         sys.excepthook = self._on_exception
         self._gate = ShortcutGate(app)
         self.window = MainWindow(self.sessions, self.settings)
+        self.keeper = SettingsKeeper(
+            self.window, settings=self.settings, store=self.store, log=self.log
+        )
         self.window.closed.connect(self.close)
         if self.store.problem:
             self.log.add(LogLevel.WARNING, self.store.problem)
@@ -110,6 +114,7 @@ class DesktopApplication(QObject):
         self._reconnect.stop()
         self._waker.close()
         self.sessions.session_changed.disconnect(self._on_session_changed)
+        self.keeper.close()
         self.store.save(self.settings)
         self.network.close()
         if self._lock is not None:

@@ -61,6 +61,7 @@ class MainWindow(QMainWindow):
     """The one window. ``closed`` is emitted when the user has closed it."""
 
     closed = Signal()
+    theme_changed = Signal()
 
     def __init__(self, sessions: SessionsModel, settings: Settings) -> None:
         super().__init__()
@@ -319,6 +320,7 @@ class MainWindow(QMainWindow):
         for part in parts:
             part.set_theme(palette)
         self.commands.refresh()
+        self.theme_changed.emit()
 
     def bring_to_front(self) -> None:
         """Raise the window, also when it is minimised."""
@@ -407,6 +409,7 @@ class MainWindow(QMainWindow):
     def keep_settings(self) -> None:
         """Put everything that is remembered into the settings."""
         settings = self.settings
+        self.memory.keep_camera()
         settings.log_level = self.log_panel.chosen_level.value
         settings.geometry = _encode(self.saveGeometry())
         docks = self.saveState(_LAYOUT_VERSION) if self._docks_shown else self._kept_docks

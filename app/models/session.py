@@ -34,7 +34,9 @@ from stroboscope.debugger_protocol.messages import (
 __all__ = ["EndKind", "PendingCommand", "SessionModel", "SessionState"]
 
 # How an application that ended with an exception or an exit code says so in its farewell.
-_FAILED = re.compile(r"\bended with\b(?! exit code 0\b)|\bexit code (?!0\b)\d+|\bkilled by\b")
+_FAILED = re.compile(
+    r"\bended with\b(?! exit code 0\b| KeyboardInterrupt\b)|\bexit code (?!0\b)\d+|\bkilled by\b"
+)
 
 
 class SessionState(enum.StrEnum):

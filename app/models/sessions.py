@@ -381,7 +381,11 @@ class SessionsModel:
             )
             self.log.add(LogLevel.ERROR, text, source=session.name)
         elif session.end is EndKind.FAILED:
-            self.log.add(LogLevel.ERROR, f"{_sentence(reason)} {_AFTER_FAILURE}")
+            # The application has mostly said so itself, as an error in the log.
+            said = any(reason in line.text for line in self.log.lines[-8:])
+            level = LogLevel.INFO if said else LogLevel.ERROR
+            text = _AFTER_FAILURE if said else f"{_sentence(reason)} {_AFTER_FAILURE}"
+            self.log.add(level, text, source=session.name)
         elif session.end is EndKind.ENDED:
             self.log.add(LogLevel.INFO, f"Ended: {reason}", source=session.name)
         else:

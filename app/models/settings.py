@@ -67,6 +67,7 @@ class SettingsStore:
         folder = Path(platformdirs.user_config_dir("stroboscope", appauthor=False))
         self.path = path if path is not None else folder / "settings.json"
         self.problem = ""
+        self._written = b""
 
     def load(self) -> Settings:
         """Return the stored settings, or fresh ones."""
@@ -88,14 +89,21 @@ class SettingsStore:
         return settings
 
     def save(self, settings: Settings) -> None:
-        """Write atomically; what can't be written is said in ``problem``, not raised."""
+        """Write atomically what differs from the last time.
+
+        What can't be written is said in ``problem``, not raised.
+        """
+        data = msgspec.json.format(msgspec.json.encode(settings), indent=2)
+        if data == self._written:
+            return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".settings-")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(msgspec.json.format(msgspec.json.encode(settings), indent=2))
+                    file.write(data)
                 Path(name).replace(self.path)
+                self._written = data
             except OSError:
                 with contextlib.suppress(OSError):
                     Path(name).unlink()
