@@ -183,6 +183,11 @@ class OutgoingLanes:
         self._asset_next = True
         return self.frames.next()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not (self._control or self._log or self._assets or len(self.frames))
+
     def next_control(self) -> msgspec.Struct | None:
         """Return the next control message only: for a connection that is ending."""
         return self._pop_control() if self._control else None

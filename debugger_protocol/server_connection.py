@@ -151,15 +151,21 @@ class Listener(Generic[ClientT, ServerT]):
 
     async def stop(self, reason: str) -> None:
         """Say goodbye to everybody, with the reason, and stop listening; safe to call twice."""
-        server, self._server = self._server, None
+        server = self._server
         if server is None:
             return
-        server.close(close_connections=False)
+        self.refuse_newcomers()
+        self._server = None
         for client in list(self._clients.values()):
             client.close(reason)
+        await server.wait_closed()
+
+    def refuse_newcomers(self) -> None:
+        """Listen no more; the clients that are there stay."""
+        if self._server is not None:
+            self._server.close(close_connections=False)
         for newcomer in list(self._newcomers):
             newcomer.transport.abort()
-        await server.wait_closed()
 
     def broadcast(self, message: msgspec.Struct) -> None:
         """Queue a message for every client."""
@@ -304,6 +310,11 @@ class ServerConnection:
     def wants_signals(self) -> bool:
         """Whether signals should be read for it now; else leave them in the ring, bounded there."""
         return self._lanes.frames.signal_bytes < self._listener.limits.signal_queue_bytes // 4
+
+    @property
+    def has_sent_all(self) -> bool:
+        """Whether nothing waits for this client, or it gets nothing any more."""
+        return self.closing or (not self._sending and self._lanes.is_empty)
 
     def pending(self) -> tuple[Command, ...]:
         """Return the commands of this client that were not answered yet."""

@@ -121,6 +121,11 @@ class DebugSession:
         """Be ready to hear of signals although a session may be opened by another thread."""
         self._signals.take_descriptor()
 
+    def note_exit_code(self, code: int) -> None:
+        """Tell the clients in the end with which code the script ends."""
+        if self._server is not None:
+            self._server.exit_code = code
+
     # --- scripts that don't know us
 
     @property

@@ -7,6 +7,7 @@
 Every function may be called from any thread.
 """
 
+import contextlib
 import enum
 import functools
 import os
@@ -14,11 +15,13 @@ import sys
 import threading
 from typing import Any, TypeVar
 
+from stroboscope.debugger_protocol.host.script_end import describe_error, error_location
 from stroboscope.debugger_protocol.host.server import OnDisconnect
 from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
 from stroboscope.engine.creation import adopt_scene
 from stroboscope.engine.debug_server import DebugServerHandle
 from stroboscope.engine.debug_session import DebugSession
+from stroboscope.engine.errors import EngineError
 from stroboscope.engine.instrument.environments import simulation_of
 from stroboscope.engine.instrument.model_files import scene_name
 from stroboscope.engine.runtime import current_runtime, is_initialized
@@ -109,12 +112,26 @@ def breakpoint(reason: str = "") -> None:
         return
     caller = sys._getframe(1)
     location = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
+    _stop(reason or "breakpoint", location)
+
+
+def hold_at_exception(error: BaseException) -> None:
+    """Stop the calling thread as at a breakpoint, because ``error`` ends the script.
+
+    Returns when the debugger lets it go on, and on Ctrl+C.
+    """
+    if is_attached() and is_initialized():
+        with contextlib.suppress(KeyboardInterrupt, EngineError):
+            _stop(describe_error(error), error_location(error))
+
+
+def _stop(reason: str, location: str) -> None:
     host = current_runtime().host
     thread = threading.current_thread()
     mine = [s for s in current_runtime().scenes if s.owner is thread and not s.is_destroyed]
     if mine:
         last = max(mine, key=lambda scene: scene.link.stamp)
-        last.pause_at(reason or "breakpoint", location)
+        last.pause_at(reason, location)
     else:
         text = f"a breakpoint did not stop: thread {thread.name!r} owns no scene ({reason})"
         host.log(LogLevel.WARNING, text, source=location)

@@ -84,6 +84,7 @@ class Runtime:
             self._scenes.clear()
             actions = tuple(self._before_shutdown)
         if os.getpid() == self.process_id:
+            self.host.publish_last()
             # First: a server that stops lets parked threads complete their steps.
             self.host.close("the engine was shut down")
             _run_all(actions)

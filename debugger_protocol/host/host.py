@@ -75,6 +75,8 @@ class Host:
         self._events: deque[msgspec.Struct] = deque()
         self._events_lost = 0
         self._reported: set[tuple[int, str]] = set()
+        # The main thread may come out of its shutdown while the server thread does its work for it.
+        self._publishing_last = threading.Lock()
         self._closing: deque[tuple[SceneLink, str]] = deque()
 
     # --- scenes
@@ -205,6 +207,7 @@ class Host:
         self.listener = None
         self._events.clear()
         self.playback.lock = threading.Lock()
+        self._publishing_last = threading.Lock()
         self.playback.attached = False
         survivor = threading.current_thread()
         for thread, owner in list(self._owners.items()):
@@ -438,6 +441,24 @@ class Host:
                     helper = Ticket("dependent step", link.scene_id, None)
                     link.grants.append(Grant(GrantKind.STEPS, helper, remaining=1))
             self._refresh_all()
+
+    # --- the end
+
+    def publish_last(self, *, main_is_over: bool = False) -> None:
+        """Publish where the scenes stand that nobody steps any more, because the session ends.
+
+        Those of the calling thread, of threads that have ended, and of the main thread when it
+        only waits for others any more (``main_is_over``).
+        """
+        if not self.playback.attached:
+            return
+        me = threading.current_thread()
+        with self._publishing_last:
+            for link in tuple(self._links.values()):
+                thread = link.owner.thread
+                is_over = link.is_orphaned() or (main_is_over and thread is threading.main_thread())
+                if thread is me or is_over:
+                    link.publish_last()
 
     # --- what owner threads say; takes no lock
 

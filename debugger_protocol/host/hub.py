@@ -86,7 +86,8 @@ class _Told:
 class Hub(HostListener):
     """Connects the clients of one session with the scenes of one host.
 
-    ``end_session`` is called on the event loop when the session has to end, with the reason.
+    ``end_session`` is called on the event loop when the session has to end, with the reason;
+    ``tell_end`` when the script is over: it logs how that came, and returns it.
     """
 
     def __init__(
@@ -99,11 +100,13 @@ class Hub(HostListener):
         on_disconnect: OnDisconnect,
         end_session: Callable[[str], None],
         clients_changed: Callable[[int], None],
+        tell_end: Callable[[], str],
     ) -> None:
         self._host = host
         self._loop = loop
         self._end_session = end_session
         self._clients_changed = clients_changed
+        self._tell_end = tell_end
         self._clients: dict[int, _Client] = {}
         self.control = Control(
             host,
@@ -132,6 +135,7 @@ class Hub(HostListener):
         self._watch_timer: asyncio.TimerHandle | None = None
         self._ending: Ending | None = None
         self._told_reason = ""
+        self._is_ending = False
         self._closed = False
 
     # --- any thread
@@ -440,7 +444,7 @@ class Hub(HostListener):
             if subscription.described_revision != description.revision:
                 subscription.described_revision = description.revision
                 connection.send(SceneDescribed(description=description))
-            standing = link.owner.parked_in is not None
+            standing = self._is_ending or link.owner.parked_in is not None
             now = self._host.monotonic()
             if takes_frames:
                 for frame in subscription.frames(self._packer, now=now, standing=standing):
@@ -507,6 +511,10 @@ class Hub(HostListener):
         elif ending.likelihood is Likelihood.POSSIBLE:
             self._ask_to_play(ending)
             self._set_timers()
+        elif certain:
+            reason = self._tell_end()
+            self._host.publish_last(main_is_over=ending.is_joining)
+            self._end_session(reason)
         else:
             self._host.log(LogLevel.INFO, f"every scene was released: {ending.reason}")
             self._end_session(ending.reason)
@@ -522,6 +530,19 @@ class Hub(HostListener):
         self._host.log(LogLevel.WARNING, text)
         # The terminal too: whoever sees nothing happen there may not look at the window.
         _log.warning(text)
+
+    async def send_rest(self, patience: float) -> None:
+        """Send what the scenes have published last, for at most ``patience`` seconds."""
+        self._is_ending = True
+        deadline = self._loop.time() + patience
+        while self._loop.time() < deadline:
+            self._flush()
+            for link in self._known.values():
+                self._send_status(link, force=True)
+            await asyncio.sleep(_FLUSH_INTERVAL)
+            clients = [each for each in self._clients.values() if not each.is_stuck]
+            if all(each.connection.has_sent_all for each in clients):
+                return
 
     def close(self) -> None:
         """Stop looking; on the event loop."""

@@ -42,6 +42,8 @@ class Ending:
     reason: str
     likelihood: Likelihood
     position: tuple[int, int] = (0, 0)
+    is_joining: bool = False
+    """Whether the interpreter's shutdown waits for other threads: the script's code is over."""
 
 
 def why_main_thread_ends() -> Ending | None:
@@ -62,7 +64,7 @@ def why_main_thread_ends() -> Ending | None:
     in_ours = False
     for frame in _outwards(innermost):
         if frame.f_code is _SHUTDOWN:
-            return Ending(_ENDED, Likelihood.CERTAIN)
+            return Ending(_ENDED, Likelihood.CERTAIN, is_joining=True)
         joins = joins or frame.f_code is _JOIN
         # A main thread that steps, or is parked, inside an `__exit__` waits for nobody else.
         in_ours = in_ours or str(frame.f_globals.get("__name__")).startswith("stroboscope.")

@@ -474,6 +474,17 @@ class SceneLink(ScenePlayback):
         self.publisher.publish_now()
         self._host.wake()
 
+    def publish_last(self) -> None:
+        """Publish the state that the scene is left in, when nothing will step it any more.
+
+        On its owner thread, or on any when that has ended.
+        """
+        if self.closed or not self.active or self.in_step:
+            return
+        self.publisher.interest = self.applied_interest.intervals
+        self.publisher.state_changed()
+        self.publish_now()
+
     def tell(self, event: str) -> None:
         """Run the script's callbacks for ``event``; what they raise goes to the script."""
         self.backend.on_mode(event)

@@ -22,6 +22,7 @@ from stroboscope.debugger_protocol.handshake import make_secret
 from stroboscope.debugger_protocol.host.control import OnDisconnect
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.hub import Hub
+from stroboscope.debugger_protocol.host.script_end import script_end
 from stroboscope.debugger_protocol.messages import (
     ClientMessage,
     PlaybackMode,
@@ -36,6 +37,8 @@ __all__ = ["DebugServer", "KeepWaiting", "OnDisconnect", "Patience"]
 _START_TIMEOUT = 10.0
 _STOP_TIMEOUT = 5.0
 _WAIT_SLICE = 0.05
+# How long clients may take to read what the scenes stood at in the end.
+_LAST_WORDS_S = 0.5
 
 
 class Patience(enum.Enum):
@@ -66,6 +69,7 @@ class _Running:
         self.listener: Listener[ClientMessage, ServerMessage] | None = None
         self.file: ConnectionFile | None = None
         self.clients = 0
+        self.end_was_told = False
         self.thread: threading.Thread | None = None
 
 
@@ -93,6 +97,8 @@ class DebugServer:
         self._lock = threading.Lock()
         self._changed = threading.Condition()
         self._running: _Running | None = None
+        self.exit_code: int | None = None
+        """What the script ended with, if anybody saw it; told to the clients in the end."""
         _SERVERS.add(self)
         _watch_forks()
 
@@ -141,21 +147,38 @@ class DebugServer:
                 raise running.error
             self._running = running
         # The daemon thread would end with the interpreter and leave its file behind.
-        atexit.register(self.stop)
+        atexit.register(self._stop_at_exit)
 
     def stop(self, reason: str = "the application stopped its debug server") -> None:
-        """Release every thread, tell the clients why, and stop; harmless when stopped."""
-        atexit.unregister(self.stop)
+        """Release every thread, tell the clients why, and stop; harmless when stopped.
+
+        What the scenes of the calling thread stand at is sent before.
+        """
+        atexit.unregister(self._stop_at_exit)
         with self._lock:
             running, self._running = self._running, None
         if running is None:
             return
+        self._host.publish_last()
         # Parked threads must not wait for the network's farewell.
         self._host.detach(reason)
         self._request_stop(running, reason)
         if running.thread is not None and running.thread is not threading.current_thread():
             running.thread.join(_STOP_TIMEOUT)
         self._notify()
+
+    def _stop_at_exit(self) -> None:
+        running = self._running
+        if running is not None:
+            self.stop(self._tell_end(running))
+
+    def _tell_end(self, running: _Running) -> str:
+        """Say once, in the log, how the script has ended; return it."""
+        end = script_end(self._script, exit_code=self.exit_code)
+        if not running.end_was_told:
+            running.end_was_told = True
+            self._host.log(end.level, end.text)
+        return end.text
 
     def has_connection(self) -> bool:
         """Return whether any authenticated client is connected."""
@@ -272,6 +295,7 @@ class DebugServer:
             grants_control=control,
             on_disconnect=on_disconnect,
             end_session=end_session,
+            tell_end=lambda: self._tell_end(running),
             clients_changed=clients_changed,
         )
         limits = self._host.limits
@@ -288,6 +312,8 @@ class DebugServer:
             running.ready.set()
             if not running.stopping:
                 await running.stop_requested.wait()
+            listener.refuse_newcomers()
+            await hub.send_rest(_LAST_WORDS_S)
         finally:
             self._host.detach(running.stopping or "the debug server stopped")
             if self._host.listener is hub:

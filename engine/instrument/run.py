@@ -27,6 +27,7 @@ options:
   --mode MODE           paused (default), playing or fast_forward: how the simulation begins
   --timeout SECONDS     how long the window may stay silent while it starts (default 5)
   --on-disconnect WHAT  continue (default) or hold: what happens when the window goes away
+  --hold-on-exception   when the script ends with an exception, stop there until Play or Ctrl+C
   --no-window           open no window; run at once, clients may join (stroboscope ctl)
   --wait SECONDS        open no window; wait that long for a client before the first step
   --detached            wrap MuJoCo's functions and do nothing else
@@ -36,7 +37,7 @@ options:
 _MODES = ("paused", "playing", "fast_forward")
 _DISCONNECTS = ("continue", "hold")
 _WITH_VALUE = ("--mode", "--timeout", "--on-disconnect", "--wait")
-_FLAGS = ("--no-window", "--detached")
+_FLAGS = ("--hold-on-exception", "--no-window", "--detached")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class RunOptions:
     mode: str = "paused"
     timeout: float = 5.0
     on_disconnect: str = "continue"
+    hold_on_exception: bool = False
     window: bool = True
     wait: float | None = None
     detached: bool = False
@@ -61,11 +63,34 @@ def main(argv: Sequence[str]) -> int:
     """
     options = parse_arguments(argv)
     after_import("mujoco", lambda module: _mujoco_is_there(options))
-    if options.is_module:
-        run_module(options.target, options.args)
-    else:
-        run_script(options.target, options.args)
+    try:
+        if options.is_module:
+            run_module(options.target, options.args)
+        else:
+            run_script(options.target, options.args)
+    except SystemExit as ending:
+        _note_exit_code(ending.code)
+        raise
+    except Exception as error:
+        if options.hold_on_exception:
+            _hold(error)
+        raise
+    _note_exit_code(0)
     return 0
+
+
+def _note_exit_code(code: object) -> None:
+    # Only a script that has imported MuJoCo has a session that could tell it.
+    debugger = sys.modules.get("stroboscope.engine.debugger")
+    if debugger is not None:
+        number = 0 if code is None else code if isinstance(code, int) else 1
+        debugger.the_session().note_exit_code(number)
+
+
+def _hold(error: Exception) -> None:
+    debugger = sys.modules.get("stroboscope.engine.debugger")
+    if debugger is not None:
+        debugger.hold_at_exception(error)
 
 
 def _mujoco_is_there(options: RunOptions) -> None:
@@ -112,6 +137,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         mode=_one_of("--mode", values, _MODES),
         timeout=_seconds("--timeout", values, default=5.0),
         on_disconnect=_one_of("--on-disconnect", values, _DISCONNECTS),
+        hold_on_exception="--hold-on-exception" in flags,
         window="--no-window" not in flags and "--wait" not in values,
         wait=_seconds("--wait", values, default=0.0) if "--wait" in values else None,
         detached="--detached" in flags,
