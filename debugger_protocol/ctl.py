@@ -26,7 +26,7 @@ from stroboscope.debugger_protocol.exceptions import (
     ConnectionLost,
     ProtocolError,
 )
-from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.messages import PlaybackMode, SessionStatus
 
 __all__ = ["main"]
 
@@ -212,7 +212,8 @@ def _step(arguments: argparse.Namespace, out: TextIO) -> int:
         step = client.physics_step if arguments.physics else client.step
         step(scene.scene_id, arguments.count)
         after = _scene(client, str(scene.scene_id))
-        out.write(f"{after.name}: step {after.step_count}, {after.time:.6g} s\n")
+        physics = f"physics step {after.physics_step_count}, " if arguments.physics else ""
+        out.write(f"{after.name}: {physics}step {after.step_count}, {after.time:.6g} s\n")
         if holds:
             _hold(client, "paused", out)
     return 0
@@ -273,25 +274,42 @@ def _wait(seconds: float) -> None:
 
 def _overview(client: DebuggerClient) -> str:
     status = client.session_status
-    control = "nobody" if status.controller is None else f"client {status.controller}"
-    lines = [
-        f"  {status.mode.value} at {status.speed:g}×, controlled by {control}, "
-        f"{status.clients} clients"
-    ]
+    is_free = not status.clients and status.mode is PlaybackMode.FAST_FORWARD
+    lines = [f"  {_session_state(status)}"]
     if status.free_running_scenes:
         lines.append(f"  +{status.free_running_scenes} more scenes run free, beyond the limit")
     scenes = client.scenes()
     width = max([len(scene.name) for scene in scenes], default=0)
     columns = shutil.get_terminal_size((100, 24)).columns
-    lines += [_row(scene, width)[: max(columns, 40)] for scene in scenes]
+    lines += [_row(scene, width, is_free=is_free)[: max(columns, 40)] for scene in scenes]
     if not scenes:
         lines.append("  no scenes yet")
     return "\n".join(lines) + "\n"
 
 
-def _row(scene: SceneInfo, width: int) -> str:
+def _session_state(status: SessionStatus) -> str:
+    match status.mode:
+        case PlaybackMode.FAST_FORWARD if not status.clients:
+            return "running free, nobody attached"
+        case PlaybackMode.PLAYING:
+            mode = f"playing at {status.speed:g}×"
+        case mode_word:
+            mode = _word(mode_word)
+    if not status.clients:
+        return f"{mode}, held for whoever comes back, nobody attached"
+    control = "nobody" if status.controller is None else f"client {status.controller}"
+    clients = "1 client" if status.clients == 1 else f"{status.clients} clients"
+    return f"{mode}, controlled by {control}, {clients} attached"
+
+
+def _word(mode: PlaybackMode) -> str:
+    return mode.value.replace("_", " ")
+
+
+def _row(scene: SceneInfo, width: int, *, is_free: bool) -> str:
     rate = "" if scene.rtf is None else f"{scene.rtf:.2f}×"
-    held = f"held: {scene.hold_reason}" if scene.held else scene.mode.value
+    mode = "running free" if is_free else _word(scene.mode)
+    held = f"held: {scene.hold_reason}" if scene.held else mode
     where = f"{scene.activity.value} {scene.activity_s:.1f} s {scene.location}".rstrip()
     return (
         f"  {scene.scene_id:>3}  {scene.name:<{width}}  step {scene.step_count:>9}  "

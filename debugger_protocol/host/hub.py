@@ -400,10 +400,11 @@ class Hub(HostListener):
     def _make_session_status(self) -> SessionStatus:
         playback = self._host.playback
         return SessionStatus(
-            mode=playback.mode,
+            # What nobody is attached to runs as if we were not there.
+            mode=playback.mode if playback.attached else PlaybackMode.FAST_FORWARD,
             speed=playback.speed,
             controller=self.control.controller,
-            clients=len(self._clients),
+            clients=self.control.attached,
             free_running_scenes=self._host.unseen_scenes
             + sum(not link.follow for link in self._host.links.values()),
         )

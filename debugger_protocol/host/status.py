@@ -128,4 +128,5 @@ def _location(link: SceneLink) -> str:
 
 
 def _mode(link: SceneLink, playback: Playback) -> PlaybackMode:
-    return playback.mode if link.follow else PlaybackMode.FAST_FORWARD
+    is_steered = link.follow and playback.attached
+    return playback.mode if is_steered else PlaybackMode.FAST_FORWARD

@@ -15,7 +15,7 @@ from stroboscope.debugger_protocol import ctl
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.host import Host
-from stroboscope.debugger_protocol.host.server import DebugServer
+from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect
 
 if "oscillator" not in sys.modules:
     # The small engine of the host's tests; importlib mode puts no test folder on sys.path.
@@ -151,6 +151,7 @@ def test_a_step_steps_the_scene_of_that_name_and_no_other(
     assert capsys.readouterr().out == "left: step 3, 0.006 s\n"
     assert step_counts(window) == {"left": 3, "right": 0}
     assert ctl.main(["step", "--physics", "right"]) == 0
+    assert capsys.readouterr().out == "right: physics step 1, step 1, 0.002 s\n"
     assert step_counts(window) == {"left": 3, "right": 1}
 
 
@@ -238,8 +239,28 @@ def test_list_shows_sessions_and_scenes(
     assert window.session is not None
     assert window.session.session_id in out
     assert "train.py" in out
-    assert "paused at 1×, controlled by client" in out
+    assert f"  paused, controlled by client {window.client_id}, 1 client attached\n" in out
     assert [line.split()[1] for line in out.splitlines()[2:]] == ["left", "right"]
+
+
+def test_list_tells_a_session_that_runs_free_from_a_paused_one(
+    window: DebuggerClient, server: DebugServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    window.close()
+    assert ctl.main(["list"]) == 0
+    _, session, *rows = capsys.readouterr().out.splitlines()
+    assert session == "  running free, nobody attached"
+    assert all("running free" in row and "paused" not in row for row in rows)
+
+
+def test_list_shows_a_session_that_is_held_for_a_reconnect(
+    server: DebugServer, scenes: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.stop()
+    server.start(on_disconnect=OnDisconnect.HOLD)
+    DebuggerClient.connect(server.connection_file, name="window").close()
+    assert ctl.main(["list"]) == 0
+    assert "  paused, held for whoever comes back, nobody attached\n" in capsys.readouterr().out
 
 
 def test_watch_prints_a_table(window: DebuggerClient, capsys: pytest.CaptureFixture[str]) -> None:
