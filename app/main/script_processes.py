@@ -69,14 +69,22 @@ class ScriptProcesses(QObject):
                 continue
             self._children.remove(child)
             if code:
-                self._report(child.name, f"{child.name} ended with code {code}.{_tail(child)}")
+                self._report(child.name, _failure(child, code))
             child.output.close()
         if not self._children:
             self._timer.stop()
 
 
-def _tail(child: _Child) -> str:
+def _failure(child: _Child, code: int) -> str:
+    """Return a sentence with the last line, which mostly names the error, then all last lines."""
+    lines = _tail(child)
+    last = f": {lines[-1].strip()}" if lines else ""
+    text = f"It ended with exit code {code}{last}"
+    return "\n".join([text, "It said:", *lines]) if lines else text
+
+
+def _tail(child: _Child) -> list[str]:
     size = child.output.seek(0, 2)
     child.output.seek(max(0, size - _TAIL_BYTES))
-    lines = child.output.read().decode("utf-8", errors="replace").splitlines()[-_LAST_LINES:]
-    return " It said:\n" + "\n".join(lines) if lines else ""
+    lines = child.output.read().decode("utf-8", errors="replace").splitlines()
+    return [line for line in lines if line.strip()][-_LAST_LINES:]

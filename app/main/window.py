@@ -75,6 +75,7 @@ class MainWindow(QMainWindow):
         self.store = PlotStore()
         self._docks_shown = False
         self._plots_restored: set[str] = set()
+        self._attached: set[int] = set()
         self._kept_docks: QByteArray | None = None
         self.processes = ScriptProcesses(self._on_process_failed, self)
         self.commands = Commands(self)
@@ -103,7 +104,7 @@ class MainWindow(QMainWindow):
             ),
             p,
         )
-        self.banner = Banner(p)
+        self.banner = Banner(p, show_log=self.show_log)
         self.scene_view = SceneView(s, self.view, p)
         self.welcome = WelcomePage(s, p, demos=tuple((d.name, d.description) for d in DEMOS))
         self.welcome.start_demo.connect(self.start_demo)
@@ -157,7 +158,13 @@ class MainWindow(QMainWindow):
 
     def _build_docks(self) -> None:
         p, s = self.palette_tokens, self.sessions
-        self.tree = TreePanel(s, p, make_mime=mime_of_element, plot=self.plot_element)
+        self.tree = TreePanel(
+            s,
+            p,
+            make_mime=mime_of_element,
+            plot=self.plot_element,
+            leave=lambda: self.scene_view.setFocus(),
+        )
         self.inspector = InspectorPanel(
             s,
             self.view,
@@ -213,6 +220,9 @@ class MainWindow(QMainWindow):
         self.commands.refresh()
 
     def _on_session(self, session: SessionModel) -> None:
+        if session.is_connected and session.key not in self._attached:
+            self._attached.add(session.key)
+            self.banner.outdate()
         if session.is_connected and session.identity:
             if not self.settings.recent or self.settings.recent[0] != session.identity:
                 self.settings.add_recent(session.identity)
@@ -232,7 +242,10 @@ class MainWindow(QMainWindow):
         if line.level is LogLevel.ERROR:
             source = f"{line.source}: " if line.source else ""
             first = line.text.splitlines()[0] if line.text else ""
-            self.banner.show_message(f"{source}{first}", details=line.as_text())
+            # Without a source it is this window's own problem, which nothing later mends.
+            self.banner.show_message(
+                f"{source}{first}", details=line.as_text(), stay=not line.source
+            )
 
     def _on_process_failed(self, name: str, text: str) -> None:
         self.sessions.log.add(LogLevel.ERROR, text, source=name)
@@ -437,6 +450,7 @@ class MainWindow(QMainWindow):
         self.plot_feed.close()
         for part in (
             self.transport,
+            self.banner,
             self.tree,
             self.inspector,
             self.log_panel,

@@ -1,5 +1,8 @@
 """A line across the window for what can't wait: an error as a sentence, with a Copy button."""
 
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from stroboscope.app.panels.icons import Icon, icon, pixmap
@@ -9,12 +12,29 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["Banner"]
 
+_LASTS_MS = 120_000
+
 
 class Banner(QFrame):
-    """Shows one message until it is closed; further ones are counted, not stacked."""
+    """Shows one message; further ones are counted, not stacked.
 
-    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+    It goes when it is closed, when what failed has worked since (:meth:`outdate`), or after two
+    minutes; the log keeps everything. One that is to ``stay`` goes only when it is closed.
+    """
+
+    def __init__(
+        self,
+        palette: Palette,
+        *,
+        show_log: Callable[[], None] = lambda: None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._stays = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_LASTS_MS)
+        self._timer.timeout.connect(self.outdate)
         self.setObjectName("banner")
         self._palette = palette
         self._details = ""
@@ -24,6 +44,9 @@ class Banner(QFrame):
         layout.setSpacing(METRICS.gap)
         self._icon = QLabel()
         self.text = label("", wrap=True)
+        self.log_button = QPushButton("Show log")
+        self.log_button.setToolTip("See it with everything that was said before and after.")
+        self.log_button.clicked.connect(lambda _=False: show_log())
         self.copy_button = QPushButton("Copy")
         self.copy_button.setToolTip("Copy the message with its details.")
         self.copy_button.clicked.connect(self.copy)
@@ -31,6 +54,7 @@ class Banner(QFrame):
         self._close.clicked.connect(self.dismiss)
         layout.addWidget(self._icon)
         layout.addWidget(self.text, 1)
+        layout.addWidget(self.log_button)
         layout.addWidget(self.copy_button)
         layout.addWidget(self._close)
         self.hide()
@@ -41,8 +65,12 @@ class Banner(QFrame):
         self._close.setIcon(icon(Icon.CLOSE, palette))
         self._dress()
 
-    def show_message(self, text: str, *, details: str = "", level: str = "stop") -> None:
+    def show_message(
+        self, text: str, *, details: str = "", level: str = "stop", stay: bool = False
+    ) -> None:
         """Show ``text``; while another one is shown it is only counted."""
+        self._timer.start()
+        self._stays = stay or (self._stays and self.isVisible())
         if self.isVisible() and self.text.text() and not self.text.text().startswith(text):
             self._more += 1
             self._details += f"\n\n{details or text}"
@@ -58,8 +86,19 @@ class Banner(QFrame):
 
     def dismiss(self) -> None:
         """Hide."""
+        self._timer.stop()
+        self._stays = False
         self.text.setText("")
         self.hide()
+
+    def outdate(self) -> None:
+        """What is said is over: hide, unless it is to stay."""
+        if not self._stays:
+            self.dismiss()
+
+    def close_panel(self) -> None:
+        """Stop the timer."""
+        self._timer.stop()
 
     def copy(self) -> None:
         """Copy everything there is to know."""

@@ -1,0 +1,111 @@
+"""What the window says: banners that go when they are over, whole sentences, commands found."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.app.panels.command_palette import CommandPalette
+from stroboscope.debugger_protocol.messages import LogLevel
+
+
+def test_an_error_goes_from_the_banner_when_an_application_attaches(
+    desktop, attached, click, wait_until
+):
+    banner = desktop.window.banner
+    desktop.log.add(LogLevel.ERROR, "It ended with exit code 1: ValueError", source="train.py")
+    wait_until(banner.isVisible)
+    desktop.window.docks["log"].hide()
+    attached()
+    assert not banner.isVisible()
+    desktop.log.add(LogLevel.ERROR, "It ended with exit code 2", source="train.py")
+    wait_until(banner.isVisible)
+    assert banner.text.text() == "train.py: It ended with exit code 2"
+    click(banner.log_button)
+    wait_until(desktop.window.docks["log"].isVisible)
+    banner._timer.timeout.emit()  # two minutes later
+    assert not banner.isVisible()
+
+
+def test_a_bug_of_the_window_stays_in_the_banner(desktop, attached, wait_until):
+    banner = desktop.window.banner
+    desktop.log.add(LogLevel.ERROR, "This window has a bug: RuntimeError: made to fail")
+    attached()
+    banner._timer.timeout.emit()
+    assert banner.isVisible()
+    banner.dismiss()
+
+
+def test_a_script_that_fails_at_its_start_is_named_with_its_error(desktop, own_folders, wait_until):
+    path = own_folders / "wrong.py"
+    path.write_text("raise ValueError('no such robot')\n", encoding="utf-8")
+    desktop.window.start_script(str(path))
+    banner = desktop.window.banner
+    wait_until(banner.isVisible, 60)
+    assert "wrong.py" in banner.text.text()
+    assert "ValueError: no such robot" in banner.text.text()
+
+
+def _open_palette(desktop, wait_until):
+    desktop.window.actions_by_name["command_palette"].trigger()
+    palette = desktop.window.findChild(CommandPalette)
+    wait_until(palette.isVisible)
+    return palette
+
+
+def _listed(palette):
+    return [palette.list.item(row).text() for row in range(palette.list.count())]
+
+
+def test_the_palette_finds_commands_by_other_words_and_says_when_there_is_none(
+    desktop, attached, wait_until
+):
+    attached()
+    palette = _open_palette(desktop, wait_until)
+    QTest.keyClicks(palette.field, "speed")
+    assert {"Run: Slower", "Run: Faster", "Run: Fast forward"} <= set(_listed(palette))
+    palette.field.clear()
+    QTest.keyClicks(palette.field, "xyzzy")
+    assert _listed(palette) == ["Nothing matches “xyzzy”"]
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    palette.close()
+
+
+def test_a_long_message_has_as_many_lines_as_it_needs(desktop, attached, wait_until):
+    attached()
+    panel, view = desktop.window.log_panel, desktop.window.log_panel.view
+    text = " ".join(["the controller asked for more torque than the motor has"] * 4)
+    desktop.log.add(LogLevel.INFO, "short", source="train.py")
+    desktop.log.add(LogLevel.INFO, text, source="train.py")
+
+    def heights():
+        rows = [view.topLevelItem(n) for n in range(view.topLevelItemCount())]
+        return {row.text(2): view.visualItemRect(row).height() for row in rows}
+
+    wait_until(lambda: text in heights())
+    wait_until(lambda: heights()[text] > 2 * heights()["short"])
+    narrow = heights()[text]
+    assert panel.view.fontMetrics().lineSpacing() < heights()["short"] < narrow
+
+
+def test_why_an_application_is_gone_is_said_in_full_beside_the_buttons(
+    desktop, attached, wait_until
+):
+    attached("--script", "/x/ends.py", "--steps", "5")
+    transport = desktop.window.transport
+    desktop.sessions.play()
+    wait_until(lambda: transport.badge.word == "ENDED")
+    wait_until(lambda: transport.detail.full_text == "the application stopped its debug server")
+    wait_until(lambda: transport.detail.text() == transport.detail.full_text)
+
+
+def test_a_text_that_does_not_fit_into_the_inspector_is_whole_in_its_tooltip(
+    desktop, attached, wait_until
+):
+    attached("--name", "Pendulum")
+    inspector = desktop.window.inspector
+    wait_until(lambda: inspector.row("source") is not None)
+    for label in ("source", "doing"):
+        text = inspector.row(label).text
+        text.resize(40, text.height())
+        assert text.text() != text.full_text
+        assert text.toolTip() == text.full_text
