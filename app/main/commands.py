@@ -225,8 +225,13 @@ class Commands:
         return Element(ElementKind.BODY, body) if body > 0 else None
 
     def free_camera(self) -> None:
-        """Leave a tracking or fixed camera; with the free one, select nothing."""
+        """Leave a tracking or fixed camera; with the free one, select nothing.
+
+        In the list it gives the keys back to the scene.
+        """
         viewport = self._window.scene_view.viewport
+        if self._window.tree.view.hasFocus():
+            viewport.setFocus()
         if viewport.camera.mode is ViewMode.FREE:
             self._window.sessions.selection.select(None)
         else:

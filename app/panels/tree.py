@@ -81,12 +81,20 @@ class _TreeView(QTreeView):
     def __init__(self) -> None:
         super().__init__()
         self.on_eye: Callable[[QModelIndex], None] = lambda _index: None
+        # Called after a click on a row with its index.
+        self.on_clicked: Callable[[QModelIndex], None] = lambda _index: None
         self.setMouseTracking(True)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Take clicks on an eye: they select nothing."""
         if not self._press_eye(event):
             super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Tell which row was clicked, once it is selected."""
+        super().mouseReleaseEvent(event)
+        if event.button() is Qt.MouseButton.LeftButton:
+            self.on_clicked(self.indexAt(event.position().toPoint()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Take fast clicks on an eye too; they open nothing."""
@@ -133,12 +141,14 @@ class TreePanel(QWidget):
         *,
         make_mime: MakeMime | None = None,
         plot: Callable[[SceneModel, Element], None] | None = None,
+        leave: Callable[[], None] = lambda: None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
         self._make_mime = make_mime
         self._plot = plot
+        self._leave = leave
         self._sessions = sessions
         self._palette = palette
         self._session_items: dict[int, QStandardItem] = {}
@@ -207,6 +217,7 @@ class TreePanel(QWidget):
 
         self.view = _TreeView()
         self.view.on_eye = self._on_eye
+        self.view.on_clicked = self._on_clicked
         self.view.setModel(self._proxy)
         self.view.setHeaderHidden(True)
         self.view.setUniformRowHeights(True)
@@ -435,6 +446,15 @@ class TreePanel(QWidget):
         node = index.siblingAtColumn(0).data(NODE_ROLE)
         if isinstance(node, TreeNode) and node.scene is not None and node.element is not None:
             self._sessions.visibility.toggle(node.scene, node.element)
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        """Who chooses a scene wants to run it: give its keys (Right steps) to the picture.
+
+        Rows inside a scene keep the keyboard, so that the arrows walk through them.
+        """
+        node = index.siblingAtColumn(0).data(NODE_ROLE) if index.isValid() else None
+        if isinstance(node, TreeNode) and node.element is None:
+            self._leave()
 
     def _on_visibility(self, scene: SceneModel) -> None:
         items = self._scene_items.get(id(scene))

@@ -163,3 +163,28 @@ def test_escape_clears_the_search_then_leaves_it_then_selects_nothing(desktop, t
     assert desktop.sessions.selection.element == ROD
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert desktop.sessions.selection.element is None
+
+
+def test_right_steps_after_a_click_on_a_scene_and_opens_rows_after_one_inside_it(
+    desktop, tree, wait_until
+):
+    scene = desktop.sessions.shown
+    row = tree.view.model().index(0, 0, tree.view.model().index(0, 0))
+    assert row.data(NODE_ROLE).scene is scene
+    center = tree.view.visualRect(row).center()
+    QTest.mouseClick(
+        tree.view.viewport(),
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+        center,
+    )
+    wait_until(lambda: not tree.view.hasFocus())
+    QTest.keyClick(desktop.window.focusWidget(), Qt.Key.Key_Right)
+    wait_until(lambda: scene.status.step_count == 1)
+    _click(tree, ROD)
+    assert tree.view.hasFocus()
+    QTest.keyClick(tree.view, Qt.Key.Key_Up)
+    assert desktop.sessions.selection.element != ROD
+    QTest.keyClick(tree.view, Qt.Key.Key_Escape)
+    wait_until(lambda: not tree.view.hasFocus())
+    assert scene.status.step_count == 1
