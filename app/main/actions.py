@@ -28,7 +28,10 @@ __all__ = ["ACTIONS", "MOUSE", "ActionSpec", "ShortcutGate", "WindowActions"]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ActionSpec:
-    """One action: ``keys`` are alternatives, the first is shown."""
+    """One action: ``keys`` are alternatives, the first is shown.
+
+    ``words`` are others that people look for it by.
+    """
 
     name: str
     menu: str
@@ -37,6 +40,7 @@ class ActionSpec:
     tip: str = ""
     checkable: bool = False
     separator: bool = False
+    words: str = ""
 
 
 def _spec(
@@ -47,6 +51,7 @@ def _spec(
     tip: str = "",
     checkable: bool = False,
     separator: bool = False,
+    words: str = "",
 ) -> ActionSpec:
     return ActionSpec(
         name=name,
@@ -56,6 +61,7 @@ def _spec(
         tip=tip,
         checkable=checkable,
         separator=separator,
+        words=words,
     )
 
 
@@ -73,28 +79,40 @@ ACTIONS: tuple[ActionSpec, ...] = (
         tip="Take the last states of applications that have ended out of the window.",
     ),
     _spec("Session", "quit", "Quit", "Ctrl+Q", separator=True),
-    _spec("Run", "play", "Play", "Space", "F5", tip="Play or pause what is in scope."),
-    _spec("Run", "fast_forward", "Fast forward", "Shift+Space", checkable=True),
+    _spec(
+        "Run",
+        "play",
+        "Play",
+        "Space",
+        "F5",
+        tip="Play or pause what is in scope.",
+        words="continue resume stop run",
+    ),
+    _spec("Run", "fast_forward", "Fast forward", "Shift+Space", checkable=True, words="speed"),
     _spec("Run", "step", "Single step", "Right", "F10", tip="One step of the shown scene."),
     _spec("Run", "step_many", "Step N…", "Ctrl+Shift+Right"),
     _spec("Run", "physics_step", "Physics step", "Shift+Right"),
     _spec("Run", "run_until", "Run until…", "Ctrl+T"),
-    _spec("Run", "restore", "Restore initial state", "Backspace"),
-    _spec("Run", "slower", "Slower", "-", separator=True),
-    _spec("Run", "faster", "Faster", "=", "+"),
+    _spec("Run", "restore", "Restore initial state", "Backspace", words="reset restart back"),
+    _spec("Run", "slower", "Slower", "-", separator=True, words="speed slow motion"),
+    _spec("Run", "faster", "Faster", "=", "+", words="speed"),
     _spec("Run", "scope_scene", "Only this scene", checkable=True),
     _spec("View", "next_scene", "Next scene", "PgDown"),
     _spec("View", "previous_scene", "Previous scene", "PgUp"),
     _spec("View", "instant", "NOW / executed step", "N", tip="Which instant of a paused scene."),
-    _spec("View", "frame_selection", "Frame selection", "Shift+F", separator=True),
-    _spec("View", "frame_all", "Frame everything", "Home"),
+    _spec(
+        "View", "frame_selection", "Frame selection", "Shift+F", separator=True, words="zoom fit"
+    ),
+    _spec("View", "frame_all", "Frame everything", "Home", words="zoom fit reset camera"),
     _spec("View", "free_camera", "Free camera", "Esc", tip="Once more: select nothing."),
     _spec("View", "next_camera", "Next camera", "]"),
     _spec("View", "previous_camera", "Previous camera", "["),
     _spec("View", "hide", "Hide or show selection", "Ctrl+H", separator=True),
     _spec("View", "isolate", "Only the selection", "Ctrl+I", tip="Hide all else; again: show it."),
     _spec("View", "show_all", "Show everything", "Ctrl+Shift+H"),
-    _spec("View", "contacts", "Contact points", "C", checkable=True, separator=True),
+    _spec(
+        "View", "contacts", "Contact points", "C", checkable=True, separator=True, words="forces"
+    ),
     _spec("View", "joints", "Joints", "J", checkable=True),
     _spec("View", "body_frames", "Body axes", "E", checkable=True),
     _spec("View", "transparent", "Transparent", "T", checkable=True),
@@ -113,14 +131,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
         for n in range(6)
     ),
     _spec("Window", "panels", "Panels", "Tab", tip="Hide all panels, or show them again."),
-    _spec("Window", "theme", "Light theme", checkable=True),
+    _spec("Window", "theme", "Light theme", checkable=True, words="dark colours colors"),
     _spec("Window", "reset_layout", "Reset layout"),
     _spec("Window", "full_screen", "Full screen", "F11", checkable=True),
-    _spec("Window", "picture", "Save picture…", "Ctrl+Shift+P", separator=True),
+    _spec("Window", "picture", "Save picture…", "Ctrl+Shift+P", separator=True, words="screenshot"),
     _spec("Window", "copy_picture", "Copy picture of the scene"),
     _spec("Help", "command_palette", "Command palette…", "Ctrl+P"),
     _spec("Help", "search", "Search in the scene", "Ctrl+F"),
-    _spec("Help", "keys", "Keys and mouse", "F1"),
+    _spec("Help", "keys", "Keys and mouse", "F1", words="shortcuts hotkeys help"),
     _spec("Help", "about", "About Stroboscope", separator=True),
 )
 
@@ -223,10 +241,14 @@ class WindowActions(QObject):
 
     # --- lists
 
-    def palette_entries(self) -> list[tuple[str, QAction]]:
-        """Return what the command palette lists."""
+    def palette_entries(self) -> list[tuple[str, str, QAction]]:
+        """Return what the command palette lists: text, other words to find it by, action."""
         return [
-            (f"{spec.menu}: {spec.text.rstrip('…')}", self._actions[spec.name])
+            (
+                f"{spec.menu}: {spec.text.rstrip('…')}",
+                f"{spec.words} {spec.tip}",
+                self._actions[spec.name],
+            )
             for spec in ACTIONS
             if spec.name not in ("command_palette", "demos")
         ]

@@ -20,11 +20,14 @@ def matches(query: str, text: str) -> bool:
 
 
 class CommandPalette(QDialog):
-    """A field over a list of actions; Enter does the chosen one."""
+    """A field over a list of actions (text, other words to find it by, action).
+
+    Enter does the chosen one. What matches by its text comes first.
+    """
 
     def __init__(
         self,
-        actions: list[tuple[str, QAction]],
+        actions: list[tuple[str, str, QAction]],
         palette: Palette,
         parent: QWidget | None = None,
     ) -> None:
@@ -65,15 +68,22 @@ class CommandPalette(QDialog):
 
     def _filter(self, query: str) -> None:
         self.list.clear()
-        for path, action in self._actions:
-            if matches(query, path):
-                shortcut = action.shortcut().toString()
-                item = QListWidgetItem(path)
-                item.setData(SIDE_ROLE, shortcut)
-                item.setData(_ACTION_ROLE, action)
-                if not action.isEnabled():
-                    item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)
-                self.list.addItem(item)
+        found = [
+            (not matches(query, path), path, action)
+            for path, words, action in self._actions
+            if matches(query, f"{path} {words}")
+        ]
+        for _, path, action in sorted(found, key=lambda entry: entry[0]):
+            item = QListWidgetItem(path)
+            item.setData(SIDE_ROLE, action.shortcut().toString())
+            item.setData(_ACTION_ROLE, action)
+            if not action.isEnabled():
+                item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)
+            self.list.addItem(item)
+        if not found:
+            nothing = QListWidgetItem(f"Nothing matches “{query.strip()}”")
+            nothing.setFlags(Qt.ItemFlag.NoItemFlags)
+            self.list.addItem(nothing)
         self.list.setCurrentRow(0)
 
     def _run(self, item: QListWidgetItem | None) -> None:
