@@ -2,7 +2,7 @@
 
 import time
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -12,6 +12,9 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
     QStackedLayout,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -30,6 +33,31 @@ __all__ = ["LogPanel"]
 
 _LINE_ROLE = Qt.ItemDataRole.UserRole + 1
 _SHOWN = 1000
+_TEXT = 2
+# A traceback must not push everything else out of sight; the tooltip has it all.
+_MOST_LINES = 6
+
+
+class _WrappedText(QStyledItemDelegate):
+    """Gives a message as many lines as it needs in the width there is."""
+
+    def __init__(self, view: QTreeWidget) -> None:
+        super().__init__(view)
+        self._view = view
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        """Return the size of the wrapped text."""
+        hint = super().sizeHint(option, index)
+        text, metrics = str(index.data()), self._view.fontMetrics()
+        margin = 2 * (self._view.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 3)
+        width = max(self._view.columnWidth(_TEXT) - margin, 40)
+        if metrics.horizontalAdvance(text) <= width:
+            return QSize(hint.width(), METRICS.compact_height)
+        box = metrics.boundingRect(QRect(0, 0, width, 10_000), Qt.TextFlag.TextWordWrap, text)
+        most = _MOST_LINES * metrics.lineSpacing()
+        return QSize(hint.width(), max(min(box.height(), most) + 6, METRICS.compact_height))
 
 
 class LogPanel(QWidget):
@@ -97,14 +125,16 @@ class LogPanel(QWidget):
         self.view.setColumnCount(3)
         self.view.setHeaderHidden(True)
         self.view.setRootIsDecorated(False)
-        self.view.setUniformRowHeights(True)
-        self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.view.setWordWrap(True)
+        self.view.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.view.setItemDelegateForColumn(_TEXT, _WrappedText(self.view))
+        self.view.header().sectionResized.connect(self._on_resized)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         header = self.view.header()
         header.setStretchLastSection(True)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-        header.resizeSection(0, 96)
-        header.resizeSection(1, 110)
+        header.resizeSection(0, 84)
+        header.resizeSection(1, 96)
         self._empty = label(
             "Nothing yet. Messages of the applications and problems of this window appear here.",
             "muted",
@@ -117,6 +147,10 @@ class LogPanel(QWidget):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
         layout.addWidget(host, 1)
+
+    def _on_resized(self, section: int, _before: int, _after: int) -> None:
+        if section == _TEXT:
+            self.view.scheduleDelayedItemsLayout()
 
     def _schedule(self) -> None:
         if not self._timer.isActive():
