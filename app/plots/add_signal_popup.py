@@ -25,6 +25,7 @@ from stroboscope.app.models.plot_store import (
     component_unit,
 )
 from stroboscope.app.plots.plot_style import METRICS, PlotIcon, plot_icon
+from stroboscope.debugger_protocol.scene_description import ChannelKind
 from stroboscope.resources.themes import Palette
 
 __all__ = ["AddSignalPopup"]
@@ -178,12 +179,18 @@ class AddSignalPopup(QFrame):
 
 
 def _entries(store: PlotStore, first: SceneKey | None) -> list[_Entry]:
-    """Return every signal of every live scene, those of the shown scene first."""
+    """Return every signal of every live scene, those of the shown scene first.
+
+    In each scene what the script logs itself comes before what the engine knows.
+    """
     scenes = [scene for scene in store.scenes.values() if not scene.stale]
     scenes.sort(key=lambda scene: scene.key != first)
     entries = []
     for scene in scenes:
-        for channel in scene.channels.values():
+        channels = sorted(
+            scene.channels.values(), key=lambda channel: channel.kind is ChannelKind.ENGINE
+        )
+        for channel in channels:
             for component in range(channel.width):
                 label = component_label(channel, component)
                 unit = component_unit(channel, component)

@@ -1,6 +1,7 @@
 """What the plots show: lines, marks and legend texts, from the store. No widgets."""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from stroboscope.app.models.session_time import Moment
 from stroboscope.app.models.signal_columns import SignalColumns
 from stroboscope.app.plots.axes import decimals_for
 from stroboscope.app.plots.plot_legend import LegendRow
+from stroboscope.debugger_protocol.scene_description import ChannelKind
 from stroboscope.resources.themes import Palette
 
 __all__ = ["PlotContents"]
@@ -26,11 +28,13 @@ class PlotContents:
         self._store = store
         self._layout = layout
         self._with_scene_names = False
+        self._with_scripts = False
 
     def prefer_scene_names(self) -> None:
-        """Name scenes in legends when signals of several are plotted."""
+        """Name scenes in legends when signals of several are plotted; scripts likewise."""
         scenes = {each.scene for each in self._layout.all_series()}
         self._with_scene_names = len(scenes) > 1
+        self._with_scripts = len({scene.session for scene in scenes}) > 1
 
     def extent(self) -> tuple[float, float]:
         """Return session time [s] of the oldest row and of now, over all that is plotted."""
@@ -154,7 +158,9 @@ class PlotContents:
         label = self._store.label(series)
         unit = self._store.unit(series)
         colour = palette.plot[self._layout.colours.assign(series)]
-        name = f"{scene.name} · {label}" if scene is not None and self._with_scene_names else label
+        name = label
+        if scene is not None and self._with_scene_names:
+            name = f"{self._owner(scene)} · {label}"
         if columns is None or not columns.count or series.component >= columns.width:
             waiting = "–" if scene is None or not scene.stale else "gone"
             return LegendRow(series, name, colour, waiting, "", f"{label}: no value yet", held=True)
@@ -164,7 +170,8 @@ class PlotContents:
         # A log() after a step stands one step later than the step's own row; anything older than
         # that has been held since.
         held = cursor is None and axis < self._newest_axis(series.scene) - 1
-        tooltip = self._tooltip(series, columns, f"{label} = {value!r} {unit}".strip(), axis)
+        moment = (axis, float(columns.time[row]))
+        tooltip = self._tooltip(series, columns, f"{label} = {value!r} {unit}".strip(), moment)
         return LegendRow(
             series,
             name,
@@ -176,11 +183,25 @@ class PlotContents:
             problem=not np.isfinite(value),
         )
 
-    def _tooltip(self, series: PlotSeriesId, columns: SignalColumns, value: str, axis: int) -> str:
+    def _owner(self, scene: PlotScene) -> str:
+        """Return the scene's name, after its script's where several applications are plotted."""
+        script = PurePath(scene.script).name
+        return f"{script} › {scene.name}" if script and self._with_scripts else scene.name
+
+    def _tooltip(
+        self, series: PlotSeriesId, columns: SignalColumns, value: str, moment: tuple[int, float]
+    ) -> str:
         scene = self._store.scenes.get(series.scene)
-        lines = [value, f"at physics step {axis}"]
+        axis, time = moment
+        info = scene.channels.get(series.channel) if scene is not None else None
+        if info is not None and info.kind is ChannelKind.ENGINE:
+            instant = f"EXECUTED: of physics step {axis}, t {time:.6g} s. NOW is one step later."
+        else:
+            instant = f"Logged at physics step {axis}, t {time:.6g} s."
+        lines = [value, instant]
         if scene is not None:
-            lines.append(f"of {scene.name}{' (gone)' if scene.stale else ''}")
+            script = f", {PurePath(scene.script).name}" if scene.script else ""
+            lines.append(f"of {scene.name}{script}{' (gone)' if scene.stale else ''}")
         if columns.lost:
             lines.append(f"{columns.lost} steps lost")
         if columns.evicted:

@@ -292,7 +292,7 @@ class PlotPanel(QWidget):
         self._show_moment(moment)
 
     def _show_moment(self, moment: Moment | None) -> None:
-        prefix = "cursor: " if self._cursor is not None else "executed: "
+        prefix = "cursor: " if self._cursor is not None else "EXECUTED: "
         if self._cursor is not None:
             reason = self._contents.restore_near(self._cursor, self._pixel())
             prefix = f"{reason} · " if reason else prefix

@@ -67,6 +67,10 @@ class PlotToolbar(QWidget):
         self.cancel.setFixedHeight(METRICS.compact_height)
         self.cancel.clicked.connect(self.cancel_export)
         self.readout = _Text()
+        self.readout.setToolTip(
+            "The instant of the legends' values: at the cursor, else the last executed step.\n"
+            "While a scene is paused NOW in the inspector is the state after that step."
+        )
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 8, 2)
         row.setSpacing(2)

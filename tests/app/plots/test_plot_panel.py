@@ -459,3 +459,39 @@ def test_thousands_of_scenes_that_came_and_went_leave_nothing(panel, store, sour
     store.set_stale(source.key)
     assert not store.scenes
     assert store.nbytes == 0
+
+
+def test_what_the_script_logs_comes_first_in_the_list_of_signals(panel, source):
+    popup = panel.open_add_popup()
+    assert popup.texts()[0] == "reward"
+    assert "qpos" in popup.texts()[1]
+    popup.close()
+
+
+def test_legends_name_scene_and_script_when_several_applications_are_plotted(
+    panel, source, store, make_source, wait_until
+):
+    def names():
+        return [row.name for cell in panel.cells for row in cell.legend.rows]
+
+    panel.add_signals(source.series("qpos", 2))
+    source.advance(5)
+    wait_until(lambda: names() == ["qpos[knee]"])
+    sibling = make_source(store, SceneKey("session", 2), "Rollout 2")
+    panel.add_signals(sibling.series("qpos", 2))
+    sibling.advance(5)
+    wait_until(lambda: names() == ["Rollout 1 · qpos[knee]", "Rollout 2 · qpos[knee]"])
+    other = make_source(store, SceneKey("other", 1), "Rollout 1", "/x/crash.py")
+    panel.add_signals(other.series("qpos", 2))
+    other.advance(5)
+    wait_until(lambda: "crash.py › Rollout 1 · qpos[knee]" in names())
+    assert "train.py › Rollout 1 · qpos[knee]" in names()
+
+
+def test_a_legend_says_which_instant_its_value_belongs_to(panel, source, wait_until):
+    panel.add_signals(source.series("qpos", 2))
+    source.advance(5)
+    wait_until(lambda: panel.cells[0].legend.rows[0].value != "–")
+    (row,) = panel.cells[0].legend.rows
+    assert "EXECUTED: of physics step 4, t 0.04 s. NOW is one step later." in row.tooltip
+    assert panel.toolbar.readout.text().startswith("EXECUTED: ")
