@@ -1,6 +1,7 @@
 """What the inspector shows for an element: names, numbers and units, all of one instant."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -241,11 +242,19 @@ def _joint_single(
     )
 
 
-def _limit_rows(joint: JointInfo, position: float | None, unit: str) -> tuple[ValueRow, ...]:
+def _limit_rows(
+    joint: JointInfo, position: float | None, unit: str, *, what: str = ""
+) -> tuple[ValueRow, ...]:
+    """Return range and margin; ``what`` names the position where nothing above shows it."""
     if joint.range is None:
         return (ValueRow(label="limit", text="none"),)
     low, high = joint.range
     rows = [ValueRow(label="range", text=with_unit(range_text(low, high), unit))]
+    if what and position is not None:
+        note = f"{number_text(float(np.degrees(position)), 1)}°"
+        rows.append(_row(what, position, unit, note=note))
+        # There is no lower side to a rotation's angle.
+        low = -math.inf
     if position is not None:
         margin = min(position - low, high - position)
         near = Level.WARN if margin < 0 else Level.NORMAL
@@ -311,7 +320,15 @@ def _joint_many(joint: JointInfo, frames: FrameSet | None) -> tuple[Section, ...
     angular = None if qvel is None else qvel[offset:]
     rows = _vector("", angular, "xyz", "rad/s", channel="qvel", column=joint.dof + offset)
     sections.append(Section("Angular velocity", rows))
+    if joint.type is JointType.BALL:
+        turned = None if quat is None else _rotation_angle(quat)
+        sections.append(Section("Limits", _limit_rows(joint, turned, "rad", what="angle")))
     return tuple(sections)
+
+
+def _rotation_angle(quat: Array) -> float:
+    """Return by how much a quaternion (wxyz) turns, 0 … π [rad]: what a ball's range limits."""
+    return 2.0 * float(np.arctan2(np.linalg.norm(quat[1:]), abs(quat[0])))
 
 
 def _editable(rows: tuple[ValueRow, ...]) -> tuple[ValueRow, ...]:

@@ -220,3 +220,18 @@ def test_an_actuator_shows_its_own_controls_and_outputs_wherever_they_stand(make
         ("ctrl", 3),
         ("actuator_force", 2),
     )
+
+
+def test_a_ball_joint_shows_how_far_it_is_turned_and_its_range(make_frame):
+    ball = JointInfo(name="hip", body=1, type=JointType.BALL, qpos=0, dof=0, range=(0.0, 0.8))
+    description = msgspec.structs.replace(DESCRIPTION, joints=(ball,))
+    quat = [math.cos(0.25), 0.0, math.sin(0.25), 0.0]  # 0.5 rad about y
+    frame = make_frame(Topic.STATE, Instant.NOW, qpos=quat, qvel=[0.0, 0.0, 0.0])
+    frames = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.STATE: frame})
+    values = element_values(description, Element(ElementKind.JOINT, 0), frames)
+    limits = next(section for section in values.sections if section.title == "Limits")
+    rows = {row.label: row for row in limits.rows}
+    assert "0.8" in rows["range"].text
+    assert rows["angle"].value == pytest.approx(0.5)
+    assert rows["margin"].value == pytest.approx(0.3)
+    assert rows["margin"].note == "upper"
