@@ -12,7 +12,7 @@ from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.debugger_protocol.messages import LogLevel
-from stroboscope.debugger_protocol.topics import Instant
+from stroboscope.debugger_protocol.topics import Instant, Topic
 
 pytest.importorskip("mujoco")
 
@@ -152,3 +152,32 @@ def test_scenes_that_blink_disturb_nobody(desktop, run_script, wait_until):
     assert sessions.shown is stays
     assert desktop.log.counts[LogLevel.WARNING] == desktop.log.counts[LogLevel.ERROR] == 0
     assert len(sessions.all_scenes()) <= 3
+
+
+FALLING = """
+import stroboscope.engine as physics
+
+MODEL = '''<mujoco><worldbody><geom type="plane" size="1 1 .1"/><body pos="0 0 .099"><freejoint/>
+<geom size=".1"/></body></worldbody></mujoco>'''
+scene = physics.create_scene("Resting", model=MODEL)
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+def test_contacts_of_the_executed_step_are_drawn_as_soon_as_they_are_switched_on(
+    desktop, run_script, click, wait_until
+):
+    run_script(FALLING)
+    window, scene = desktop.window, desktop.sessions.shown
+    click(window.transport.buttons["step"])
+    wait_until(lambda: scene.status.step_count == 1)
+    window.view.set_instant(Instant.EXECUTED)
+    wait_until(lambda: scene.instant(Instant.EXECUTED) is Instant.EXECUTED)
+    window.actions_by_name["contacts"].trigger()
+    drawn = window.scene_view.viewport._scene
+    wait_until(lambda: drawn.contacts is not None and len(drawn.contacts.pos) > 0)
+    frame = scene.latest(Topic.CONTACTS, Instant.EXECUTED)
+    assert (frame.instant, frame.step) == (Instant.EXECUTED, 0)
+    assert scene.status.step_count == 1
