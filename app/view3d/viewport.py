@@ -20,16 +20,19 @@ from stroboscope.app.view3d.camera import (
     ViewMode,
     fitted,
 )
+from stroboscope.app.view3d.drawing import ViewStats
 from stroboscope.app.view3d.drawn_scene import Contacts, DrawnScene
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
-from stroboscope.app.view3d.gl_surface import GlSurface, ViewStats
+from stroboscope.app.view3d.gl_surface import GlSurface
 from stroboscope.app.view3d.items import body_of
-from stroboscope.app.view3d.labels import LabelOverlay, labels_of
+from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
 from stroboscope.app.view3d.navigation import Navigation, PickAction
 from stroboscope.app.view3d.options import Quality, ViewOptions
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
 from stroboscope.app.view3d.resolve import lookat_of, resolve_view
+from stroboscope.app.view3d.software_surface import SoftwareSurface
+from stroboscope.app.view3d.surface_input import SurfaceInput
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.resources.themes import Palette
 
@@ -69,7 +72,9 @@ class Viewport(QWidget):
         self._framed = False
         self._extent: float | None = None
         self._hover_at = QPointF()
-        self._surface: GlSurface | None = None
+        self._surface: GlSurface | SoftwareSurface | None = None
+        self._input: SurfaceInput | None = None
+        self._labels: tuple[list[Label], int, View | None] = ([], 0, None)
         self._overlay: LabelOverlay | None = None
         self._message = QLabel(NO_GL, self)
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -93,8 +98,14 @@ class Viewport(QWidget):
             self._build_surface()
 
     def _build_surface(self) -> None:
-        surface = GlSurface(self, scene=self._scene, frame=self._make_frame)
-        surface.navigation = Navigation(
+        surface: GlSurface | SoftwareSurface
+        if self.on_software:
+            surface = SoftwareSurface(
+                self, scene=self._scene, frame=self._make_frame, moving=self._is_moving
+            )
+        else:
+            surface = GlSurface(self, scene=self._scene, frame=self._make_frame)
+        navigation = Navigation(
             surface,
             camera=lambda: self._camera,
             move=self.set_camera,
@@ -102,8 +113,10 @@ class Viewport(QWidget):
             extent=self._scene_extent,
             height=surface.height,
         )
-        surface.hovered.connect(self._on_hover)
-        surface.left.connect(self._on_leave)
+        self._input = SurfaceInput(surface, navigation)
+        self._input.hovered.connect(self._on_hover)
+        self._input.left.connect(self._on_leave)
+        surface.started.connect(self._on_started)
         surface.drawn.connect(self._on_drawn)
         surface.failed.connect(self._on_failure)
         self._surface = surface
@@ -345,6 +358,11 @@ class Viewport(QWidget):
         """Return the element and surface point at (x, y) [logical px], None for the sky."""
         return self._surface.pick(x, y) if self._surface is not None else None
 
+    def draw_now(self) -> None:
+        """Bring what is on show up to date before returning, before a picture of the window."""
+        if self._surface is not None:
+            self._surface.draw_now()
+
     def grab_image(self) -> QImage:
         """Return the picture without labels, drawn for this call; null without OpenGL."""
         return self._surface.picture() if self._surface is not None else QImage()
@@ -408,7 +426,7 @@ class Viewport(QWidget):
         self._refined = False
         if not self.isVisible():
             return  # showing it redraws it; until then no timer shall run for it
-        self._surface.update()
+        self._surface.redraw()
         if self.on_software and self._options.quality is not Quality.LOW:
             self._refine_timer.start()
 
@@ -430,29 +448,41 @@ class Viewport(QWidget):
     def _on_drawn(self) -> None:
         self._last_draw = time.monotonic()
         self._due_timer.stop()
-        self._update_labels()
+        if self._overlay is not None:
+            labels, missing, view = self._labels
+            self._overlay.show_labels(
+                labels, missing=missing, triad=view if self._options.triad else None
+            )
+
+    @property
+    def _dragging(self) -> bool:
+        return self._input is not None and self._input.navigation.dragging
+
+    def _is_moving(self) -> bool:
+        """Return whether the next picture may be coarse: a fine one follows when all stands."""
+        return self._options.quality is Quality.AUTO and not self._refined
 
     def _refine(self) -> None:
         """Draw the still picture again with everything on; then nothing is drawn until a change."""
         surface = self._surface
         if surface is None or not self.isVisible():
             return
-        if surface.navigation is not None and surface.navigation.dragging:
+        if self._dragging:
             self._refine_timer.start()
             return
         self._refined = True
-        surface.update()
+        surface.redraw()
 
     def _samples(self) -> int:
         """Return how many samples per axis a still picture can afford."""
         ratio = self.devicePixelRatioF()
         pixels = self.width() * self.height() * ratio * ratio
-        slow = self.stats.frame_ms > REFINE_FRAME_MS
+        stats = self.stats
+        slow = stats.frame_ms / stats.scale**2 > REFINE_FRAME_MS
         return 1 if slow or 4.0 * pixels > REFINE_PIXELS else 2
 
-    def _update_labels(self) -> None:
-        if self._overlay is None:
-            return
+    def _on_started(self) -> None:
+        """Place the labels for the picture that is begun; they appear together with it."""
         view = self.view()
         labels, missing = labels_of(
             self._scene,
@@ -461,9 +491,7 @@ class Viewport(QWidget):
             selection=self._selection,
             size=(float(self.width()), float(self.height())),
         )
-        self._overlay.show_labels(
-            labels, missing=missing, triad=view if self._options.triad else None
-        )
+        self._labels = labels, missing, view
 
     def _on_pick(self, action: PickAction, at: QPointF) -> None:
         hit = self.pick_at(at.x(), at.y())
@@ -495,8 +523,7 @@ class Viewport(QWidget):
         self._set_hover(None)
 
     def _look_under_mouse(self) -> None:
-        surface = self._surface
-        if surface is None or (surface.navigation is not None and surface.navigation.dragging):
+        if self._surface is None or self._dragging:
             return
         hit = self.pick_at(self._hover_at.x(), self._hover_at.y())
         self._set_hover(hit.element if hit is not None else None)
@@ -546,8 +573,10 @@ class Viewport(QWidget):
         self._hover_timer.stop()
         self._refine_timer.stop()
         self._due_timer.stop()
-        if self._surface is not None and self._surface.navigation is not None:
-            self._surface.navigation.stop()
+        if self._input is not None:
+            self._input.navigation.stop()
+        if isinstance(self._surface, SoftwareSurface):
+            self._surface.stop()
         super().closeEvent(event)
 
 

@@ -549,7 +549,7 @@ def test_poses_that_pour_in_are_drawn_at_the_set_rate(
     # The last of them is drawn too, without another call.
     wait_until(lambda: not front._due_timer.isActive())
     last = front._scene.pose_revision
-    wait_until(lambda: front._surface._renderer.buffers._pose_revision == last)
+    wait_until(lambda: front._surface.drawing.renderer.buffers._pose_revision == last)
 
 
 def test_a_new_revision_keeps_its_poses_until_others_come(

@@ -1,0 +1,115 @@
+"""What both surfaces share: one OpenGL context's renderer and picker, and what drawing costs."""
+
+import dataclasses
+import logging
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable
+
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.gl_canvas import (
+    GlCanvas,
+    gl_renderer_name,
+    is_software,
+    yield_processor,
+)
+from stroboscope.app.view3d.picking import Hit, Picker
+from stroboscope.app.view3d.renderer import Frame, Renderer
+
+__all__ = ["Drawing", "ViewStats"]
+
+_log = logging.getLogger(__name__)
+IDLE_S = 1.0  # a view that has drawn nothing for this long has no frame rate
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ViewStats:
+    """What drawing costs: all frames so far, draw calls of the last, recent rate and duration.
+
+    ``upload_ms`` is the GUI thread's own time for bringing the card up to date, drawing aside.
+    ``scale`` is the resolution of the last frame, 1 for every pixel of the screen.
+    """
+
+    frames: int
+    draw_calls: int
+    fps: float
+    frame_ms: float
+    upload_ms: float
+    gl_renderer: str
+    contexts: int
+    scale: float = 1.0
+
+
+class Drawing:
+    """Draws and picks in whichever context is current; the GUI thread only."""
+
+    def __init__(self, scene: DrawnScene) -> None:
+        self.scene = scene
+        self.error = ""
+        self.renderer: Renderer | None = None
+        self._canvas: GlCanvas | None = None
+        self._picker: Picker | None = None
+        self._frames = 0
+        self._contexts = 0
+        self._scale = 1.0
+        self._times: deque[float] = deque(maxlen=30)
+        self._durations: deque[float] = deque(maxlen=30)
+
+    def start(self, default_framebuffer: Callable[[], int]) -> None:
+        """Make every OpenGL object anew, for a context that has just been made and is current."""
+        self._contexts += 1
+        if self._canvas is not None:
+            self._canvas.forget()
+        self._canvas = GlCanvas(default_framebuffer)
+        self.renderer = Renderer(self._canvas)
+        self._picker = Picker(self._canvas, self.renderer)
+        self.error = ""
+        if is_software(gl_renderer_name()):
+            yield_processor()
+
+    def draw(self, frame: Frame) -> bool:
+        """Draw ``frame``; return False when that is impossible, and ``error`` says why."""
+        if self.renderer is None or self.error:
+            return False
+        try:
+            self.renderer.draw(self.scene, frame)
+        except Exception as error:  # noqa: BLE001
+            # Qt would only log it and leave the view black; people must see what it was.
+            self.error = f"{type(error).__name__}: {error}"
+            _log.exception("the 3D view can't draw this scene")
+            return False
+        return True
+
+    def count(self, frame: Frame, *, duration: float, scale: float = 1.0) -> None:
+        """Take note of a finished picture that took ``duration`` [s]."""
+        self._frames += 1
+        self._scale = scale
+        self._times.append(time.perf_counter())
+        if frame.supersample == 1:  # refined still pictures say nothing about playing
+            self._durations.append(duration)
+
+    def pick(self, frame: Frame, *, x: int, y: int) -> Hit | None:
+        """Return what is at the pixel (x, y) of ``frame``; None for the sky."""
+        if self._picker is None or self.error:
+            return None
+        return self._picker.pick(self.scene, frame, x=x, y=y)
+
+    def stats(self) -> ViewStats:
+        """Return what drawing costs at present."""
+        rate = 0.0
+        idle = not self._times or time.perf_counter() - self._times[-1] > IDLE_S
+        if not idle and len(self._times) > 1 and self._times[-1] > self._times[0]:
+            rate = (len(self._times) - 1) / (self._times[-1] - self._times[0])
+        # The first frame of a scene compiles and uploads: a median forgets it.
+        typical = statistics.median_low(self._durations) if self._durations else 0.0
+        return ViewStats(
+            frames=self._frames,
+            draw_calls=self.renderer.draw_calls if self.renderer is not None else 0,
+            fps=rate,
+            frame_ms=1000.0 * typical,
+            upload_ms=self.renderer.upload_ms if self.renderer is not None else 0.0,
+            gl_renderer=gl_renderer_name(),
+            contexts=self._contexts,
+            scale=self._scale,
+        )

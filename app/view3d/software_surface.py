@@ -1,0 +1,282 @@
+"""The surface for processors that draw: a plain widget that paints pictures drawn elsewhere.
+
+llvmpipe rasterises in threads of its own. A QOpenGLWidget waits for them and then composes the
+whole window by OpenGL once more, which costs as much as half the picture. Here a picture is begun,
+the event loop goes on, and the finished picture is painted as an image: a click never waits for
+more than the beginning of a picture.
+"""
+
+import dataclasses
+import time
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QImage,
+    QOffscreenSurface,
+    QOpenGLContext,
+    QPainter,
+    QPaintEvent,
+    QSurfaceFormat,
+)
+from PySide6.QtOpenGL import QOpenGLFramebufferObject
+from PySide6.QtWidgets import QWidget
+
+from stroboscope.app.view3d.drawing import Drawing, ViewStats
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.gl_sync import GlSync
+from stroboscope.app.view3d.picking import Hit
+from stroboscope.app.view3d.renderer import Frame
+
+__all__ = ["MovingScale", "SoftwareSurface"]
+
+POLL_MS = 2
+SCALES = (0.5, 0.71, 1.0)  # each has twice the pixels of the one before
+LONG_FRAME_S = 0.040
+SHORT_FRAME_S = 0.016
+
+
+class MovingScale:
+    """Chooses the resolution of moving pictures from how long the last ones took."""
+
+    def __init__(self) -> None:
+        self._index = 1
+        self._recent: deque[float] = deque(maxlen=5)
+
+    @property
+    def value(self) -> float:
+        """Pixels drawn per pixel of the screen and axis."""
+        return SCALES[self._index]
+
+    def note(self, duration: float) -> None:
+        """Learn that a picture at this scale took ``duration`` [s]."""
+        self._recent.append(duration)
+        if len(self._recent) < 5:
+            return
+        typical = sorted(self._recent)[2]
+        step = -1 if typical > LONG_FRAME_S else 1 if typical < SHORT_FRAME_S else 0
+        index = min(max(self._index + step, 0), len(SCALES) - 1)
+        if index != self._index:
+            self._index = index
+            self._recent.clear()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Begun:
+    """A picture in the making: what it shows, since when, and where it is drawn."""
+
+    frame: Frame
+    start: float
+    scale: float
+    target: QOpenGLFramebufferObject
+    sync: GlSync
+
+
+class SoftwareSurface(QWidget):
+    """Begins a picture when the event loop has nothing else to do, and paints it when it is done.
+
+    ``started`` comes when a picture is begun, ``drawn`` when it is done. ``moving`` says whether
+    the next one may be drawn at a lower resolution. Lives on the GUI thread.
+    """
+
+    failed = Signal(str)
+    started = Signal()
+    drawn = Signal()
+
+    def __init__(
+        self,
+        parent: QWidget,
+        *,
+        scene: DrawnScene,
+        frame: Callable[[], Frame],
+        moving: Callable[[], bool],
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.drawing = Drawing(scene)
+        self._frame = frame
+        self._moving = moving
+        self._scale = MovingScale()
+        self._context: QOpenGLContext | None = None
+        self._offscreen: QOffscreenSurface | None = None
+        self._sync: GlSync | None = None
+        self._targets: dict[tuple[int, int], QOpenGLFramebufferObject] = {}
+        self._bound = 0
+        self._begun: _Begun | None = None
+        self._wanted = False
+        self._image = QImage()
+        self._pixels: NDArray[np.uint8] | None = None  # the image's memory
+        # Without delay, but after everything that people do and the network brings.
+        self._begin_timer = QTimer(self)
+        self._begin_timer.setSingleShot(True)
+        self._begin_timer.setInterval(0)
+        self._begin_timer.timeout.connect(self._begin)
+        self._poll_timer = QTimer(self)
+        self._poll_timer.setInterval(POLL_MS)
+        self._poll_timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._poll_timer.timeout.connect(self._poll)
+
+    def redraw(self) -> None:
+        """Draw a new picture soon; of several wishes during one picture, one is fulfilled."""
+        self._wanted = True
+        if self._begun is None and not self.drawing.error:
+            self._begin_timer.start()
+
+    def retry(self) -> None:
+        """Try again after a failure: the scene is another one now."""
+        self.drawing.error = ""
+        self.redraw()
+
+    def draw_now(self) -> None:
+        """Draw what is on show in full resolution and wait for it; for pictures of the window."""
+        self.stop()
+        self._wanted = False
+        begun = self._draw(1.0)
+        if begun is not None:
+            self._finish(begun)
+
+    def stop(self) -> None:
+        """Begin nothing more and forget the picture in the making."""
+        self._begin_timer.stop()
+        self._poll_timer.stop()
+        self._begun = None
+
+    def pick(self, x: float, y: float) -> Hit | None:
+        """Return what is at (x, y) [logical px]; None for the sky or before the first frame."""
+        if self._context is None or self.drawing.error:
+            return None
+        ratio = self.devicePixelRatioF()
+        self._make_current()
+        try:
+            return self.drawing.pick(self._frame(), x=int(x * ratio), y=int(y * ratio))
+        finally:
+            self._done_current()
+
+    def picture(self) -> QImage:
+        """Return the picture as it is now in full resolution, drawn for this call."""
+        begun = self._draw(1.0)
+        if begun is None:
+            return QImage()
+        pixels = self._read(begun)
+        self._count(begun)
+        return _image(pixels).copy()
+
+    def stats(self) -> ViewStats:
+        """Return what drawing costs at present."""
+        return self.drawing.stats()
+
+    def _begin(self) -> None:
+        if self._begun is not None or not self.isVisible():
+            return
+        self._wanted = False
+        self._begun = self._draw(self._scale.value if self._moving() else 1.0)
+        if self._begun is not None:
+            self._poll_timer.start()
+
+    def _poll(self) -> None:
+        begun = self._begun
+        if begun is None:
+            self._poll_timer.stop()
+            return
+        self._make_current()
+        finished = begun.sync.finished()
+        self._done_current()
+        if finished:
+            self._finish(begun)
+
+    def _finish(self, begun: _Begun) -> None:
+        self._poll_timer.stop()
+        self._begun = None
+        self._pixels = self._read(begun)
+        self._image = _image(self._pixels)
+        if begun.frame.supersample == 1 and begun.scale == self._scale.value:
+            self._scale.note(time.perf_counter() - begun.start)
+        self._count(begun)
+        self.update()
+        self.drawn.emit()
+        if self._wanted:
+            self._begin_timer.start()
+
+    def _count(self, begun: _Begun) -> None:
+        duration = time.perf_counter() - begun.start
+        self.drawing.count(begun.frame, duration=duration, scale=begun.scale)
+
+    def _draw(self, scale: float) -> _Begun | None:
+        """Ask for a picture at ``scale``; None when it can't be drawn. Waits for nothing."""
+        start = time.perf_counter()
+        sync = self._make_current()
+        try:
+            self.started.emit()
+            frame = self._frame()
+            if scale != 1.0:
+                width, height = frame.size
+                size = (max(round(width * scale), 1), max(round(height * scale), 1))
+                frame = dataclasses.replace(frame, size=size, pixel_ratio=frame.pixel_ratio * scale)
+            target = self._target(frame.size)
+            target.bind()
+            if not self.drawing.draw(frame):
+                self.failed.emit(self.drawing.error)
+                return None
+            sync.mark()
+        finally:
+            self._done_current()
+        return _Begun(frame, start, scale, target, sync)
+
+    def _read(self, begun: _Begun) -> NDArray[np.uint8]:
+        self._make_current()
+        try:
+            begun.target.bind()
+            return begun.sync.pixels(begun.frame.size)
+        finally:
+            self._done_current()
+
+    def _target(self, size: tuple[int, int]) -> QOpenGLFramebufferObject:
+        target = self._targets.get(size)
+        if target is None:
+            # One per scale is enough; those of another window size only take memory.
+            if len(self._targets) >= len(SCALES):
+                self._targets.clear()
+            depth = QOpenGLFramebufferObject.Attachment.Depth
+            target = QOpenGLFramebufferObject(size[0], size[1], depth)
+            self._targets[size] = target
+        self._bound = target.handle()
+        return target
+
+    def _make_current(self) -> GlSync:
+        if self._context is None or self._offscreen is None or self._sync is None:
+            self._context = QOpenGLContext(self)
+            self._context.setFormat(QSurfaceFormat.defaultFormat())
+            self._context.create()
+            self._offscreen = QOffscreenSurface()
+            self._offscreen.setFormat(self._context.format())
+            self._offscreen.create()
+            self._context.makeCurrent(self._offscreen)
+            self._sync = GlSync(self._context)
+            self.drawing.start(lambda: self._bound)
+            return self._sync
+        self._context.makeCurrent(self._offscreen)
+        return self._sync
+
+    def _done_current(self) -> None:
+        if self._context is not None:
+            self._context.doneCurrent()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the last picture, stretched to the widget; the first one is drawn for this."""
+        if self._image.isNull() and not self.drawing.error:
+            self.draw_now()
+        painter = QPainter(self)
+        if self._image.isNull():
+            painter.fillRect(self.rect(), self.palette().window())
+            return
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.drawImage(self.rect(), self._image)
+
+
+def _image(pixels: NDArray[np.uint8]) -> QImage:
+    """Return ``pixels`` (height, width, 4), blue first, as an image that uses their memory."""
+    height, width, _ = pixels.shape
+    return QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32)

@@ -1,0 +1,226 @@
+"""Both ways to a picture: in threads of the processor beside the event loop, or by a card."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.view3d.camera import CameraState
+from stroboscope.app.view3d.options import Quality, ViewOptions
+from stroboscope.app.view3d.software_surface import SCALES, MovingScale
+from stroboscope.resources.themes import DARK
+
+Read = Callable[..., Any]
+BALL, CAPSULE = (0.0, 0.0, 0.3), (1.0, 0.0, 0.5)
+FRONT = CameraState(lookat=(0.0, 0.0, 0.3), distance=5.0, azimuth=90.0, elevation=-18.0)
+
+
+@pytest.fixture
+def played(viewport: Any) -> Any:
+    """The three shapes as they are when the processor draws and nobody chose a quality."""
+    if not viewport.on_software:
+        pytest.skip("a graphics card draws here")
+    viewport.options = ViewOptions(triad=False)
+    viewport.set_camera(FRONT)
+    return viewport
+
+
+@pytest.fixture
+def on_card(qapp: Any, monkeypatch: pytest.MonkeyPatch, show: Read, scene: Any, poses: Any) -> Any:
+    """A viewport that takes this machine's OpenGL for a graphics card's."""
+    from stroboscope.app.view3d.viewport import Viewport
+
+    monkeypatch.setattr(Viewport, "on_software", property(lambda _self: False))
+    view = Viewport(DARK)
+    view.options = ViewOptions(quality=Quality.LOW, triad=False)
+    view.set_description(scene, {})
+    view.set_poses(*poses)
+    view.set_camera(FRONT)
+    show(view, 640, 480)
+    return view
+
+
+def test_a_moving_picture_is_coarse_and_a_standing_one_is_not(
+    played: Any, poses: Any, wait_until: Read
+) -> None:
+    surface = played.focusProxy()
+    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    assert (surface._image.width(), surface._image.height()) == (640, 480)
+    xpos = poses[0].copy()
+    xpos[2, 2] += 0.01
+    frames = played.stats.frames
+    played.set_poses(xpos, poses[1])
+    wait_until(lambda: played.stats.frames > frames)
+    assert played.stats.scale in SCALES[:-1]
+    assert surface._image.width() == round(640 * played.stats.scale)
+    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    assert surface._image.width() == 640
+
+
+def test_a_chosen_quality_is_kept_while_things_move(
+    played: Any, poses: Any, wait_until: Read
+) -> None:
+    played.options = ViewOptions(quality=Quality.LOW)
+    frames = played.stats.frames
+    wait_until(lambda: played.stats.frames > frames)
+    assert played.stats.scale == 1.0
+
+
+def test_what_is_painted_is_what_was_drawn_coarse_or_not(played: Any, wait_until: Read) -> None:
+    surface = played.focusProxy()
+    for coarse in (True, False):
+        if coarse:
+            played.set_camera(dataclasses.replace(FRONT, azimuth=90.5))
+            wait_until(lambda: played.stats.scale < 1.0)
+        else:
+            wait_until(lambda: played._refined and played.stats.scale == 1.0)
+        x, y, _ = played.view().project(np.array(BALL), width=640, height=480)[0]
+        color = surface.grab().toImage().pixelColor(round(x), round(y))
+        assert color.greenF() > 0.35
+        assert color.greenF() > 1.8 * max(color.redF(), color.blueF())
+        # Nothing of the picture is cut off or upside down: the sky is up, the floor is not.
+        image = surface.grab().toImage()
+        assert image.pixelColor(5, 5) != image.pixelColor(5, 470)
+
+
+def test_picking_and_screenshots_do_not_know_of_coarse_pictures(
+    played: Any, wait_until: Read
+) -> None:
+    wait_until(lambda: played.stats.frames > 0)
+    played.set_camera(dataclasses.replace(FRONT, azimuth=89.5))
+    for index, point in ((2, BALL), (3, CAPSULE)):
+        x, y, _ = played.view().project(np.array(point), width=640, height=480)[0]
+        hit = played.pick_at(x, y)
+        assert hit is not None
+        assert hit.element == Element(ElementKind.GEOM, index)
+    assert played.grab_image().width() == 640
+
+
+def test_a_picture_of_the_window_shows_the_present_state(
+    played: Any, poses: Any, wait_until: Read
+) -> None:
+    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    xpos = poses[0].copy()
+    xpos[2] = (0.0, 1.2, 0.3)  # the ball steps back
+    played.set_poses(xpos, poses[1])
+    played.draw_now()
+    x, y, _ = played.view().project(xpos[2], width=640, height=480)[0]
+    color = played.grab().toImage().pixelColor(round(x), round(y))
+    assert color.greenF() > 1.8 * max(color.redF(), color.blueF())
+    assert played.focusProxy()._image.width() == 640
+
+
+def test_a_dense_screen_gets_all_of_its_pixels(played: Any, wait_until: Read) -> None:
+    surface = played.focusProxy()
+    for widget in (played, surface):
+        widget.devicePixelRatioF = lambda: 1.5
+    played.set_camera(dataclasses.replace(FRONT, azimuth=89.0))
+    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    wait_until(lambda: surface._image.width() == 960)
+    assert surface._image.height() == 720
+    x, y, _ = played.view().project(np.array(BALL), width=640, height=480)[0]
+    hit = played.pick_at(x, y)
+    assert hit is not None
+    assert hit.element == Element(ElementKind.GEOM, 2)
+
+
+def test_what_people_do_comes_before_the_picture(qapp: Any, played: Any, wait_until: Read) -> None:
+    from PySide6.QtCore import QCoreApplication, QEvent, QObject
+
+    happened: list[str] = []
+
+    class Person(QObject):
+        def event(self, event: QEvent) -> bool:
+            if event.type() is QEvent.Type.User:
+                happened.append("click")
+            return super().event(event)
+
+    person = Person()
+    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    surface = played.focusProxy()
+    surface.started.connect(lambda: happened.append("begun"))
+    surface.drawn.connect(lambda: happened.append("drawn"))
+    played.set_camera(dataclasses.replace(FRONT, azimuth=89.0))
+    QCoreApplication.postEvent(person, QEvent(QEvent.Type.User))
+    wait_until(lambda: "begun" in happened)
+    # The picture is in the making: whoever clicks now doesn't wait for its end either.
+    if "drawn" not in happened:
+        QCoreApplication.postEvent(person, QEvent(QEvent.Type.User))
+    wait_until(lambda: "drawn" in happened)
+    assert happened[0] == "click"
+    assert happened.index("begun") < happened.index("drawn")
+
+
+def test_wishes_during_one_picture_lead_to_one_more(
+    qapp: Any, played: Any, poses: Any, wait_until: Read
+) -> None:
+    played.options = ViewOptions(quality=Quality.LOW)
+    wait_until(lambda: played.stats.frames > 0 and played.focusProxy()._begun is None)
+    surface = played.focusProxy()
+    frames, azimuth = played.stats.frames, 80.0
+
+    def ask() -> None:
+        nonlocal azimuth
+        azimuth += 1.0
+        played.set_camera(dataclasses.replace(FRONT, azimuth=azimuth))
+
+    ask()
+    wait_until(lambda: surface._begun is not None or played.stats.frames > frames)
+    for _ in range(5):
+        ask()
+    wait_until(lambda: surface._begun is None and not surface._wanted)
+    assert played.stats.frames - frames == 2
+
+
+def test_moving_pictures_find_a_resolution_and_stay_with_it() -> None:
+    for cost, expected in ((0.2, 0.5), (0.05, 0.71), (0.005, 1.0)):
+        scale, seen = MovingScale(), []
+        for _ in range(40):
+            seen.append(scale.value)
+            scale.note(0.004 + cost * scale.value**2)
+        assert seen[-1] == expected
+        assert set(seen[-20:]) == {expected}
+
+
+def test_a_card_draws_and_picks_into_its_own_widget(on_card: Any, at: Read) -> None:
+    from stroboscope.app.view3d.gl_surface import GlSurface
+
+    assert isinstance(on_card.focusProxy(), GlSurface)
+    assert at(on_card, BALL)[1] > 0.35
+    x, y, _ = on_card.view().project(np.array(BALL), width=640, height=480)[0]
+    hit = on_card.pick_at(x, y)
+    assert hit is not None
+    assert hit.element == Element(ElementKind.GEOM, 2)
+
+
+def test_a_cards_picture_survives_a_move_into_another_window(
+    show: Read, on_card: Any, at: Read
+) -> None:
+    from PySide6.QtWidgets import QMainWindow
+
+    window = QMainWindow()
+    window.setCentralWidget(on_card)
+    show(window, 640, 480)
+    assert at(on_card, BALL)[1] > 0.35
+    on_card.setParent(None)
+    show(on_card, 640, 480)
+    assert at(on_card, BALL)[1] > 0.35
+
+
+def test_the_mouse_turns_a_cards_picture(on_card: Any) -> None:
+    from PySide6.QtCore import QPoint, Qt
+    from PySide6.QtTest import QTest
+
+    picked: list[Any] = []
+    on_card.picked.connect(picked.append)
+    x, y, _ = on_card.view().project(np.array(BALL), width=640, height=480)[0]
+    QTest.mouseDClick(
+        on_card.focusProxy(),
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+        QPoint(round(x), round(y)),
+    )
+    assert picked == [Element(ElementKind.GEOM, 2)]
