@@ -240,8 +240,9 @@ class MainWindow(QMainWindow):
 
     def _on_log(self, line: LogLine) -> None:
         if line.level is LogLevel.ERROR:
-            source = f"{line.source}: " if line.source else ""
             first = line.text.splitlines()[0] if line.text else ""
+            named = not line.source or first.startswith(line.source)
+            source = "" if named else f"{line.source}: "
             # Without a source it is this window's own problem, which nothing later mends.
             self.banner.show_message(
                 f"{source}{first}", details=line.as_text(), stay=not line.source
@@ -345,6 +346,7 @@ class MainWindow(QMainWindow):
 
     def picture_png(self) -> bytes:
         """Return the whole window, 3D included, as a PNG file."""
+        self.scene_view.viewport.draw_now()  # pictures may be begun and not finished
         return _png(self.grab())
 
     # --- what is remembered
