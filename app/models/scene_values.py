@@ -24,7 +24,9 @@ def scene_values(scene: SceneModel) -> ElementValues:
                     ValueRow(label="steps", text=count_text(status.step_count)),
                     ValueRow(label="physics steps", text=count_text(status.physics_step_count)),
                     ValueRow(label="steps ever", text=count_text(status.total_steps)),
-                    ValueRow(label="speed", text=rate_text(scene) or "—"),
+                    ValueRow(
+                        label="speed", text="—" if scene.is_stale else rate_text(scene) or "—"
+                    ),
                 ),
             )
         )

@@ -133,8 +133,8 @@ class LogPanel(QWidget):
         header = self.view.header()
         header.setStretchLastSection(True)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-        header.resizeSection(0, 84)
-        header.resizeSection(1, 96)
+        header.resizeSection(0, 96)
+        header.resizeSection(1, 110)
         self._empty = label(
             "Nothing yet. Messages of the applications and problems of this window appear here.",
             "muted",

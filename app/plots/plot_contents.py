@@ -30,9 +30,11 @@ class PlotContents:
         self._with_scene_names = False
         self._with_scripts = False
 
-    def prefer_scene_names(self) -> None:
-        """Name scenes in legends when signals of several are plotted; scripts likewise."""
+    def prefer_scene_names(self, shown: SceneKey | None) -> None:
+        """Name scenes in legends when there are several, ``shown`` among them; scripts likewise."""
         scenes = {each.scene for each in self._layout.all_series()}
+        if shown is not None:
+            scenes.add(shown)
         self._with_scene_names = len(scenes) > 1
         self._with_scripts = len({scene.session for scene in scenes}) > 1
 

@@ -103,8 +103,9 @@ class PlotPanel(QWidget):
             self.message.emit(problem)
 
     def set_shown_scene(self, key: SceneKey | None) -> None:
-        """List this scene's signals first when a signal is added."""
+        """List this scene's signals first when a signal is added; name the others in legends."""
         self._shown_scene = key
+        self._schedule()
 
     def set_theme(self, palette: Palette) -> None:
         """Take the colours of a palette."""
@@ -156,7 +157,7 @@ class PlotPanel(QWidget):
         first, now = self._contents.extent()
         self.time_view.track(first, now)
         start, end = self.time_view.range
-        self._contents.prefer_scene_names()
+        self._contents.prefer_scene_names(self._shown_scene)
         for plot in self.plots.plots:
             cell = self._cells[plot.plot_id]
             self._draw(plot, cell, start, end)

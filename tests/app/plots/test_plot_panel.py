@@ -491,7 +491,17 @@ def test_legends_name_scene_and_script_when_several_applications_are_plotted(
 def test_a_legend_says_which_instant_its_value_belongs_to(panel, source, wait_until):
     panel.add_signals(source.series("qpos", 2))
     source.advance(5)
-    wait_until(lambda: panel.cells[0].legend.rows[0].value != "–")
+    wait_until(lambda: [row.value for row in panel.cells[0].legend.rows if row.value != "–"])
     (row,) = panel.cells[0].legend.rows
     assert "EXECUTED: of physics step 4, t 0.04 s. NOW is one step later." in row.tooltip
     assert panel.toolbar.readout.text().startswith("EXECUTED: ")
+
+
+def test_a_legend_names_the_scene_when_another_one_is_shown(panel, source, wait_until):
+    panel.add_signals(source.series("qpos", 2))
+    source.advance(5)
+    panel.set_shown_scene(SceneKey("session", 1))
+    wait_until(lambda: [r.name for r in panel.cells[0].legend.rows] == ["qpos[knee]"])
+    panel.set_shown_scene(SceneKey("other", 1))
+    named = ["train.py › Rollout 1 · qpos[knee]"]
+    wait_until(lambda: [r.name for r in panel.cells[0].legend.rows] == named)
