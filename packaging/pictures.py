@@ -62,6 +62,20 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
         scene.step()
 """
 
+FAILING = """
+import stroboscope.engine as physics
+
+BALL = '''<mujoco><worldbody><light pos="0 0 3"/><geom type="plane" size="2 2 .1"/>
+<body name="ball" pos="0 0 1"><freejoint name="free"/><geom name="ball" size=".1"/></body>
+</worldbody></mujoco>'''
+scene = physics.create_scene("Ball", model=BALL)
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+        if scene.get_total_simulation_time() > 0.4:
+            raise RuntimeError("the reward is not a number")
+"""
+
 NO_SCENES = """
 import time
 import stroboscope.engine as physics
@@ -101,6 +115,7 @@ class Stage:
     ) -> None:
         self.picture = picture
         self.script = script
+        self.others: list[subprocess.Popen[bytes]] = []
         self.desktop = desktop
         self.window = desktop.window
         self.sessions = desktop.sessions
@@ -141,6 +156,20 @@ class Stage:
         if count:
             self.wait("a description", lambda: self.shown().description is not None)
         self.run_events(1.0)
+
+    def join(self, text: str) -> None:
+        """Run another script and attach to it."""
+        from stroboscope.app.models.session_finder import find_sessions
+
+        known = {found.path for found in find_sessions()[0]}
+        path = Path(os.environ["STROBOSCOPE_RUNTIME_DIR"]).parent / "second.py"
+        path.write_text(text, encoding="utf-8")
+        self.others.append(subprocess.Popen([sys.executable, "-P", str(path)]))
+        self.wait("another session", lambda: {f.path for f in find_sessions()[0]} - known)
+        (new,) = {f.path for f in find_sessions()[0]} - known
+        session = self.sessions.open(new)
+        self.wait("its scene", lambda: session.scenes)
+        self.run_events(1.5)
 
     def shown(self) -> "SceneModel":
         """Return the shown scene."""
@@ -248,6 +277,23 @@ def _stale(stage: Stage) -> None:
     stage.run_events(1.0)
 
 
+def _joined(stage: Stage) -> None:
+    _playing(stage)
+    stage.join(FAILING)
+
+
+def _behind_a_dead_one(stage: Stage) -> None:
+    _stale(stage)
+    stage.join(FAILING)
+
+
+def _failed(stage: Stage) -> None:
+    stage.attach()
+    stage.play(1.0)
+    stage.wait("the script to fail", lambda: stage.shown().is_stale)
+    stage.run_events(1.5)
+
+
 PICTURES = (
     Picture(name="welcome_dark", script="", scenes=0, prepare=_welcome),
     Picture(name="welcome_light", script="", scenes=0, theme="light", prepare=_welcome),
@@ -256,6 +302,9 @@ PICTURES = (
     Picture(name="playing_light", theme="light", prepare=_playing),
     Picture(name="paused_after_playing", prepare=_played),
     Picture(name="script_killed", prepare=_stale),
+    Picture(name="script_failed", script=FAILING, scenes=1, prepare=_failed),
+    Picture(name="another_joined", prepare=_joined),
+    Picture(name="after_a_dead_one", prepare=_behind_a_dead_one),
     Picture(name="small_1280x720", size=(1280, 720), prepare=_played),
     Picture(name="large_1920x1080", size=(1920, 1080), prepare=_played),
     Picture(name="scale_200", size=(1280, 800), scale=2.0, prepare=_played),
@@ -308,13 +357,17 @@ def take(picture: Picture) -> None:
             desktop.window.set_theme(picture.theme)
             desktop.window.resize(*picture.size)
             desktop.window.show()
-            picture.prepare(Stage(picture, desktop, script))
+            stage = Stage(picture, desktop, script)
+            picture.prepare(stage)
             FOLDER.mkdir(exist_ok=True)
             path = FOLDER / f"{picture.name}.png"
             path.write_bytes(desktop.window.picture_png())
             desktop.window.close()
             desktop.close()
             app.processEvents()
+            for other in stage.others:
+                other.kill()
+                other.wait()
     print(path, flush=True)
 
 
