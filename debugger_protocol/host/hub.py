@@ -9,6 +9,7 @@ import asyncio
 import dataclasses
 import logging
 import math
+import threading
 from collections.abc import Callable
 
 import msgspec
@@ -18,7 +19,7 @@ from stroboscope.debugger_protocol.host.commands import Answer, CommandDesk
 from stroboscope.debugger_protocol.host.control import Control, OnDisconnect
 from stroboscope.debugger_protocol.host.descriptions import Descriptions
 from stroboscope.debugger_protocol.host.host import Host, HostListener
-from stroboscope.debugger_protocol.host.main_thread import Ending, Likelihood, why_main_thread_ends
+from stroboscope.debugger_protocol.host.main_thread import Ending, Likelihood, MainThreadWatch
 from stroboscope.debugger_protocol.host.scene_link import SceneLink, channel_info
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
@@ -56,8 +57,10 @@ _log = logging.getLogger("stroboscope.debugger")
 # Bursts of news are passed on together [s].
 _FLUSH_INTERVAL = 0.004
 _STATUS_INTERVAL = 0.1
-# Twice this, and the way to the threads, must fit into 100 ms [s].
-_WATCH_INTERVAL = 0.025
+# How often the main thread is looked at, and how soon again when that has found it ending: both,
+# and the way to the threads, must fit into 100 ms [s].
+_WATCH_INTERVAL = 0.07
+_CONFIRM_INTERVAL = 0.015
 _MAX_RATE_HZ = 1000.0
 # For a client that has not taken its frames for this long, none are made any more [s].
 _PATIENCE = 0.25
@@ -133,7 +136,7 @@ class Hub(HostListener):
         self._flushed_at = -math.inf
         self._tick_timer: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
-        self._ending: Ending | None = None
+        self._main_thread = MainThreadWatch()
         self._told_reason = ""
         self._is_ending = False
         self._closed = False
@@ -484,15 +487,22 @@ class Hub(HostListener):
     # --- the clock
 
     def _set_timers(self) -> None:
-        parked = any(link.owner.parked_in is not None for link in self._known.values())
-        if parked and self._watch_timer is None:
-            self._watch_timer = self._loop.call_later(_WATCH_INTERVAL, self._watch_main_thread)
+        self._set_watch_timer()
         moving = any(
             status.activity not in (OwnerActivity.PARKED, OwnerActivity.FINISHED)
             for status in self._statuses.values()
         )
         if self._clients and (moving or self._untold) and self._tick_timer is None:
             self._tick_timer = self._loop.call_later(_STATUS_INTERVAL, self._tick)
+
+    def _set_watch_timer(self) -> None:
+        if self._watch_timer is not None:
+            return
+        parked = {link.owner.thread for link in self._known.values() if link.owner.parked_in}
+        # While the main thread itself is parked it does nothing else, and says when it goes on.
+        if parked and threading.main_thread() not in parked:
+            wait = _CONFIRM_INTERVAL if self._main_thread.suspects else _WATCH_INTERVAL
+            self._watch_timer = self._loop.call_later(wait, self._watch_main_thread)
 
     def _tick(self) -> None:
         """Look at scenes that run: what owner threads do elsewhere, nobody else reports."""
@@ -504,15 +514,13 @@ class Hub(HostListener):
 
     def _watch_main_thread(self) -> None:
         self._watch_timer = None
-        ending, before = why_main_thread_ends(), self._ending
-        self._ending = ending
-        certain = ending is not None and ending.likelihood is Likelihood.CERTAIN
-        if ending is None or not (certain or ending == before):
-            self._set_timers()
+        ending = self._main_thread.look()
+        if ending is None:
+            self._set_watch_timer()
         elif ending.likelihood is Likelihood.POSSIBLE:
             self._ask_to_play(ending)
-            self._set_timers()
-        elif certain:
+            self._set_watch_timer()
+        elif ending.likelihood is Likelihood.CERTAIN:
             reason = self._tell_end()
             self._host.publish_last(main_is_over=ending.is_joining)
             self._end_session(reason)

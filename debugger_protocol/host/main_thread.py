@@ -2,18 +2,19 @@
 
 A thread that is parked keeps a process alive: the interpreter joins pool threads *before* it runs
 ``atexit`` functions and before ``main_thread().is_alive()`` turns False. So the main thread's
-stack is looked at. Costs a few microseconds, and is only done while something is parked.
+stack is looked at: only while another thread is parked, and only when it has moved since.
 """
 
 import dataclasses
 import enum
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
-__all__ = ["Ending", "Likelihood", "why_main_thread_ends"]
+__all__ = ["Ending", "Likelihood", "MainThreadWatch", "why_main_thread_ends"]
 
 # Private, but the entry point of the interpreter's own shutdown in every version since 3.2.
 _SHUTDOWN: Final = getattr(getattr(threading, "_shutdown", None), "__code__", None)
@@ -44,6 +45,59 @@ class Ending:
     position: tuple[int, int] = (0, 0)
     is_joining: bool = False
     """Whether the interpreter's shutdown waits for other threads: the script's code is over."""
+
+
+class MainThreadWatch:
+    """Looks at the main thread again and again; of one thread, which is not the main thread.
+
+    ``cpu_time`` [s] tells whether it has done anything since the last look (None: can't tell),
+    ``why`` looks at its stack.
+    """
+
+    def __init__(
+        self,
+        *,
+        cpu_time: Callable[[], float | None] | None = None,
+        why: Callable[[], Ending | None] | None = None,
+    ) -> None:
+        self._cpu_time = cpu_time or _main_cpu_clock()
+        self._why = why or why_main_thread_ends
+        self._used: float | None = None
+        self._seen: Ending | None = None
+
+    @property
+    def suspects(self) -> bool:
+        """Whether the last look has to be confirmed by another one soon."""
+        return self._seen is not None and self._seen.likelihood is not Likelihood.POSSIBLE
+
+    def look(self) -> Ending | None:
+        """Return why the main thread won't let the script go on, once that is sure enough."""
+        used = self._cpu_time()
+        stood = used is not None and used == self._used
+        self._used = used
+        before = self._seen
+        if not stood:  # else its stack is what it was
+            self._seen = self._why()
+        ending = self._seen
+        if ending is None or ending.likelihood is Likelihood.CERTAIN:
+            return ending
+        return ending if ending == before else None
+
+
+def _main_cpu_clock() -> Callable[[], float | None]:
+    """Return what reads the CPU time of the main thread, where the system has that."""
+    main = threading.main_thread()
+    if main.is_alive() and main.ident is not None and hasattr(time, "pthread_getcpuclockid"):
+        clock = time.pthread_getcpuclockid(main.ident)
+
+        def read() -> float | None:
+            try:
+                return time.clock_gettime(clock)
+            except OSError:
+                return None  # it is gone
+
+        return read
+    return lambda: None
 
 
 def why_main_thread_ends() -> Ending | None:

@@ -125,7 +125,9 @@ class Owner:
             return self._attend(link, visit)
         finally:
             self.serving = False
-            self.parked_in = None
+            if self.parked_in is not None:
+                self.parked_in = None
+                link.note_left_park()
 
     def _attend(self, link: "SceneLink", visit: Visit) -> bool:
         replacements = link.replacements

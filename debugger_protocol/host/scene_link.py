@@ -501,6 +501,10 @@ class SceneLink(ScenePlayback):
         self._host.wake()
         return now
 
+    def note_left_park(self) -> None:
+        """Tell the server thread that this thread goes on: it may be the main thread, and end."""
+        self._host.wake()
+
     def is_mid_step(self) -> bool:
         """Return whether physics steps of the open application step have run already."""
         return self._step_open and self.physics_ticks > self._step_ticks
