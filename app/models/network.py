@@ -81,7 +81,10 @@ Event = Opened | Closed | Received
 
 @dataclasses.dataclass(slots=True)
 class Batch:
-    """What arrived since the last poll: events in order, then status, frames and signal rows."""
+    """What arrived since the last poll: events in order, then status, frames and signal rows.
+
+    What a session that has ended said last stands among the events, before its end.
+    """
 
     events: list[Event] = dataclasses.field(default_factory=list)
     latest: list[Received] = dataclasses.field(default_factory=list)
@@ -112,8 +115,20 @@ class _Inbox:
             if isinstance(event, Received):
                 self._put_message(event)
             else:
+                if isinstance(event, Closed):
+                    self._put_rest_of(event.key)
                 self._events.append(event)
             return was_empty
+
+    def _put_rest_of(self, key: int) -> None:
+        """Let the last state of a session arrive before its end."""
+        signals = self._take_signals()
+        rest = [event for event in (*self._slots.values(), *signals) if event.key == key]
+        self._events.extend(rest)
+        self._slots = {slot: each for slot, each in self._slots.items() if each.key != key}
+        for event in signals:
+            if event.key != key and isinstance(event.message, Frame):
+                self._put_signals(event, event.message)
 
     def take(self) -> Batch:
         """Return everything and forget it."""
