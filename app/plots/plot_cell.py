@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from stroboscope.app.plots.plot_legend import LEGEND_WIDTH, PlotLegend
+from stroboscope.app.plots.plot_legend import LEGEND_WIDTH, WIDE_LEGEND, PlotLegend
 from stroboscope.app.plots.plot_view import PlotView
 from stroboscope.resources.themes import Palette
 
@@ -21,6 +21,7 @@ class PlotCell(QWidget):
     def __init__(self, plot_id: int, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.plot_id = plot_id
+        self._wide = False
         self.view = PlotView(palette)
         self.legend = PlotLegend(palette)
         # Drops and menus are the panel's business; a graphics view would swallow them.
@@ -53,7 +54,17 @@ class PlotCell(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave most of the width to the plot."""
         super().resizeEvent(event)
-        self.legend.setFixedWidth(min(LEGEND_WIDTH, max(140, self.width() // 3)))
+        self._share_width()
+
+    def set_wide_legend(self, wide: bool) -> None:
+        """Give the legend room for the names of scripts and scenes, or take it back."""
+        if wide != self._wide:
+            self._wide = wide
+            self._share_width()
+
+    def _share_width(self) -> None:
+        most, part = (WIDE_LEGEND, 0.5) if self._wide else (LEGEND_WIDTH, 1 / 3)
+        self.legend.setFixedWidth(min(most, max(140, int(self.width() * part))))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Ask the panel for the plot's menu."""

@@ -19,6 +19,8 @@ from stroboscope.resources.themes import Palette
 __all__ = ["PlotContents"]
 
 _NEAR_PX = 4.0
+# Of a longer script name the beginning stands in legends, the rest in the tooltip.
+_SCRIPT_LETTERS = 14
 
 
 class PlotContents:
@@ -37,6 +39,11 @@ class PlotContents:
             scenes.add(shown)
         self._with_scene_names = len(scenes) > 1
         self._with_scripts = len({scene.session for scene in scenes}) > 1
+
+    @property
+    def names_owners(self) -> bool:
+        """Whether legends name scenes now: they need more room then."""
+        return self._with_scene_names
 
     def extent(self) -> tuple[float, float]:
         """Return session time [s] of the oldest row and of now, over all that is plotted."""
@@ -188,6 +195,8 @@ class PlotContents:
     def _owner(self, scene: PlotScene) -> str:
         """Return the scene's name, after its script's where several applications are plotted."""
         script = PurePath(scene.script).name
+        if len(script) > _SCRIPT_LETTERS:
+            script = f"{script[: _SCRIPT_LETTERS - 1]}…"
         return f"{script} › {scene.name}" if script and self._with_scripts else scene.name
 
     def _tooltip(

@@ -12,9 +12,11 @@ from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.plots.plot_style import PlotIcon, plot_icon, small_number_font
 from stroboscope.resources.themes import Palette
 
-__all__ = ["LEGEND_WIDTH", "LegendRow", "PlotLegend"]
+__all__ = ["LEGEND_WIDTH", "WIDE_LEGEND", "LegendRow", "PlotLegend"]
 
 LEGEND_WIDTH = 248
+# While each row names script and scene too.
+WIDE_LEGEND = 400
 _ROW_HEIGHT = 20
 _SWATCH = 8
 _MARGIN = 8

@@ -160,6 +160,7 @@ class PlotPanel(QWidget):
         self._contents.prefer_scene_names(self._shown_scene)
         for plot in self.plots.plots:
             cell = self._cells[plot.plot_id]
+            cell.set_wide_legend(self._contents.names_owners)
             self._draw(plot, cell, start, end)
         self._show_time_labels()
         self._show_values()

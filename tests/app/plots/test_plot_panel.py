@@ -505,3 +505,24 @@ def test_a_legend_names_the_scene_when_another_one_is_shown(panel, source, wait_
     panel.set_shown_scene(SceneKey("other", 1))
     named = ["train.py › Rollout 1 · qpos[knee]"]
     wait_until(lambda: [r.name for r in panel.cells[0].legend.rows] == named)
+
+
+def test_legends_are_wider_while_they_name_whose_signal_it_is(panel, source, wait_until):
+    panel.add_signals(source.series("qpos", 2))
+    source.advance(5)
+    wait_until(lambda: panel.cells[0].legend.rows)
+    narrow = panel.cells[0].legend.width()
+    panel.set_shown_scene(SceneKey("other", 1))
+    wait_until(lambda: panel.cells[0].legend.width() > narrow + 80)
+    panel.set_shown_scene(source.key)
+    wait_until(lambda: panel.cells[0].legend.width() == narrow)
+
+
+def test_a_long_script_name_leaves_room_for_the_signals(panel, store, make_source, wait_until):
+    long = make_source(store, SceneKey("a", 1), "Rollout 1", "/x/cross_thread_restore_demo.py")
+    panel.add_signals(long.series("qpos", 2))
+    long.advance(5)
+    panel.set_shown_scene(SceneKey("other", 1))
+    named = ["cross_thread_… › Rollout 1 · qpos[knee]"]
+    wait_until(lambda: [r.name for r in panel.cells[0].legend.rows] == named)
+    assert "cross_thread_restore_demo.py" in panel.cells[0].legend.rows[0].tooltip
