@@ -426,9 +426,11 @@ class SessionsModel:
     def _on_newcomer(self, scene: SceneModel) -> None:
         """A scene of another application: shown when the one that is shown is over."""
         shown, session = self.shown, scene.session
-        if shown is None or shown.session.identity == session.identity != "":
+        if shown is None:
             return
         if not shown.session.is_connected:
+            if shown.session.identity == session.identity != "":
+                return  # the script was started again: it takes the place of its last run
             remembered = self.remembered_scene.get(session.identity)
             self.show(scene)
             if remembered is not None:

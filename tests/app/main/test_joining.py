@@ -60,6 +60,16 @@ def test_a_dead_application_is_removed_from_the_menu_of_its_rows(desktop, attach
     assert desktop.sessions.sessions == []
 
 
+def test_a_second_run_of_the_same_script_is_announced_too(desktop, attached, pendulums, wait_until):
+    attached("--script", "/x/train.py")
+    shown = desktop.sessions.shown
+    new = pendulums("--script", "/x/train.py")
+    desktop.sessions.open(new.path)
+    wait_until(lambda: len(desktop.sessions.all_scenes()) == 2)
+    wait_until(desktop.window.status.joined.isVisible)
+    assert desktop.sessions.shown is shown
+
+
 def test_a_live_scene_is_not_left_for_a_newcomer_but_the_newcomer_is_announced(
     desktop, attached, pendulums, click, wait_until
 ):
