@@ -68,18 +68,34 @@ class Drawing:
         if is_software(gl_renderer_name()):
             yield_processor()
 
-    def draw(self, frame: Frame) -> bool:
+    def prepare(self, frame: Frame) -> bool:
+        """Begin ``frame`` with its shadow map; return whether that is still being drawn.
+
+        Failures are kept in ``error``.
+        """
+        if self.renderer is None or self.error:
+            return False
+        try:
+            return self.renderer.prepare(self.scene, frame)
+        except Exception as error:  # noqa: BLE001
+            self._fail(error)
+            return False
+
+    def draw(self, frame: Frame, *, prepared: bool = False) -> bool:
         """Draw ``frame``; return False when that is impossible, and ``error`` says why."""
         if self.renderer is None or self.error:
             return False
         try:
-            self.renderer.draw(self.scene, frame)
+            self.renderer.draw(self.scene, frame, prepared=prepared)
         except Exception as error:  # noqa: BLE001
-            # Qt would only log it and leave the view black; people must see what it was.
-            self.error = f"{type(error).__name__}: {error}"
-            _log.exception("the 3D view can't draw this scene")
+            self._fail(error)
             return False
         return True
+
+    def _fail(self, error: Exception) -> None:
+        # Qt would only log it and leave the view black; people must see what it was.
+        self.error = f"{type(error).__name__}: {error}"
+        _log.error("the 3D view can't draw this scene", exc_info=error)
 
     def count(self, frame: Frame, *, duration: float, scale: float = 1.0) -> None:
         """Take note of a finished picture that took ``duration`` [s]."""

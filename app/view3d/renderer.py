@@ -34,6 +34,8 @@ __all__ = ["Frame", "Renderer"]
 
 _SHADOW_TAPS = {Quality.HIGH: 7, Quality.LOW: 4}
 _SHADOW_SIZE = {Quality.HIGH: 2048, Quality.LOW: 1024}
+# Fewer texels and fewer taps: the edge of a shadow stays nearly as wide in the world.
+_COARSE_TAPS, _COARSE_SIZE = 3, 512
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +54,7 @@ class Frame:
     looked_through: int = -1  # the model's camera in use
     supersample: int = 1  # samples per pixel and axis, for still pictures without multisampling
     pixel_ratio: float = 1.0
+    coarse: bool = False  # a moving picture of which not every pixel is drawn
 
 
 class Renderer:
@@ -69,6 +72,7 @@ class Renderer:
         self._outline = OutlinePass()
         self._shadow = ShadowPass()
         self._mirror = ColorTarget(depth=True)
+        self._prepared = False
         self._quad = screen_quad()
         self._sky: Any = gloo.Program(SCREEN_VERTEX, SKY_FRAGMENT)
         self._sky["a_position"] = self._quad
@@ -76,10 +80,29 @@ class Renderer:
         self._average: Any = gloo.Program(SCREEN_VERTEX, DOWNSAMPLE_FRAGMENT)
         self._average["a_position"] = self._quad
 
-    def draw(self, scene: DrawnScene, frame: Frame) -> None:
-        """Draw one picture into the widget's framebuffer. The context must be current."""
+    def prepare(self, scene: DrawnScene, frame: Frame) -> bool:
+        """Upload what has changed and draw the shadow map; return whether there was one to draw.
+
+        llvmpipe makes whoever draws with a map wait until it is done. :meth:`draw` may follow
+        later; until it does, the scene must keep its description. The context must be current.
+        """
         self._canvas.make_current()
         self.draw_calls = 0
+        self._upload(scene, frame)
+        drawn = self._update_shadow(scene, frame, LightRig.of(frame.palette))
+        self._canvas.flush()
+        self.draw_calls = drawn
+        return drawn > 0
+
+    def draw(self, scene: DrawnScene, frame: Frame, *, prepared: bool = False) -> None:
+        """Draw one picture into the widget's framebuffer. The context must be current.
+
+        ``prepared``: :meth:`prepare` was called for this frame, and its uploads shall be shown.
+        """
+        self._canvas.make_current()
+        self._prepared = prepared
+        if not prepared:
+            self.draw_calls = 0
         if frame.supersample > 1:
             self._draw_supersampled(scene, frame)
         else:
@@ -101,12 +124,8 @@ class Renderer:
         self._average.draw("triangles")
 
     def _draw_picture(self, scene: DrawnScene, frame: Frame) -> None:
-        start = time.thread_time()
-        self.buffers.update(
-            scene, options=frame.options, selected=frame.selected, eye=frame.view.eye
-        )
-        self._canvas.flush()
-        self.upload_ms = 1000.0 * (time.thread_time() - start)
+        if not self._prepared:
+            self._upload(scene, frame)
         rig = LightRig.of(frame.palette)
         own = scene.items.material[frame.selected, 0, :3]
         self._selection_color = selection_color(own, frame.palette)
@@ -129,6 +148,26 @@ class Renderer:
         self._draw_transparent(frame, matrix, light)
         self._draw_floors(floors, frame, matrix, light, behind=True)
         self._draw_overlays(scene, frame, matrix)
+
+    def _upload(self, scene: DrawnScene, frame: Frame) -> None:
+        start = time.thread_time()
+        self.buffers.update(
+            scene, options=frame.options, selected=frame.selected, eye=frame.view.eye
+        )
+        self._canvas.flush()
+        self.upload_ms = 1000.0 * (time.thread_time() - start)
+
+    def _update_shadow(self, scene: DrawnScene, frame: Frame, rig: LightRig) -> int:
+        """Draw the shadow map if it is due; return how many draw calls that took."""
+        if not self._taps(frame):
+            return 0
+        return self._shadow.update(
+            scene,
+            self.buffers,
+            direction=rig.key_direction,
+            size=_COARSE_SIZE if frame.coarse else _SHADOW_SIZE[frame.quality],
+            options=frame.options,
+        )
 
     def draw_pick(
         self,
@@ -176,15 +215,9 @@ class Renderer:
             "u_fog_distance": self._fog_distance(frame),
             "u_stale": 0.85 if frame.stale else 0.0,
         }
-        taps = self._taps(frame)
-        if taps:
-            self.draw_calls += self._shadow.update(
-                scene,
-                self.buffers,
-                direction=rig.key_direction,
-                size=_SHADOW_SIZE[frame.quality],
-                options=frame.options,
-            )
+        if self._taps(frame):
+            if not self._prepared:
+                self.draw_calls += self._update_shadow(scene, frame, rig)
             light.update(self._shadow.uniforms())
         return light
 
@@ -197,7 +230,9 @@ class Renderer:
 
     @staticmethod
     def _taps(frame: Frame) -> int:
-        return _SHADOW_TAPS[frame.quality] if frame.options.shadows else 0
+        if not frame.options.shadows:
+            return 0
+        return _COARSE_TAPS if frame.coarse else _SHADOW_TAPS[frame.quality]
 
     def _draw_sky(self, frame: Frame, rig: LightRig) -> None:
         gloo.set_state(depth_test=False, blend=False, cull_face=False)

@@ -64,15 +64,19 @@ class MovingScale:
             self._recent.clear()
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class _Begun:
-    """A picture in the making: what it shows, since when, and where it is drawn."""
+    """A picture in the making: what it shows, since when, and where it is drawn.
+
+    Without a ``target`` only its shadow map is being drawn, of the scene's ``revision``.
+    """
 
     frame: Frame
     start: float
     scale: float
-    target: QOpenGLFramebufferObject
+    revision: int
     sync: GlSync
+    target: QOpenGLFramebufferObject | None = None
 
 
 class SoftwareSurface(QWidget):
@@ -119,6 +123,11 @@ class SoftwareSurface(QWidget):
         self._poll_timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._poll_timer.timeout.connect(self._poll)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a picture is in the making or about to be."""
+        return self._wanted or self._begun is not None
+
     def redraw(self) -> None:
         """Draw a new picture soon; of several wishes during one picture, one is fulfilled."""
         self._wanted = True
@@ -134,6 +143,7 @@ class SoftwareSurface(QWidget):
         """Draw what is on show in full resolution and wait for it; for pictures of the window."""
         self.stop()
         self._wanted = False
+        self.started.emit()
         begun = self._draw(1.0)
         if begun is not None:
             self._finish(begun)
@@ -172,7 +182,8 @@ class SoftwareSurface(QWidget):
         if self._begun is not None or not self.isVisible():
             return
         self._wanted = False
-        self._begun = self._draw(self._scale.value if self._moving() else 1.0)
+        self.started.emit()
+        self._begun = self._start(self._scale.value if self._moving() else 1.0)
         if self._begun is not None:
             self._poll_timer.start()
 
@@ -184,8 +195,10 @@ class SoftwareSurface(QWidget):
         self._make_current()
         finished = begun.sync.finished()
         self._done_current()
-        if finished:
+        if finished and begun.target is not None:
             self._finish(begun)
+        elif finished and not self._rasterise(begun):
+            self.stop()
 
     def _finish(self, begun: _Begun) -> None:
         self._poll_timer.stop()
@@ -205,30 +218,66 @@ class SoftwareSurface(QWidget):
         self.drawing.count(begun.frame, duration=duration, scale=begun.scale)
 
     def _draw(self, scale: float) -> _Begun | None:
-        """Ask for a picture at ``scale``; None when it can't be drawn. Waits for nothing."""
+        """Ask for a whole picture at ``scale``; None when it can't be drawn."""
+        begun = self._start(scale)
+        if begun is not None and begun.target is None and not self._rasterise(begun):
+            return None
+        return begun
+
+    def _start(self, scale: float) -> _Begun | None:
+        """Ask for a picture, at first only for its shadow map if that is due; wait for nothing.
+
+        Returns None when it can't be drawn.
+        """
         start = time.perf_counter()
         sync = self._make_current()
         try:
-            self.started.emit()
             frame = self._frame()
             if scale != 1.0:
                 width, height = frame.size
-                size = (max(round(width * scale), 1), max(round(height * scale), 1))
-                frame = dataclasses.replace(frame, size=size, pixel_ratio=frame.pixel_ratio * scale)
-            target = self._target(frame.size)
-            target.bind()
-            if not self.drawing.draw(frame):
-                self.failed.emit(self.drawing.error)
-                return None
-            sync.mark()
+                frame = dataclasses.replace(
+                    frame,
+                    size=(max(round(width * scale), 1), max(round(height * scale), 1)),
+                    pixel_ratio=frame.pixel_ratio * scale,
+                    coarse=True,
+                )
+            begun = _Begun(frame, start, scale, self.drawing.scene.geometry_revision, sync)
+            if self.drawing.prepare(frame):
+                sync.mark()
+                return begun
         finally:
             self._done_current()
-        return _Begun(frame, start, scale, target, sync)
+        return begun if self._rasterise(begun) else None
+
+    def _rasterise(self, begun: _Begun) -> bool:
+        """Ask for the picture itself; return False when it can't be drawn."""
+        self._make_current()
+        try:
+            if begun.revision != self.drawing.scene.geometry_revision:  # another scene by now
+                begun.frame = dataclasses.replace(
+                    self._frame(),
+                    size=begun.frame.size,
+                    pixel_ratio=begun.frame.pixel_ratio,
+                    coarse=begun.frame.coarse,
+                )
+                prepared = False
+            else:
+                prepared = True
+            begun.target = self._target(begun.frame.size)
+            begun.target.bind()
+            if self.drawing.draw(begun.frame, prepared=prepared):
+                begun.sync.mark()
+                return True
+        finally:
+            self._done_current()
+        self.failed.emit(self.drawing.error)
+        return False
 
     def _read(self, begun: _Begun) -> NDArray[np.uint8]:
         self._make_current()
         try:
-            begun.target.bind()
+            if begun.target is not None:
+                begun.target.bind()
             return begun.sync.pixels(begun.frame.size)
         finally:
             self._done_current()

@@ -447,7 +447,6 @@ class Viewport(QWidget):
 
     def _on_drawn(self) -> None:
         self._last_draw = time.monotonic()
-        self._due_timer.stop()
         if self._overlay is not None:
             labels, missing, view = self._labels
             self._overlay.show_labels(
@@ -478,11 +477,13 @@ class Viewport(QWidget):
         ratio = self.devicePixelRatioF()
         pixels = self.width() * self.height() * ratio * ratio
         stats = self.stats
-        slow = stats.frame_ms / stats.scale**2 > REFINE_FRAME_MS
+        # Not its square: a good part of a coarse picture is waiting, not pixels.
+        slow = stats.frame_ms / stats.scale > REFINE_FRAME_MS
         return 1 if slow or 4.0 * pixels > REFINE_PIXELS else 2
 
     def _on_started(self) -> None:
         """Place the labels for the picture that is begun; they appear together with it."""
+        self._due_timer.stop()  # not when it is done: poses that come meanwhile are not in it
         view = self.view()
         labels, missing = labels_of(
             self._scene,

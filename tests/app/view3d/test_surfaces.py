@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -47,7 +48,7 @@ def test_a_moving_picture_is_coarse_and_a_standing_one_is_not(
     played: Any, poses: Any, wait_until: Read
 ) -> None:
     surface = played.focusProxy()
-    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    wait_until(lambda: played._refined and not played.focusProxy().busy)
     assert (surface._image.width(), surface._image.height()) == (640, 480)
     xpos = poses[0].copy()
     xpos[2, 2] += 0.01
@@ -56,7 +57,7 @@ def test_a_moving_picture_is_coarse_and_a_standing_one_is_not(
     wait_until(lambda: played.stats.frames > frames)
     assert played.stats.scale in SCALES[:-1]
     assert surface._image.width() == round(640 * played.stats.scale)
-    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    wait_until(lambda: played._refined and not played.focusProxy().busy)
     assert surface._image.width() == 640
 
 
@@ -76,7 +77,7 @@ def test_what_is_painted_is_what_was_drawn_coarse_or_not(played: Any, wait_until
             played.set_camera(dataclasses.replace(FRONT, azimuth=90.5))
             wait_until(lambda: played.stats.scale < 1.0)
         else:
-            wait_until(lambda: played._refined and played.stats.scale == 1.0)
+            wait_until(lambda: played._refined and not played.focusProxy().busy)
         x, y, _ = played.view().project(np.array(BALL), width=640, height=480)[0]
         color = surface.grab().toImage().pixelColor(round(x), round(y))
         assert color.greenF() > 0.35
@@ -102,7 +103,7 @@ def test_picking_and_screenshots_do_not_know_of_coarse_pictures(
 def test_a_picture_of_the_window_shows_the_present_state(
     played: Any, poses: Any, wait_until: Read
 ) -> None:
-    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    wait_until(lambda: played._refined and not played.focusProxy().busy)
     xpos = poses[0].copy()
     xpos[2] = (0.0, 1.2, 0.3)  # the ball steps back
     played.set_poses(xpos, poses[1])
@@ -118,7 +119,7 @@ def test_a_dense_screen_gets_all_of_its_pixels(played: Any, wait_until: Read) ->
     for widget in (played, surface):
         widget.devicePixelRatioF = lambda: 1.5
     played.set_camera(dataclasses.replace(FRONT, azimuth=89.0))
-    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    wait_until(lambda: played._refined and not played.focusProxy().busy)
     wait_until(lambda: surface._image.width() == 960)
     assert surface._image.height() == 720
     x, y, _ = played.view().project(np.array(BALL), width=640, height=480)[0]
@@ -139,7 +140,7 @@ def test_what_people_do_comes_before_the_picture(qapp: Any, played: Any, wait_un
             return super().event(event)
 
     person = Person()
-    wait_until(lambda: played._refined and played.stats.scale == 1.0)
+    wait_until(lambda: played._refined and not played.focusProxy().busy)
     surface = played.focusProxy()
     surface.started.connect(lambda: happened.append("begun"))
     surface.drawn.connect(lambda: happened.append("drawn"))
@@ -171,8 +172,77 @@ def test_wishes_during_one_picture_lead_to_one_more(
     wait_until(lambda: surface._begun is not None or played.stats.frames > frames)
     for _ in range(5):
         ask()
-    wait_until(lambda: surface._begun is None and not surface._wanted)
+    wait_until(lambda: not surface.busy)
     assert played.stats.frames - frames == 2
+
+
+def test_another_scene_may_come_while_a_picture_is_in_the_making(
+    played: Any, scene: Any, poses: Any, wait_until: Read
+) -> None:
+    surface = played.focusProxy()
+
+    def blue() -> float:
+        x, y, _ = played.view().project(np.array(CAPSULE), width=640, height=480)[0]
+        return float(surface.grab().toImage().pixelColor(round(x), round(y)).blueF())
+
+    wait_until(lambda: played._refined and not surface.busy)
+    assert blue() > 0.4
+    played.set_selection(Element(ElementKind.GEOM, 3))
+    xpos = poses[0].copy()
+    xpos[2, 2] += 0.01
+    played.set_poses(xpos, poses[1])
+    surface._begin()  # as its timer does; the shadow map is being drawn now
+    assert surface._begun is not None
+    assert surface._begun.target is None
+    smaller = msgspec.structs.replace(
+        scene, scene_id=7, name="less", bodies=scene.bodies[:3], geoms=scene.geoms[:3]
+    )
+    played.set_description(smaller, {})
+    played.set_poses(poses[0][:3], poses[1][:3])
+    played.set_camera(FRONT)
+    wait_until(lambda: played._refined and not surface.busy)
+    assert not surface.drawing.error
+    assert blue() < 0.35  # the sky, no capsule any more
+
+
+def test_poses_that_come_while_a_picture_is_in_the_making_are_drawn_after_it(
+    viewport: Any, poses: Any, wait_until: Read
+) -> None:
+    if not viewport.on_software:
+        pytest.skip("a graphics card draws here")
+    surface = viewport.focusProxy()
+    viewport.set_frame_limit(5.0)
+    wait_until(lambda: viewport.stats.frames > 0 and not surface.busy)
+    xpos = poses[0].copy()
+    xpos[2, 2] += 0.01
+    viewport._scene.set_poses(xpos, poses[1])
+    surface._begin()  # as its timer does
+    xpos[2, 2] += 0.01
+    viewport.set_poses(xpos, poses[1])
+    assert surface.busy
+    last = viewport._scene.pose_revision
+    wait_until(lambda: surface.drawing.renderer.buffers._pose_revision == last)
+
+
+def test_the_shadow_of_a_coarse_picture_lies_where_that_of_a_fine_one_does(
+    played: Any, poses: Any, wait_until: Read
+) -> None:
+    from stroboscope.app.view3d.light_rig import LightRig
+
+    surface = played.focusProxy()
+    to_lamp = LightRig.of(DARK).key_direction
+    shadow = np.array(BALL) - to_lamp * (BALL[2] / to_lamp[2])
+    played.set_camera(dataclasses.replace(FRONT, elevation=-89.0))
+
+    def darkness() -> float:
+        x, y, _ = played.view().project(shadow, width=640, height=480)[0]
+        at = surface.grab().toImage().pixelColor(round(x), round(y))
+        return at.lightnessF()
+
+    wait_until(lambda: played.stats.scale < 1.0 and surface._begun is None)
+    coarse = darkness()
+    wait_until(lambda: played._refined and not surface.busy)
+    assert coarse == pytest.approx(darkness(), abs=0.03)
 
 
 def test_moving_pictures_find_a_resolution_and_stay_with_it() -> None:
