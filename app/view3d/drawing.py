@@ -14,6 +14,7 @@ from stroboscope.app.view3d.gl_canvas import (
     is_software,
     yield_processor,
 )
+from stroboscope.app.view3d.options import Quality
 from stroboscope.app.view3d.picking import Hit, Picker
 from stroboscope.app.view3d.renderer import Frame, Renderer
 
@@ -55,10 +56,12 @@ class Drawing:
         self._scale = 1.0
         self._times: deque[float] = deque(maxlen=30)
         self._durations: deque[float] = deque(maxlen=30)
+        self._compiled: set[tuple[bool, Quality]] = set()
 
     def start(self, default_framebuffer: Callable[[], int]) -> None:
         """Make every OpenGL object anew, for a context that has just been made and is current."""
         self._contexts += 1
+        self._compiled.clear()
         if self._canvas is not None:
             self._canvas.forget()
         self._canvas = GlCanvas(default_framebuffer)
@@ -102,8 +105,12 @@ class Drawing:
         self._frames += 1
         self._scale = scale
         self._times.append(time.perf_counter())
-        if frame.supersample == 1:  # refined still pictures say nothing about playing
+        # The first of each kind compiles its shaders, which says nothing about the next one; nor
+        # do refined still pictures say anything about playing.
+        kind = (frame.coarse, frame.quality)
+        if frame.supersample == 1 and kind in self._compiled:
             self._durations.append(duration)
+        self._compiled.add(kind)
 
     def pick(self, frame: Frame, *, x: int, y: int) -> Hit | None:
         """Return what is at the pixel (x, y) of ``frame``; None for the sky."""

@@ -446,7 +446,6 @@ class Viewport(QWidget):
             self._due_timer.start(math.ceil(1000.0 * wait))
 
     def _on_drawn(self) -> None:
-        self._last_draw = time.monotonic()
         if self._overlay is not None:
             labels, missing, view = self._labels
             self._overlay.show_labels(
@@ -483,6 +482,7 @@ class Viewport(QWidget):
 
     def _on_started(self) -> None:
         """Place the labels for the picture that is begun; they appear together with it."""
+        self._last_draw = time.monotonic()
         self._due_timer.stop()  # not when it is done: poses that come meanwhile are not in it
         view = self.view()
         labels, missing = labels_of(
