@@ -193,6 +193,8 @@ def test_a_number_shows_its_recent_past_once_per_instant(desktop, attached, clic
     wait_until(lambda: len(inspector.row("position").spark.values) > 5)
     click(desktop.window.transport.buttons["play"])
     wait_until(lambda: desktop.window.transport.badge.word == "PAUSED")
+    # Until NOW is there, what is shown is still one of the executed frames of the run.
+    wait_until(lambda: inspector.instant.full_text.startswith("NOW"))
     row = inspector.row("position")
     wait_until(lambda: row.spark.values[-1] == row.row.value)
     known = len(row.spark.values)
