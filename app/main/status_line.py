@@ -53,6 +53,7 @@ class StatusLine(QStatusBar):
         self.counter = QToolButton()
         self.counter.setToolTip("Warnings and errors. Click to see the log.")
         self.addPermanentWidget(self.counter)
+        self._shown: tuple[str, int, int] | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(1000)
         self._timer.timeout.connect(self.refresh)
@@ -109,7 +110,11 @@ class StatusLine(QStatusBar):
             waiting = self._sessions.assets.waiting
             if waiting:
                 parts.append(f"loading {waiting} meshes")
-        self.text.set_full_text(" · ".join(parts))
+        shown = (" · ".join(parts), self._sessions.lost_rows, self._sessions.replaced_frames)
+        if shown == self._shown:
+            return  # laying the bar out again every second would be all that an idle window does
+        self._shown = shown
+        self.text.set_full_text(shown[0])
         self._refresh_losses(connected=bool(connected))
 
     def _refresh_joined(self) -> None:
