@@ -44,13 +44,14 @@ def test_time_that_falls_goes_on_one_step_later_in_a_new_segment():
     assert [(mark.axis, mark.reason) for mark in clock.marks] == [(4, "time went back")]
 
 
-@pytest.mark.parametrize("restored_to", [0.0, 0.02, 7.0])
-@pytest.mark.parametrize("message_first", [True, False])
+# A jump ahead can only be known from its message, so there the message comes first.
+@pytest.mark.parametrize(
+    ("restored_to", "message_first"),
+    [(0.0, True), (0.0, False), (0.02, True), (0.02, False), (7.0, True)],
+)
 def test_a_restore_leaves_no_hole_whatever_its_time_and_order_of_arrival(
     restored_to, message_first
 ):
-    if restored_to == 7.0 and not message_first:
-        pytest.skip("a jump ahead can only be known from its message")
     clock = SessionTime(timestep=0.01)
     first = rows(0, 50, 0.0)
     second = rows(50, 80, restored_to)
