@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.edit_messages import EditField, Finding, Perturb
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -120,6 +120,43 @@ class SceneBackend(abc.ABC):
     def edit_state(self, field: EditField, index: int, values: Sequence[float]) -> None:
         """Write into a state array, all of it or nothing (CommandError)."""
         raise CommandError("this scene can't be edited: its engine offers no way to")
+
+    # --- what clients do beside the script; owner thread, between physics steps, all or nothing
+
+    def perturb(self, perturbation: Perturb | None) -> None:
+        """Pull a body from the next physics step on, or let go of it (None)."""
+        raise CommandError("this scene can't be perturbed: its engine offers no way to")
+
+    def override_control(self, index: int, value: float | None) -> None:
+        """Use ``value`` for one control whatever the script writes; None gives it back."""
+        raise CommandError("controls of this scene can't be overridden")
+
+    def set_control_noise(self, std: float, rate: float) -> None:
+        """Add noise to the controls: ``std`` of their range, correlated over ``rate`` [s]."""
+        raise CommandError("this scene has no control noise")
+
+    def release_interventions(self) -> None:  # noqa: B027 - optional to implement
+        """End perturbation, overrides and noise: the client that wanted them has gone."""
+
+    def option(self, name: str) -> tuple[float, ...]:
+        """Return the values of one of the description's options."""
+        raise CommandError(f"this scene has no option {name!r}")
+
+    def edit_option(self, name: str, values: Sequence[float]) -> None:
+        """Set one of the description's options."""
+        raise CommandError(f"this scene has no option {name!r} that can be edited")
+
+    def load_keyframe(self, index: int) -> None:
+        """Reset the scene to a keyframe of its model."""
+        raise CommandError("this scene has no keyframes")
+
+    def state_values(self, field: EditField, index: int, count: int) -> tuple[float, ...]:
+        """Return part of a state array: what an edit is about to replace."""
+        raise CommandError("this scene can't be edited: its engine offers no way to")
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what usually is a mistake in the model and the state as it stands."""
+        return ()
 
     def on_mode(self, event: str) -> None:  # noqa: B027 - optional to implement
         """Run the script's ``on_play`` / ``on_pause`` / ``on_restore`` callbacks (event names)."""

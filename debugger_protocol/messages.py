@@ -9,6 +9,31 @@ import enum
 
 import msgspec
 
+from stroboscope.debugger_protocol.edit_messages import (
+    CheckpointInfo,
+    DropCheckpoint,
+    EditField,
+    EditOption,
+    EditState,
+    ElementRef,
+    Finding,
+    Lint,
+    LoadKeyframe,
+    LogLevel,
+    OverrideControl,
+    Perturb,
+    PerturbKind,
+    ReleasePerturb,
+    RestoreCheckpoint,
+    RevertEdit,
+    SaveCheckpoint,
+    SceneCheckpoints,
+    SceneEdited,
+    SceneFindings,
+    SceneInterventions,
+    SetControlNoise,
+)
+from stroboscope.debugger_protocol.message_base import Command, Message
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
@@ -16,34 +41,52 @@ __all__ = [
     "ArrayEntry",
     "AssetChunk",
     "AssetRequest",
+    "CheckpointInfo",
     "ClientHello",
     "ClientMessage",
     "ClientProof",
     "Command",
     "ControlChanged",
     "Done",
+    "DropCheckpoint",
     "EditField",
+    "EditOption",
     "EditState",
+    "ElementRef",
     "Failed",
     "FailureKind",
     "FastForward",
+    "Finding",
     "Frame",
     "Goodbye",
     "Heartbeat",
+    "Lint",
+    "LoadKeyframe",
     "LogEntry",
     "LogLevel",
+    "OverrideControl",
     "OwnerActivity",
     "Pause",
+    "Perturb",
+    "PerturbKind",
     "PhysicsStep",
     "Play",
     "PlaybackMode",
     "ReleaseControl",
+    "ReleasePerturb",
     "RequestControl",
+    "RestoreCheckpoint",
     "RestoreInitial",
+    "RevertEdit",
     "RunUntil",
+    "SaveCheckpoint",
     "SceneAdded",
     "SceneChannels",
+    "SceneCheckpoints",
     "SceneDescribed",
+    "SceneEdited",
+    "SceneFindings",
+    "SceneInterventions",
     "SceneRemoved",
     "SceneRestored",
     "SceneStatus",
@@ -51,6 +94,7 @@ __all__ = [
     "ServerMessage",
     "SessionInfo",
     "SessionStatus",
+    "SetControlNoise",
     "SetSpeed",
     "Step",
     "Subscribe",
@@ -59,14 +103,10 @@ __all__ = [
 ]
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Base of all messages: tagged, immutable, fields by name."""
-
-
 # --- handshake: C ClientHello, S ServerHello (server proves first), C ClientProof, S Welcome
 
 
-class ClientHello(_Message, frozen=True, kw_only=True, tag="client_hello"):
+class ClientHello(Message, frozen=True, kw_only=True, tag="client_hello"):
     """First message of a client; nothing but a nonce and versions before any proof."""
 
     major: int
@@ -77,7 +117,7 @@ class ClientHello(_Message, frozen=True, kw_only=True, tag="client_hello"):
     name: str = ""
 
 
-class ServerHello(_Message, frozen=True, kw_only=True, tag="server_hello"):
+class ServerHello(Message, frozen=True, kw_only=True, tag="server_hello"):
     """The server's nonce and its proof of the secret."""
 
     major: int
@@ -87,7 +127,7 @@ class ServerHello(_Message, frozen=True, kw_only=True, tag="server_hello"):
     capabilities: tuple[str, ...] = ()
 
 
-class ClientProof(_Message, frozen=True, kw_only=True, tag="client_proof"):
+class ClientProof(Message, frozen=True, kw_only=True, tag="client_proof"):
     """The client's proof of the secret."""
 
     proof: bytes
@@ -105,7 +145,7 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     started: float = 0.0
 
 
-class Welcome(_Message, frozen=True, kw_only=True, tag="welcome"):
+class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
     """The handshake succeeded. Full SceneAdded, SceneStatus and SessionStatus messages follow."""
 
     session: SessionInfo
@@ -121,12 +161,6 @@ class PlaybackMode(enum.StrEnum):
     PAUSED = "paused"
     PLAYING = "playing"
     FAST_FORWARD = "fast_forward"
-
-
-class Command(_Message, frozen=True, kw_only=True):
-    """Base of the messages that are answered by Done or Failed."""
-
-    id: int
 
 
 class Play(Command, frozen=True, kw_only=True, tag="play"):
@@ -185,24 +219,6 @@ class RestoreInitial(Command, frozen=True, kw_only=True, tag="restore_initial"):
     scene_id: int
 
 
-class EditField(enum.StrEnum):
-    """State arrays that a client may edit while the scene is paused or held."""
-
-    QPOS = "qpos"
-    QVEL = "qvel"
-    ACT = "act"
-    CTRL = "ctrl"
-
-
-class EditState(Command, frozen=True, kw_only=True, tag="edit_state"):
-    """Write ``values`` into a state array from ``index`` on; all of it or nothing."""
-
-    scene_id: int
-    field: EditField
-    index: int
-    values: tuple[float, ...]
-
-
 class RequestControl(Command, frozen=True, kw_only=True, tag="request_control"):
     """Take control of the session; announced to everybody."""
 
@@ -238,7 +254,7 @@ class AssetRequest(Command, frozen=True, kw_only=True, tag="asset_request"):
     offset: int = 0
 
 
-class Heartbeat(_Message, frozen=True, kw_only=True, tag="heartbeat"):
+class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
     """A client's network thread is alive. Sent every 2 s whatever the GUI does."""
 
 
@@ -252,13 +268,13 @@ class FailureKind(enum.StrEnum):
     TIMEOUT = "timeout"
 
 
-class Done(_Message, frozen=True, kw_only=True, tag="done"):
+class Done(Message, frozen=True, kw_only=True, tag="done"):
     """A command was done; for Step and friends, by the owner thread."""
 
     id: int
 
 
-class Failed(_Message, frozen=True, kw_only=True, tag="failed"):
+class Failed(Message, frozen=True, kw_only=True, tag="failed"):
     """A command was not done, nothing has changed; ``reason`` is a sentence with a next step."""
 
     id: int
@@ -266,13 +282,13 @@ class Failed(_Message, frozen=True, kw_only=True, tag="failed"):
     reason: str
 
 
-class Goodbye(_Message, frozen=True, kw_only=True, tag="goodbye"):
+class Goodbye(Message, frozen=True, kw_only=True, tag="goodbye"):
     """The sender closes the connection, and why."""
 
     reason: str
 
 
-class SessionStatus(_Message, frozen=True, kw_only=True, tag="session_status"):
+class SessionStatus(Message, frozen=True, kw_only=True, tag="session_status"):
     """Playback of the whole session."""
 
     mode: PlaybackMode
@@ -282,14 +298,14 @@ class SessionStatus(_Message, frozen=True, kw_only=True, tag="session_status"):
     free_running_scenes: int = 0
 
 
-class ControlChanged(_Message, frozen=True, kw_only=True, tag="control_changed"):
+class ControlChanged(Message, frozen=True, kw_only=True, tag="control_changed"):
     """Control went from one client to another, or became free (None)."""
 
     controller: int | None
     reason: str
 
 
-class SceneAdded(_Message, frozen=True, kw_only=True, tag="scene_added"):
+class SceneAdded(Message, frozen=True, kw_only=True, tag="scene_added"):
     """A scene exists; its description follows as SceneDescribed when it is first subscribed."""
 
     scene_id: int
@@ -298,26 +314,26 @@ class SceneAdded(_Message, frozen=True, kw_only=True, tag="scene_added"):
     owner: str = ""
 
 
-class SceneDescribed(_Message, frozen=True, kw_only=True, tag="scene_described"):
+class SceneDescribed(Message, frozen=True, kw_only=True, tag="scene_described"):
     """What a scene looks like; sent again with a higher revision when its model changes."""
 
     description: SceneDescription
 
 
-class SceneChannels(_Message, frozen=True, kw_only=True, tag="scene_channels"):
+class SceneChannels(Message, frozen=True, kw_only=True, tag="scene_channels"):
     """User channels that appeared since the description."""
 
     scene_id: int
     channels: tuple[ChannelInfo, ...]
 
 
-class SceneRemoved(_Message, frozen=True, kw_only=True, tag="scene_removed"):
+class SceneRemoved(Message, frozen=True, kw_only=True, tag="scene_removed"):
     """A scene was destroyed by its owner."""
 
     scene_id: int
 
 
-class SceneRestored(_Message, frozen=True, kw_only=True, tag="scene_restored"):
+class SceneRestored(Message, frozen=True, kw_only=True, tag="scene_restored"):
     """A scene's state was replaced: restore, reset, or an edit (``reason`` says which).
 
     ``count`` is how often since the last such message: a reader that is slower than a script's
@@ -342,7 +358,7 @@ class OwnerActivity(enum.StrEnum):
     FINISHED = "finished"
 
 
-class SceneStatus(_Message, frozen=True, kw_only=True, tag="scene_status"):
+class SceneStatus(Message, frozen=True, kw_only=True, tag="scene_status"):
     """Where a scene stands; sent on change, at most ten times a second.
 
     ``mode`` is the session's, or PAUSED when the scene is held. ``axis`` counts physics steps and
@@ -376,7 +392,7 @@ class ArrayEntry(msgspec.Struct, frozen=True, array_like=True):
     offset: int
 
 
-class Frame(_Message, frozen=True, kw_only=True, tag="frame"):
+class Frame(Message, frozen=True, kw_only=True, tag="frame"):
     """Values of one topic at one instant; the arrays stand in ``blob``, 8-byte aligned.
 
     ``axis``, ``step``, ``time`` are those of the instant. ``dropped`` counts frames of this topic
@@ -397,7 +413,7 @@ class Frame(_Message, frozen=True, kw_only=True, tag="frame"):
     notes: tuple[str, ...] = ()
 
 
-class AssetChunk(_Message, frozen=True, kw_only=True, tag="asset_chunk"):
+class AssetChunk(Message, frozen=True, kw_only=True, tag="asset_chunk"):
     """A range of an asset: a table of ArrayEntry (msgpack) and blob, hashed as a whole."""
 
     id: int
@@ -407,15 +423,7 @@ class AssetChunk(_Message, frozen=True, kw_only=True, tag="asset_chunk"):
     data: bytes
 
 
-class LogLevel(enum.StrEnum):
-    """How loud a log entry is."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class LogEntry(_Message, frozen=True, kw_only=True, tag="log_entry"):
+class LogEntry(Message, frozen=True, kw_only=True, tag="log_entry"):
     """A sentence for the user; ``scene_id`` None: about the session."""
 
     level: LogLevel
@@ -439,6 +447,17 @@ ClientMessage = (
     | RunUntil
     | RestoreInitial
     | EditState
+    | Perturb
+    | ReleasePerturb
+    | OverrideControl
+    | SetControlNoise
+    | EditOption
+    | LoadKeyframe
+    | SaveCheckpoint
+    | RestoreCheckpoint
+    | DropCheckpoint
+    | RevertEdit
+    | Lint
     | RequestControl
     | ReleaseControl
     | Subscribe
@@ -462,6 +481,10 @@ ServerMessage = (
     | SceneChannels
     | SceneRemoved
     | SceneRestored
+    | SceneEdited
+    | SceneInterventions
+    | SceneCheckpoints
+    | SceneFindings
     | SceneStatus
     | Frame
     | AssetChunk

@@ -16,27 +16,38 @@ __all__ = [
     "CameraMode",
     "ChannelInfo",
     "ChannelKind",
+    "EqualityInfo",
+    "FlexInfo",
     "GeomInfo",
     "GeomType",
     "HeightFieldInfo",
     "JointInfo",
     "JointType",
+    "KeyframeInfo",
     "LightInfo",
     "MaterialInfo",
     "MeshInfo",
+    "OptionInfo",
+    "OptionKind",
+    "PairInfo",
     "SceneDescription",
     "SensorInfo",
     "SiteInfo",
+    "SkinInfo",
+    "SolImp",
+    "TendonInfo",
     "TextureInfo",
     "TextureKind",
     "Vec2",
     "Vec3",
     "Vec4",
+    "VisualScale",
 ]
 
 Vec2 = tuple[float, float]
 Vec3 = tuple[float, float, float]
 Vec4 = tuple[float, float, float, float]
+SolImp = tuple[float, float, float, float, float]
 
 
 class _Info(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +111,13 @@ class BodyInfo(_Info, frozen=True, kw_only=True):
     inertia: Vec3 = (0.0, 0.0, 0.0)
     ipos: Vec3 = (0.0, 0.0, 0.0)
     iquat: Vec4 = (1.0, 0.0, 0.0, 0.0)
+    # Address in mocap_pos and mocap_quat is ``mocap_index``; -1 when it is no mocap body.
     mocap: bool = False
+    mocap_index: int = -1
+    subtree_mass: float = 0.0
+    # First ancestor that this body does not move against (itself when it has joints).
+    weld: int = -1
+    gravcomp: float = 0.0
 
 
 class GeomInfo(_Info, frozen=True, kw_only=True):
@@ -118,6 +135,16 @@ class GeomInfo(_Info, frozen=True, kw_only=True):
     material: int = -1
     group: int = 0
     collides: bool = True
+    contype: int = 1
+    conaffinity: int = 1
+    condim: int = 3
+    priority: int = 0
+    friction: Vec3 = (1.0, 0.005, 0.0001)
+    solmix: float = 1.0
+    solref: Vec2 = (0.02, 1.0)
+    solimp: SolImp = (0.9, 0.95, 0.001, 0.5, 2.0)
+    margin: float = 0.0
+    gap: float = 0.0
 
 
 class MeshInfo(_Info, frozen=True, kw_only=True):
@@ -125,13 +152,55 @@ class MeshInfo(_Info, frozen=True, kw_only=True):
 
     Asset arrays: ``vertices`` (nvert, 3) float32 [m]; ``faces`` (nface, 3) int32; optional
     ``normals`` (nnormal, 3) float32 with ``face_normals`` (nface, 3) int32; optional
-    ``texcoords`` (ntexcoord, 2) float32 with ``face_texcoords`` (nface, 3) int32.
+    ``texcoords`` (ntexcoord, 2) float32 with ``face_texcoords`` (nface, 3) int32; optional
+    ``hull_faces`` (n, 3) int32, the convex hull it collides as, into ``vertices``.
     """
 
     name: str
     digest: str
     nvert: int
     nface: int
+
+
+class SkinInfo(_Info, frozen=True, kw_only=True):
+    """A mesh that follows several bodies.
+
+    Asset arrays: ``vertices`` (nvert, 3) float32 [m] in the bind pose; ``faces`` (nface, 3) int32;
+    optional ``texcoords`` (nvert, 2) float32; ``bone_body`` (nbone,) int32; ``bone_pos``
+    (nbone, 3), ``bone_quat`` (nbone, 4) float32 wxyz bind poses; ``bone_count`` (nbone,) int32,
+    how many of ``bone_vertex`` (n,) int32 and ``bone_weight`` (n,) float32 belong to each bone,
+    in order.
+    """
+
+    name: str
+    digest: str
+    nvert: int
+    nface: int
+    rgba: Vec4 = (0.5, 0.5, 0.5, 1.0)
+    material: int = -1
+    inflate: float = 0.0
+    group: int = 0
+
+
+class FlexInfo(_Info, frozen=True, kw_only=True):
+    """A deformable object of dimension 1 (lines), 2 (triangles) or 3 (tetrahedra).
+
+    Its vertices are ``nvert`` rows of the topic DEFORMABLE from ``vert`` on; indices in its asset
+    count from there. Asset arrays: ``elements`` (nelem, dim + 1) int32; ``shell`` (nshell, dim)
+    int32, the outside of a 3D one; ``edges`` (nedge, 2) int32; optional ``texcoords`` (n, 2)
+    float32 with ``element_texcoords`` (nelem, dim + 1) int32.
+    """
+
+    name: str
+    digest: str
+    dim: int
+    vert: int
+    nvert: int
+    radius: float
+    rgba: Vec4 = (0.5, 0.5, 0.5, 1.0)
+    material: int = -1
+    flatskin: bool = False
+    group: int = 0
 
 
 class HeightFieldInfo(_Info, frozen=True, kw_only=True):
@@ -191,6 +260,14 @@ class JointInfo(_Info, frozen=True, kw_only=True):
     range: Vec2 | None = None
     actfrcrange: Vec2 | None = None
     group: int = 0
+    margin: float = 0.0
+    stiffness: float = 0.0
+    springref: float = 0.0
+    damping: float = 0.0
+    armature: float = 0.0
+    frictionloss: float = 0.0
+    # qpos at the model's initial configuration (the joint's ``ref``); one per qpos for all types.
+    qpos0: tuple[float, ...] = ()
 
 
 class SiteInfo(_Info, frozen=True, kw_only=True):
@@ -204,6 +281,105 @@ class SiteInfo(_Info, frozen=True, kw_only=True):
     quat: Vec4 = (1.0, 0.0, 0.0, 0.0)
     rgba: Vec4 = (0.5, 0.5, 0.5, 1.0)
     group: int = 0
+    material: int = -1
+
+
+class TendonInfo(_Info, frozen=True, kw_only=True):
+    """One tendon; spatial ones have a path. ``joints`` are those of a fixed one."""
+
+    name: str
+    spatial: bool = True
+    width: float = 0.003
+    rgba: Vec4 = (0.5, 0.5, 0.5, 1.0)
+    material: int = -1
+    group: int = 0
+    range: Vec2 | None = None
+    margin: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    frictionloss: float = 0.0
+    lengthspring: Vec2 = (0.0, 0.0)
+    joints: tuple[int, ...] = ()
+    sites: tuple[int, ...] = ()
+
+
+class EqualityInfo(_Info, frozen=True, kw_only=True):
+    """One equality constraint between two elements; the second may be the world or nothing.
+
+    ``kind``: the engine's word (``connect``, ``weld``, ``joint``, ``tendon``, ``flex``).
+    ``object_kind`` is the description's word (``body``, ``site``, ``joint``, ``tendon``, ``flex``).
+    """
+
+    name: str
+    kind: str
+    object_kind: str = "body"
+    object1: int = -1
+    object2: int = -1
+    active: bool = True
+    solref: Vec2 = (0.02, 1.0)
+    solimp: SolImp = (0.9, 0.95, 0.001, 0.5, 2.0)
+
+
+class PairInfo(_Info, frozen=True, kw_only=True):
+    """One explicit contact pair."""
+
+    name: str
+    geom1: int
+    geom2: int
+
+
+class KeyframeInfo(_Info, frozen=True, kw_only=True):
+    """One keyframe."""
+
+    name: str
+    time: float = 0.0
+
+
+class OptionKind(enum.StrEnum):
+    """How an option is edited."""
+
+    NUMBER = "number"
+    INTEGER = "integer"
+    CHOICE = "choice"
+    FLAG = "flag"
+
+
+class OptionInfo(_Info, frozen=True, kw_only=True):
+    """One physics option that may be edited live; ``name`` is the engine's (``timestep``)."""
+
+    name: str
+    kind: OptionKind
+    width: int = 1
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    tip: str = ""
+
+
+class VisualScale(_Info, frozen=True, kw_only=True):
+    """Sizes of what is drawn beside the bodies, MuJoCo's words: multiples of ``meansize`` [m].
+
+    ``force`` and ``torque`` [m/N, m/N·m] scale arrows, divided by ``meanmass`` as MuJoCo does.
+    """
+
+    meansize: float = 0.1
+    meanmass: float = 1.0
+    force: float = 0.005
+    torque: float = 0.1
+    forcewidth: float = 0.1
+    contactwidth: float = 0.3
+    contactheight: float = 0.1
+    connect: float = 0.2
+    com: float = 0.4
+    jointlength: float = 1.0
+    jointwidth: float = 0.1
+    actuatorlength: float = 0.7
+    actuatorwidth: float = 0.2
+    framelength: float = 1.0
+    framewidth: float = 0.1
+    constraint: float = 0.1
+    slidercrank: float = 0.2
 
 
 class CameraInfo(_Info, frozen=True, kw_only=True):
@@ -217,6 +393,12 @@ class CameraInfo(_Info, frozen=True, kw_only=True):
     mode: CameraMode = CameraMode.FIXED
     target: int = -1
     orthographic: bool = False
+    # For TRACK and TRACKCOM: offset in the world from the body's frame or its subtree's centre
+    # of mass in the initial configuration, and the orientation it keeps.
+    pos0: Vec3 = (0.0, 0.0, 0.0)
+    poscom0: Vec3 = (0.0, 0.0, 0.0)
+    quat0: Vec4 = (1.0, 0.0, 0.0, 0.0)
+    resolution: tuple[int, int] = (1, 1)
 
 
 class LightInfo(_Info, frozen=True, kw_only=True):
@@ -234,8 +416,12 @@ class LightInfo(_Info, frozen=True, kw_only=True):
     specular: Vec3 = (0.3, 0.3, 0.3)
     cutoff: float = 45.0
     exponent: float = 10.0
+    attenuation: Vec3 = (1.0, 0.0, 0.0)
     mode: CameraMode = CameraMode.FIXED
     target: int = -1
+    pos0: Vec3 = (0.0, 0.0, 0.0)
+    poscom0: Vec3 = (0.0, 0.0, 0.0)
+    dir0: Vec3 = (0.0, 0.0, -1.0)
 
 
 class ActuatorInfo(_Info, frozen=True, kw_only=True):
@@ -260,6 +446,22 @@ class ActuatorInfo(_Info, frozen=True, kw_only=True):
     nctrl: int = 1
     output: int = -1
     noutput: int = 1
+    # First activation and how many; -1 and 0 when it has none.
+    act: int = -1
+    nact: int = 0
+    actrange: Vec2 | None = None
+    # Gains of a position or velocity servo as the engine uses them [N/m, N·m/rad, …]; else None.
+    kp: float | None = None
+    kv: float | None = None
+    dynamics: str = ""
+    gain: str = ""
+    bias: str = ""
+    gainprm: tuple[float, ...] = ()
+    biasprm: tuple[float, ...] = ()
+    gear: tuple[float, ...] = ()
+    tendon: int = -1
+    site: int = -1
+    body: int = -1
 
 
 class SensorInfo(_Info, frozen=True, kw_only=True):
@@ -272,6 +474,10 @@ class SensorInfo(_Info, frozen=True, kw_only=True):
     object: str = ""
     body: int = -1
     unit: str = ""
+    # The description's word for what it is attached to (``site``, ``joint``, …) and its index.
+    object_kind: str = ""
+    object_index: int = -1
+    cutoff: float = 0.0
 
 
 class ChannelInfo(_Info, frozen=True, kw_only=True):
@@ -309,6 +515,9 @@ class SceneDescription(_Info, frozen=True, kw_only=True):
     camera_elevation: float = -45.0
     timer_stages: tuple[str, ...] = ()
     constraint_types: tuple[str, ...] = ()
+    constraint_states: tuple[str, ...] = ()
+    headlight_active: bool = True
+    scale: VisualScale = VisualScale()
     bodies: tuple[BodyInfo, ...] = ()
     geoms: tuple[GeomInfo, ...] = ()
     meshes: tuple[MeshInfo, ...] = ()
@@ -321,6 +530,13 @@ class SceneDescription(_Info, frozen=True, kw_only=True):
     lights: tuple[LightInfo, ...] = ()
     actuators: tuple[ActuatorInfo, ...] = ()
     sensors: tuple[SensorInfo, ...] = ()
+    tendons: tuple[TendonInfo, ...] = ()
+    equalities: tuple[EqualityInfo, ...] = ()
+    pairs: tuple[PairInfo, ...] = ()
+    flexes: tuple[FlexInfo, ...] = ()
+    skins: tuple[SkinInfo, ...] = ()
+    keyframes: tuple[KeyframeInfo, ...] = ()
+    options: tuple[OptionInfo, ...] = ()
     # Engine channels; user channels are announced as they appear (ChannelsAdded).
     channels: tuple[ChannelInfo, ...] = ()
     # What the viewer must tell the user about this scene ("inspection limited: …").

@@ -3,10 +3,20 @@
 __all__ = ["CAPABILITIES", "PASSING", "PROTOCOL_MAJOR", "PROTOCOL_MINOR", "RELAY"]
 
 PROTOCOL_MAJOR = 1
-PROTOCOL_MINOR = 0
+PROTOCOL_MINOR = 1
 
 # Names of optional features, announced in both hellos; an unknown name is ignored.
-CAPABILITIES: tuple[str, ...] = ("edit_state", "run_until", "step_with_dependents")
+CAPABILITIES: tuple[str, ...] = (
+    "edit_state",
+    "run_until",
+    "step_with_dependents",
+    "perturb",
+    "override_control",
+    "edit_option",
+    "checkpoints",
+    "lint",
+    "expressions",
+)
 
 RELAY = "relay"
 """In the hello of an observing client: its commands are done in the controller's name."""

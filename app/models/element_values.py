@@ -115,6 +115,8 @@ def element_values(
         ElementKind.CAMERA: _camera,
         ElementKind.LIGHT: _light,
     }
+    if element.kind not in build:
+        return None
     sections = build[element.kind](description, element.index, frames)
     return ElementValues(
         name=element_name(description, element),

@@ -35,8 +35,12 @@ def elements_of(description: SceneDescription, kind: ElementKind) -> Sequence[ob
         ElementKind.SENSOR: description.sensors,
         ElementKind.CAMERA: description.cameras,
         ElementKind.LIGHT: description.lights,
+        ElementKind.TENDON: description.tendons,
+        ElementKind.EQUALITY: description.equalities,
+        ElementKind.FLEX: description.flexes,
+        ElementKind.SKIN: description.skins,
     }
-    return by_kind[kind]
+    return by_kind.get(kind, ())
 
 
 def element_name(description: SceneDescription, element: Element) -> str:

@@ -19,14 +19,24 @@ class ElementKind(enum.StrEnum):
     SENSOR = "sensor"
     CAMERA = "camera"
     LIGHT = "light"
+    TENDON = "tendon"
+    EQUALITY = "equality"
+    FLEX = "flex"
+    SKIN = "skin"
+    CONTACT = "contact"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Element:
-    """One element of a scene: ``index`` into the description's tuple of that kind."""
+    """One element of a scene: ``index`` into the description's tuple of that kind.
+
+    Contacts come and go; theirs is the first geom (or -1) and ``other`` the second: all contacts
+    of that pair.
+    """
 
     kind: ElementKind
     index: int
+    other: int = -1
 
 
 class SelectionModel:

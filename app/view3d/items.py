@@ -158,7 +158,7 @@ def body_of(element: Element, description: SceneDescription) -> int:
             return -1
         joint = description.actuators[element.index].joint
         return description.joints[joint].body if 0 <= joint < len(description.joints) else -1
-    things = owners[element.kind]
+    things = owners.get(element.kind, ())
     if not 0 <= element.index < len(things):
         return -1
     body = getattr(things[element.index], "body", -1)
