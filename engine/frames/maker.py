@@ -16,10 +16,13 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.contacts import body_velocities, contact_arrays
+from stroboscope.engine.frames.constraint_rows import constraint_arrays, solver_arrays
+from stroboscope.engine.frames.evaluation import evaluate
+from stroboscope.engine.frames.stage_timer import StageTimer
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["FrameMaker", "evaluate"]
+__all__ = ["FrameMaker"]
 
 _INPUTS = ("qpos", "qvel", "act", "ctrl", "qfrc_applied")
 _DERIVED = (
@@ -32,27 +35,6 @@ _DERIVED = (
     "actuator_velocity",
 )
 _ENERGY_ORDER = ("potential", "kinetic")
-
-
-def evaluate(model: Any, scratch: Any, *, adapter: MujocoAdapter) -> None:
-    """Compute on ``scratch`` all that a step computes before it integrates.
-
-    ``mjcb_control`` belongs to the script and may count its calls: where there is one, the stage
-    functions do what ``mj_forward`` does without it.
-    """
-    if not adapter.has_control_callback():
-        adapter.mj_forward(model, scratch)
-        return
-    module = adapter.module
-    adapter.forget_lazy_results(scratch)
-    module.mj_fwdPosition(model, scratch)
-    module.mj_sensorPos(model, scratch)
-    module.mj_fwdVelocity(model, scratch)
-    module.mj_sensorVel(model, scratch)
-    module.mj_fwdActuation(model, scratch)
-    module.mj_fwdAcceleration(model, scratch)
-    module.mj_fwdConstraint(model, scratch)
-    module.mj_sensorAcc(model, scratch)
 
 
 @dataclasses.dataclass(slots=True)
@@ -77,8 +59,7 @@ class FrameMaker:
         data = live()
         self._row_length = int(adapter.module.mj_stateSize(model, adapter.integration))
         self._inputs: _Inputs | None = None
-        self._timer_seconds = np.array(data.timer.duration, dtype=np.float64)
-        self._timer_calls = np.array(data.timer.number, dtype=np.int64)
+        self._stages = StageTimer(data)
 
     @property
     def scratch(self) -> Any:
@@ -238,14 +219,14 @@ class FrameMaker:
             case Topic.SENSORS:
                 return {"sensordata": np.array(source.sensordata)}
             case Topic.CONSTRAINTS:
-                return _constraint_arrays(source)
+                return constraint_arrays(source)
             case Topic.ENERGY:
                 energy = self.energy(source, inputs.row)
                 return {name: energy[i : i + 1] for i, name in enumerate(_ENERGY_ORDER)}
             case Topic.SOLVER:
-                return _solver_arrays(source)
+                return solver_arrays(source)
             case Topic.TIMING:
-                return self._timing()
+                return self._stages.read(self._live())
             case _:
                 return None
 
@@ -254,45 +235,3 @@ class FrameMaker:
         unknown = {name: np.full(getattr(self._live(), name).shape, np.nan) for name in _DERIVED}
         velocity = np.full((self._model.nbody, 6), np.nan)
         return {**inputs.arrays, **unknown, "body_velocity": velocity}
-
-    def _timing(self) -> Arrays:
-        """Return the mean duration of each stage per step since the last call, NaN if none ran."""
-        timer = self._live().timer
-        seconds = np.array(timer.duration, dtype=np.float64)
-        calls = np.array(timer.number, dtype=np.int64)
-        steps = calls[0] - self._timer_calls[0]
-        spent = seconds - self._timer_seconds
-        self._timer_seconds, self._timer_calls = seconds, calls
-        # Older MuJoCo counts its stages without measuring them.
-        known = steps > 0 and spent.any()
-        return {"duration": spent / steps if known else np.full(spent.shape, np.nan)}
-
-
-def _constraint_arrays(source: Any) -> Arrays:
-    return {
-        "pos": np.array(source.efc_pos, dtype=np.float64),
-        "vel": np.array(source.efc_vel, dtype=np.float64),
-        "force": np.array(source.efc_force, dtype=np.float64),
-        "type": np.array(source.efc_type, dtype=np.int32),
-        "id": np.array(source.efc_id, dtype=np.int32),
-        "state": np.array(source.efc_state, dtype=np.int32),
-    }
-
-
-def _solver_arrays(source: Any) -> Arrays:
-    """Return iterations and convergence per island; without islands all is the first one."""
-    rows = len(source.solver_niter)
-    used = min(rows, max(1, int(source.nisland))) if int(source.nefc) else 0
-    iterations = np.array(source.solver_niter[:used], dtype=np.int32)
-    per_island = len(source.solver.improvement) // rows
-    kept = min(per_island, int(iterations.max(initial=0)))
-
-    def first(values: Any) -> NDArray[np.float64]:
-        table = np.asarray(values, dtype=np.float64).reshape(rows, per_island)
-        return table[:used, :kept].copy()
-
-    return {
-        "niter": iterations,
-        "improvement": first(source.solver.improvement),
-        "gradient": first(source.solver.gradient),
-    }
