@@ -42,7 +42,6 @@ class Commands:
 
     def __init__(self, window: "MainWindow") -> None:
         self._window = window
-        self._hidden_panels: list[str] = []
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -77,9 +76,9 @@ class Commands:
             "free_camera": self.free_camera,
             "next_camera": lambda: self.cycle_camera(1),
             "previous_camera": lambda: self.cycle_camera(-1),
-            "panels": self.toggle_panels,
+            "panels": lambda: w.panels.toggle_all(),
             "theme": self.toggle_theme,
-            "reset_layout": w.reset_layout,
+            "reset_layout": lambda: w.panels.reset(),
             "full_screen": self.toggle_full_screen,
             "picture": self.save_picture,
             "copy_picture": self.copy_picture,
@@ -254,18 +253,6 @@ class Commands:
 
     # --- window
 
-    def toggle_panels(self) -> None:
-        """Hide all panels, or show those that were there."""
-        docks = self._window.docks
-        visible = [name for name, dock in docks.items() if dock.isVisible()]
-        if visible:
-            self._hidden_panels = visible
-            for name in visible:
-                docks[name].hide()
-        else:
-            for name in self._hidden_panels or list(docks):
-                docks[name].show()
-
     def toggle_theme(self) -> None:
         """Dark or light."""
         dark = self._window.palette_tokens.name == LIGHT.name
@@ -301,7 +288,8 @@ class Commands:
     def command_palette(self) -> None:
         """Open the palette over the middle of the window."""
         w = self._window
-        palette = CommandPalette(w.actions_by_name.palette_entries(), w.palette_tokens, w)
+        entries = w.actions_by_name.palette_entries() + w.panels.palette_entries()
+        palette = CommandPalette(entries, w.palette_tokens, w)
         corner = w.mapToGlobal(w.rect().center())
         palette.move(corner.x() - palette.width() // 2, w.mapToGlobal(w.rect().topLeft()).y() + 80)
         palette.show()
@@ -309,7 +297,7 @@ class Commands:
 
     def search(self) -> None:
         """Put the cursor into the tree's search field."""
-        self._window.docks["sessions"].show()
+        self._window.panels.show("sessions")
         self._window.tree.search.setFocus()
         self._window.tree.search.selectAll()
 

@@ -1,26 +1,36 @@
-"""Docks with a title bar of our own: name, float, close."""
+"""Docks with a title bar of our own: name, float, close; as tabs of a group they need none."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QWidget
+from collections.abc import Mapping
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QMenu, QTabBar, QWidget
 
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import icon_button, label
 from stroboscope.app.panels.style import METRICS
 from stroboscope.resources.themes import Palette
 
-__all__ = ["PanelDock"]
+__all__ = ["DockTabs", "PanelDock"]
 
 _MIN_CONTENT = (140, 56)
+_TITLE_HEIGHT = 32
 
 
 class PanelDock(QDockWidget):
-    """A panel that can be moved, floated, closed and found again in the Window menu."""
+    """A panel that can be moved, floated, closed and found again in the Window menu.
+
+    Qt keeps the panel of a tab that is not in front shown, out of sight. This one hides its
+    ``content`` then, so that panels know from showEvent and hideEvent whether anybody looks.
+    """
 
     def __init__(
         self, name: str, title: str, content: QWidget, palette: Palette, parent: QMainWindow
     ) -> None:
         super().__init__(title, parent)
         self.setObjectName(name)
+        self.content = content
+        self.in_front = False
         # Panels shrink below what they would like, or a small screen at 200 % could not hold them.
         content.setMinimumSize(*_MIN_CONTENT)
         self.setWidget(content)
@@ -40,10 +50,78 @@ class PanelDock(QDockWidget):
         for button in (self._float, self._close):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             row.addWidget(button)
-        bar.setFixedHeight(32)
+        bar.setFixedHeight(_TITLE_HEIGHT)
+        self._bar = bar
         self.setTitleBarWidget(bar)
+        self.visibilityChanged.connect(self._on_visibility)
+
+    def set_tabbed(self, tabbed: bool) -> None:
+        """Leave the title bar out while a tab says the same."""
+        height = 0 if tabbed else _TITLE_HEIGHT
+        if self._bar.height() != height or self._bar.maximumHeight() != height:
+            self._bar.setFixedHeight(height)
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self._float.setIcon(icon(Icon.FLOAT, palette))
         self._close.setIcon(icon(Icon.CLOSE, palette))
+
+    def _on_visibility(self, visible: bool) -> None:
+        self.in_front = visible
+        self.content.setVisible(visible)
+
+
+class DockTabs(QObject):
+    """Keeps the tab bars that Qt makes for grouped docks in order: menus, tooltips, no titles."""
+
+    def __init__(self, window: QMainWindow, docks: Mapping[str, PanelDock]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._docks = docks
+
+    def refresh(self) -> None:
+        """Find out which docks are tabs now, and dress tab bars that are new."""
+        for dock in self._docks.values():
+            beside = [d for d in self._window.tabifiedDockWidgets(dock) if not d.isHidden()]
+            dock.set_tabbed(bool(beside) and not dock.isFloating())
+        only_direct = Qt.FindChildOption.FindDirectChildrenOnly
+        for bar in self._window.findChildren(QTabBar, options=only_direct):
+            if bar.objectName() != "dockTabs":
+                bar.setObjectName("dockTabs")
+                bar.setDrawBase(False)
+                bar.setExpanding(False)
+                bar.setElideMode(Qt.TextElideMode.ElideNone)
+                bar.setUsesScrollButtons(True)
+                bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+                bar.setAccessibleName("Panels")
+                bar.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+                bar.customContextMenuRequested.connect(lambda at, b=bar: self._menu(b, at))
+                bar.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Close a panel by a middle click on its tab."""
+        if (
+            isinstance(watched, QTabBar)
+            and isinstance(event, QMouseEvent)
+            and event.type() is QEvent.Type.MouseButtonRelease
+            and event.button() is Qt.MouseButton.MiddleButton
+        ):
+            dock = self._dock_at(watched, event.position().toPoint())
+            if dock is not None:
+                dock.close()
+                return True
+        return False
+
+    def _dock_at(self, bar: QTabBar, at: QPoint) -> PanelDock | None:
+        title = bar.tabText(bar.tabAt(at))
+        return next((d for d in self._docks.values() if d.windowTitle() == title), None)
+
+    def _menu(self, bar: QTabBar, at: QPoint) -> None:
+        dock = self._dock_at(bar, at)
+        if dock is None:
+            return
+        menu = QMenu(bar)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Close").triggered.connect(dock.close)
+        menu.addAction("Float").triggered.connect(lambda: dock.setFloating(True))
+        menu.popup(bar.mapToGlobal(at))

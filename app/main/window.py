@@ -3,20 +3,18 @@
 import base64
 import dataclasses
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, Signal
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Signal
 from PySide6.QtGui import QCloseEvent, QPixmap
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from stroboscope.app.main.actions import WindowActions
 from stroboscope.app.main.commands import Commands
-from stroboscope.app.main.docks import PanelDock
 from stroboscope.app.main.memory import Memory
+from stroboscope.app.main.panel_set import PanelSet
 from stroboscope.app.main.plot_feed import (
     PlotFeed,
-    mime_of,
-    mime_of_element,
     scene_key,
     series_of,
     series_of_element,
@@ -44,17 +42,8 @@ from stroboscope.app.plots.plot_panel import PlotPanel
 from stroboscope.app.plots.sparkline import Sparkline
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.resources.examples import DEMOS
-from stroboscope.resources.themes import Palette
 
 __all__ = ["MainWindow"]
-
-_LAYOUT_VERSION = 1
-# A window lower than this [px] starts without plots and log.
-_LOW = 480
-
-
-class _Themed(Protocol):
-    def set_theme(self, palette: Palette) -> None: ...
 
 
 class MainWindow(QMainWindow):
@@ -62,6 +51,12 @@ class MainWindow(QMainWindow):
 
     closed = Signal()
     theme_changed = Signal()
+
+    # Panels that others reach into; made by the table of panels.
+    tree: TreePanel
+    inspector: InspectorPanel
+    plots: PlotPanel
+    log_panel: LogPanel
 
     def __init__(self, sessions: SessionsModel, settings: Settings) -> None:
         super().__init__()
@@ -73,10 +68,8 @@ class MainWindow(QMainWindow):
         self.palette_tokens = palette_named(settings.theme)
         self.view = ViewState()
         self.store = PlotStore()
-        self._docks_shown = False
         self._plots_restored: set[str] = set()
         self._attached: set[int] = set()
-        self._kept_docks: QByteArray | None = None
         self.processes = ScriptProcesses(self._on_process_failed, self)
         self.commands = Commands(self)
         self.actions_by_name = WindowActions(
@@ -120,7 +113,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.pages, 1)
         self.setCentralWidget(center)
         self._build_top()
-        self._build_docks()
+        self._build_panels()
         self.status = StatusLine(s, s.log, self.scene_view.viewport, p)
         self.status.counter.clicked.connect(self.show_log)
         self.setStatusBar(self.status)
@@ -139,7 +132,8 @@ class MainWindow(QMainWindow):
         )
         self.plots.message.connect(lambda text: s.log.add(LogLevel.INFO, text, source="plots"))
 
-    def _make_spark(self) -> Sparkline:
+    def make_spark(self) -> Sparkline:
+        """Return a small recent past for a number of the inspector."""
         # The inspector makes its rows anew with every theme, so it needs no other colours later.
         spark = Sparkline(self.palette_tokens)
         spark.setFixedSize(40, 16)
@@ -156,44 +150,10 @@ class MainWindow(QMainWindow):
         column.addWidget(self.transport)
         self.setMenuWidget(top)
 
-    def _build_docks(self) -> None:
-        p, s = self.palette_tokens, self.sessions
-        self.tree = TreePanel(
-            s,
-            p,
-            make_mime=mime_of_element,
-            plot=self.plot_element,
-            leave=lambda: self.scene_view.setFocus(),
-        )
-        self.inspector = InspectorPanel(
-            s,
-            self.view,
-            p,
-            plot=self.plot_value,
-            make_mime=mime_of,
-            make_spark=self._make_spark,
-        )
-        self.plots = PlotPanel(self.store, p)
-        self.log_panel = LogPanel(s.log, p)
-        area = Qt.DockWidgetArea
-        self.docks = {
-            name: PanelDock(name, title, content, p, self)
-            for name, title, content in (
-                ("sessions", "Sessions", self.tree),
-                ("inspector", "Inspector", self.inspector),
-                ("plots", "Plots", self.plots),
-                ("log", "Log", self.log_panel),
-            )
-        }
-        self.addDockWidget(area.LeftDockWidgetArea, self.docks["sessions"])
-        self.addDockWidget(area.RightDockWidgetArea, self.docks["inspector"])
-        self.addDockWidget(area.BottomDockWidgetArea, self.docks["plots"])
-        self.splitDockWidget(self.docks["plots"], self.docks["log"], Qt.Orientation.Horizontal)
-        menu = self.actions_by_name.menus["Window"]
-        first = menu.actions()[0]
-        for dock in self.docks.values():
-            menu.insertAction(first, dock.toggleViewAction())
-        menu.insertSeparator(first)
+    def _build_panels(self) -> None:
+        self.panels = PanelSet(self)
+        self.docks = self.panels.docks
+        self.panels.fill_menu(self.actions_by_name.menus["Window"])
         demos = self.actions_by_name["demos"]
         submenu = self.actions_by_name.menus["Session"]
         demo_menu = submenu.addMenu("Demos")
@@ -258,27 +218,13 @@ class MainWindow(QMainWindow):
             self.welcome.set_recent(tuple(self.settings.recent))
         self.pages.setCurrentWidget(page)
         self.transport.setVisible(has_scene)
-        if has_scene != self._docks_shown:
-            self._show_docks(has_scene)
+        if has_scene != self.panels.have_appeared:
+            self.panels.appear(has_scene)
             # Keys belong to the scene, not to whatever field comes first.
             page.setFocus()
         scene = self.sessions.shown
         name = f"{scene.session.name} — " if scene is not None else ""
         self.setWindowTitle(f"{name}Stroboscope")
-
-    def _show_docks(self, shown: bool) -> None:
-        self._docks_shown = shown
-        if shown:
-            for dock in self.docks.values():
-                dock.show()
-            if self._kept_docks is not None:
-                self.restoreState(self._kept_docks, _LAYOUT_VERSION)
-            else:
-                self.default_sizes()
-        else:
-            self._kept_docks = self.saveState(_LAYOUT_VERSION)
-            for dock in self.docks.values():
-                dock.hide()
 
     # --- what commands do
 
@@ -288,12 +234,12 @@ class MainWindow(QMainWindow):
             text = f"{row.label} has no signal to plot in this scene."
             self.sessions.log.add(LogLevel.WARNING, text, source=scene.name)
             return
-        self.docks["plots"].show()
+        self.panels.show("plots")
         self.plots.add_signals(series_of(scene, row))
 
     def plot_element(self, scene: SceneModel, element: Element) -> None:
         """Plot every signal of an element, as dragging it from the tree does."""
-        self.docks["plots"].show()
+        self.panels.show("plots")
         self.plots.add_signals(*series_of_element(scene, element))
 
     def start_demo(self, name: str) -> None:
@@ -308,8 +254,7 @@ class MainWindow(QMainWindow):
 
     def show_log(self) -> None:
         """Bring the log to the front."""
-        self.docks["log"].show()
-        self.docks["log"].raise_()
+        self.panels.show("log")
 
     def set_theme(self, name: str) -> None:
         """Change between dark and light."""
@@ -319,19 +264,14 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         if isinstance(app, QApplication):
             apply_theme(app, palette)
-        parts: tuple[_Themed, ...] = (
+        for part in (
             self.transport,
             self.banner,
             self.scene_view,
             self.welcome,
-            self.tree,
-            self.inspector,
-            self.plots,
-            self.log_panel,
+            self.panels,
             self.status,
-            *self.docks.values(),
-        )
-        for part in parts:
+        ):
             part.set_theme(palette)
         self.commands.refresh()
         self.theme_changed.emit()
@@ -351,52 +291,13 @@ class MainWindow(QMainWindow):
 
     # --- what is remembered
 
-    def default_sizes(self) -> None:
-        """Give the panels their first sizes for this window."""
-        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        if self.height() < _LOW:
-            # There is room for the picture or for plots; the Window menu and Tab show these.
-            for name in ("plots", "log"):
-                self.docks[name].hide()
-        side = min(300, max(200, round(self.width() * 0.21)))
-        self.resizeDocks(
-            [self.docks["sessions"], self.docks["inspector"]], [side, side + 68], horizontal
-        )
-        bottom = min(300, max(216, round(self.height() * 0.27)))
-        self.resizeDocks([self.docks["plots"], self.docks["log"]], [bottom, bottom], vertical)
-        width = max(self.width(), 600)
-        self.resizeDocks(
-            [self.docks["plots"], self.docks["log"]],
-            [round(width * 0.62), round(width * 0.38)],
-            horizontal,
-        )
-
-    def reset_layout(self) -> None:
-        """Put every panel back to where it was in the beginning."""
-        area = Qt.DockWidgetArea
-        places = {
-            "sessions": area.LeftDockWidgetArea,
-            "inspector": area.RightDockWidgetArea,
-            "plots": area.BottomDockWidgetArea,
-        }
-        for dock in self.docks.values():
-            dock.setFloating(False)
-        for name, place in places.items():
-            self.addDockWidget(place, self.docks[name])
-        self.splitDockWidget(self.docks["plots"], self.docks["log"], Qt.Orientation.Horizontal)
-        for dock in self.docks.values():
-            dock.show()
-        self.default_sizes()
-
     def _restore_geometry(self) -> None:
         self.resize(1280, 800)
         geometry = _decode(self.settings.geometry)
         if geometry is not None:
             # Qt moves a window whose screen is gone onto one that is there.
             self.restoreGeometry(geometry)
-        self._kept_docks = _decode(self.settings.docks)
-        for dock in self.docks.values():
-            dock.hide()
+        self.panels.remember(self.settings.docks, self.settings.panels)
 
     def _restore_view(self) -> None:
         viewport = self.scene_view.viewport
@@ -427,8 +328,7 @@ class MainWindow(QMainWindow):
         self.memory.keep_camera()
         settings.log_level = self.log_panel.chosen_level.value
         settings.geometry = _encode(self.saveGeometry())
-        docks = self.saveState(_LAYOUT_VERSION) if self._docks_shown else self._kept_docks
-        settings.docks = _encode(docks) if docks is not None else ""
+        settings.docks, settings.panels = self.panels.state()
         settings.view = {
             name: value
             for name, value in dataclasses.asdict(self.scene_view.viewport.options).items()
@@ -450,17 +350,9 @@ class MainWindow(QMainWindow):
         s.log.added.disconnect(self._on_log)
         s.scope_changed.disconnect(self._on_scope)
         self.plot_feed.close()
-        for part in (
-            self.transport,
-            self.banner,
-            self.tree,
-            self.inspector,
-            self.log_panel,
-            self.scene_view,
-            self.status,
-        ):
+        self.panels.close()
+        for part in (self.transport, self.banner, self.scene_view, self.status):
             part.close_panel()
-        self.plots.close()
         self.processes.close()
         self.welcome.sessions.stop()
         super().closeEvent(event)

@@ -36,6 +36,8 @@ class Settings(msgspec.Struct, kw_only=True):
     theme: str = "dark"
     geometry: str = ""
     docks: str = ""
+    # The panels that ``docks`` knows of.
+    panels: list[str] = msgspec.field(default_factory=list)
     scope: str = "all"
     log_level: str = "info"
     recent: list[str] = msgspec.field(default_factory=list)

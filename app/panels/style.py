@@ -131,6 +131,8 @@ QTabBar::tab {{ background: {p.surface1}; color: {p.muted}; padding: 6px 14px; b
     border-bottom: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {p.text}; border-bottom: 2px solid {p.accent}; }}
 QTabBar::tab:hover:!selected {{ color: {p.text}; }}
+QMainWindow > QTabBar {{ background: {p.surface1}; border-bottom: 1px solid {p.line}; }}
+QMainWindow > QTabBar::tab {{ padding: 5px 10px 4px 10px; }}
 QTabWidget::pane {{ border: none; }}
 
 QPushButton {{ background: {p.surface2}; border: 1px solid {p.line}; border-radius: 6px;

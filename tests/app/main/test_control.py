@@ -159,7 +159,7 @@ def test_floating_and_docking_a_panel_keeps_the_picture(desktop, attached, wait_
     dock.setFloating(True)
     qapp.processEvents()
     dock.setFloating(False)
-    desktop.window.reset_layout()
+    desktop.window.panels.reset()
     image = desktop.window.scene_view.viewport.grab_image()
     colors = {
         image.pixel(x, y) for x in range(0, image.width(), 37) for y in range(0, image.height(), 37)

@@ -1,0 +1,369 @@
+"""The panels around the picture: one table says which there are, one object keeps their docks.
+
+A new panel is one more line in :data:`PANELS`. Panels of one area share it as tabs; whoever is not
+in front is hidden, so a panel that subscribes in ``showEvent`` and lets go in ``hideEvent`` costs
+nothing while nobody sees it.
+"""
+
+import base64
+import dataclasses
+import enum
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QTabWidget, QWidget
+
+from stroboscope.app.main.docks import DockTabs, PanelDock
+from stroboscope.app.main.plot_feed import mime_of, mime_of_element
+from stroboscope.app.panels.inspector import InspectorPanel
+from stroboscope.app.panels.log_panel import LogPanel
+from stroboscope.app.panels.tree import TreePanel
+from stroboscope.app.plots.plot_panel import PlotPanel
+from stroboscope.resources.themes import Palette
+
+if TYPE_CHECKING:
+    from stroboscope.app.main.window import MainWindow
+
+__all__ = ["PANELS", "PanelArea", "PanelSet", "PanelSpec"]
+
+# Layouts of other versions are not read: the panels then stand where the table says.
+_LAYOUT_VERSION = 2
+# A window lower than this [px] starts without the panels below the picture.
+_LOW = 480
+
+
+class PanelArea(enum.Enum):
+    """Where a panel stands at first; panels of one area are tabs of one group."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    BOTTOM_LEFT = "bottom left"
+    BOTTOM_RIGHT = "bottom right"
+
+
+_DOCK_AREAS = {
+    PanelArea.LEFT: Qt.DockWidgetArea.LeftDockWidgetArea,
+    PanelArea.RIGHT: Qt.DockWidgetArea.RightDockWidgetArea,
+    PanelArea.BOTTOM_LEFT: Qt.DockWidgetArea.BottomDockWidgetArea,
+    PanelArea.BOTTOM_RIGHT: Qt.DockWidgetArea.BottomDockWidgetArea,
+}
+_BOTTOM = (PanelArea.BOTTOM_LEFT, PanelArea.BOTTOM_RIGHT)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PanelSpec:
+    """One panel. ``make`` builds it when the window is built, and is called once.
+
+    The widget needs ``set_theme(palette)`` and ``close_panel()`` (stop timers and listening).
+    ``shown``: whether it is there at the first start, as a tab of its area; the first of an area is
+    in front. ``words`` are others that people look for it by.
+    """
+
+    name: str
+    title: str
+    make: "Callable[[MainWindow], QWidget]"
+    area: PanelArea
+    shown: bool = True
+    words: str = ""
+
+
+def _make_tree(window: "MainWindow") -> QWidget:
+    window.tree = TreePanel(
+        window.sessions,
+        window.palette_tokens,
+        make_mime=mime_of_element,
+        plot=window.plot_element,
+        leave=lambda: window.scene_view.setFocus(),
+    )
+    return window.tree
+
+
+def _make_inspector(window: "MainWindow") -> QWidget:
+    window.inspector = InspectorPanel(
+        window.sessions,
+        window.view,
+        window.palette_tokens,
+        plot=window.plot_value,
+        make_mime=mime_of,
+        make_spark=window.make_spark,
+    )
+    return window.inspector
+
+
+def _make_plots(window: "MainWindow") -> QWidget:
+    window.plots = PlotPanel(window.store, window.palette_tokens)
+    return window.plots
+
+
+def _make_log(window: "MainWindow") -> QWidget:
+    window.log_panel = LogPanel(window.sessions.log, window.palette_tokens)
+    return window.log_panel
+
+
+PANELS: tuple[PanelSpec, ...] = (
+    PanelSpec(name="sessions", title="Sessions", make=_make_tree, area=PanelArea.LEFT),
+    PanelSpec(name="inspector", title="Inspector", make=_make_inspector, area=PanelArea.RIGHT),
+    PanelSpec(name="plots", title="Plots", make=_make_plots, area=PanelArea.BOTTOM_LEFT),
+    PanelSpec(name="log", title="Log", make=_make_log, area=PanelArea.BOTTOM_RIGHT),
+)
+
+
+class _Themed(Protocol):
+    def set_theme(self, palette: Palette) -> None: ...
+
+
+@runtime_checkable
+class _Closing(Protocol):
+    def close_panel(self) -> None: ...
+
+
+class PanelSet(QObject):
+    """The docks by name, in the window; remembers who stands where. GUI thread only.
+
+    ``docks`` is in the order of the table. Until :meth:`appear` no panel is shown: there is no
+    scene.
+    """
+
+    def __init__(self, window: "MainWindow", specs: tuple[PanelSpec, ...] = PANELS) -> None:
+        super().__init__(window)
+        self._window = window
+        self._specs = {spec.name: spec for spec in specs}
+        self._appeared = False
+        self._kept: QByteArray | None = None
+        self._kept_names: list[str] = []
+        self._put_away: list[str] = []
+        self.docks: dict[str, PanelDock] = {}
+        self.actions: dict[str, QAction] = {}
+        for spec in specs:
+            content = spec.make(window)
+            dock = PanelDock(spec.name, spec.title, content, window.palette_tokens, window)
+            self.docks[spec.name] = dock
+            self._add_action(spec, dock)
+        window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self._tabs = DockTabs(window, self.docks)
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(0)
+        self._settle.timeout.connect(self._refresh)
+        for dock in self.docks.values():
+            dock.visibilityChanged.connect(self._later)
+            dock.topLevelChanged.connect(self._later)
+            dock.dockLocationChanged.connect(self._later)
+        self._place_all()
+        for dock in self.docks.values():
+            dock.hide()
+
+    def __getitem__(self, name: str) -> PanelDock:
+        """Return a dock."""
+        return self.docks[name]
+
+    # --- showing
+
+    def show(self, name: str) -> None:
+        """Open a panel, if need be, and bring it to the front; unknown names are ignored."""
+        dock = self.docks.get(name)
+        if dock is not None:
+            dock.show()
+            dock.raise_()
+
+    def toggle(self, name: str) -> None:
+        """Bring a panel to the front, or close it when it is there already."""
+        dock = self.docks[name]
+        if dock.in_front:
+            dock.close()
+        else:
+            self.show(name)
+        self._refresh()
+
+    def toggle_all(self) -> None:
+        """Put all panels away, or bring back those that were there."""
+        visible = [name for name, dock in self.docks.items() if not dock.isHidden()]
+        if visible:
+            front = [name for name in visible if self.docks[name].in_front]
+            self._put_away = [*(name for name in visible if name not in front), *front]
+            for name in visible:
+                self.docks[name].hide()
+        else:
+            for name in self._put_away or [spec.name for spec in self._shown_specs()]:
+                self.docks[name].show()
+            for name in self._put_away:  # last those that were in front
+                self.docks[name].raise_()
+
+    def appear(self, shown: bool) -> None:
+        """Show the panels as they were last, or keep in mind how they are and hide them."""
+        if shown == self._appeared:
+            return
+        if shown:
+            self._appeared = True
+            for spec in self._shown_specs():
+                self.docks[spec.name].show()
+            if self._kept is None or not self._restore(self._kept):
+                self._raise_first()
+                self.default_sizes()
+        else:
+            self._kept, self._kept_names = self._window.saveState(_LAYOUT_VERSION), list(self.docks)
+            self._appeared = False
+            for dock in self.docks.values():
+                dock.hide()
+
+    @property
+    def have_appeared(self) -> bool:
+        """Whether there is something for panels to show."""
+        return self._appeared
+
+    def fill_menu(self, menu: QMenu) -> None:
+        """List the panels on top of ``menu``, area by area."""
+        first = menu.actions()[0] if menu.actions() else None
+        for names in self._groups():
+            for name in names:
+                menu.insertAction(first, self.actions[name]) if first else menu.addAction(
+                    self.actions[name]
+                )
+            menu.insertSeparator(first) if first else menu.addSeparator()
+
+    def palette_entries(self) -> list[tuple[str, str, QAction]]:
+        """Return what the command palette lists: text, other words to find it by, action."""
+        return [
+            (f"Panel: {spec.title}", f"window tab dock {spec.words}", self.actions[name])
+            for name, spec in self._specs.items()
+        ]
+
+    # --- all of them
+
+    def set_theme(self, palette: Palette) -> None:
+        """Give other colours to the panels and their frames."""
+        for dock in self.docks.values():
+            content: _Themed = dock.content  # type: ignore[assignment]
+            content.set_theme(palette)
+            dock.set_theme(palette)
+
+    def close(self) -> None:
+        """Let every panel stop what it does."""
+        self._settle.stop()
+        for dock in self.docks.values():
+            content = dock.content
+            if isinstance(content, _Closing):
+                content.close_panel()
+            else:
+                content.close()
+
+    # --- places
+
+    def default_sizes(self) -> None:
+        """Give the panels their first sizes for this window."""
+        window = self._window
+        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        if window.height() < _LOW:
+            # There is room for the picture or for plots; the Window menu and Tab show these.
+            for name, spec in self._specs.items():
+                if spec.area in _BOTTOM:
+                    self.docks[name].hide()
+        left, right, plots, log = (self._first(area) for area in PanelArea)
+        side = min(300, max(200, round(window.width() * 0.21)))
+        window.resizeDocks([left, right], [side, side + 68], horizontal)
+        bottom = min(300, max(216, round(window.height() * 0.27)))
+        window.resizeDocks([plots, log], [bottom, bottom], vertical)
+        width = max(window.width(), 600)
+        window.resizeDocks([plots, log], [round(width * 0.62), round(width * 0.38)], horizontal)
+
+    def reset(self) -> None:
+        """Put every panel back to where it was in the beginning."""
+        for dock in self.docks.values():
+            dock.setFloating(False)
+            self._window.removeDockWidget(dock)
+        self._place_all()
+        for name, dock in self.docks.items():
+            dock.setVisible(self._specs[name].shown)
+        self._raise_first()
+        self.default_sizes()
+
+    def state(self) -> tuple[str, list[str]]:
+        """Return what is to be remembered: Qt's layout as text, and of which panels."""
+        if self._appeared:
+            return _encode(self._window.saveState(_LAYOUT_VERSION)), list(self.docks)
+        return (_encode(self._kept) if self._kept is not None else ""), self._kept_names
+
+    def remember(self, layout: str, names: list[str]) -> None:
+        """Take what :meth:`state` returned in another run; used when the panels appear."""
+        self._kept, self._kept_names = _decode(layout), list(names)
+
+    def _restore(self, layout: QByteArray) -> bool:
+        if not self._window.restoreState(layout, _LAYOUT_VERSION):
+            return False
+        # Qt leaves panels that the layout has not heard of (a newer program's) nowhere.
+        for name in self.docks:
+            if name not in self._kept_names:
+                self._place(name)
+                self.docks[name].setVisible(self._specs[name].shown)
+        for area in PanelArea:
+            known = [n for n in self._names(area) if n in self._kept_names]
+            if known and len(known) < len(self._names(area)):
+                self.docks[known[0]].raise_()
+        return True
+
+    def _place_all(self) -> None:
+        for area in PanelArea:
+            names = self._names(area)
+            for name in names:
+                self._place(name)
+
+    def _place(self, name: str) -> None:
+        """Add a dock to its area, as a tab when another of that area is there already."""
+        window, dock, area = self._window, self.docks[name], self._specs[name].area
+        for other in self._names(area):
+            neighbour = self.docks[other]
+            placed = window.dockWidgetArea(neighbour) is not Qt.DockWidgetArea.NoDockWidgetArea
+            if other != name and placed and not neighbour.isFloating():
+                window.tabifyDockWidget(neighbour, dock)
+                return
+        window.addDockWidget(_DOCK_AREAS[area], dock)
+        if area is PanelArea.BOTTOM_RIGHT:
+            window.splitDockWidget(
+                self._first(PanelArea.BOTTOM_LEFT), dock, Qt.Orientation.Horizontal
+            )
+
+    def _raise_first(self) -> None:
+        for area in PanelArea:
+            self._first(area).raise_()
+
+    def _first(self, area: PanelArea) -> PanelDock:
+        return self.docks[self._names(area)[0]]
+
+    def _names(self, area: PanelArea) -> list[str]:
+        return [name for name, spec in self._specs.items() if spec.area is area]
+
+    def _groups(self) -> Iterator[list[str]]:
+        yield from (names for area in PanelArea if (names := self._names(area)))
+
+    def _shown_specs(self) -> Iterator[PanelSpec]:
+        return (spec for spec in self._specs.values() if spec.shown)
+
+    # --- keeping menu and frames true
+
+    def _add_action(self, spec: PanelSpec, dock: PanelDock) -> None:
+        action = QAction(spec.title, self)
+        action.setCheckable(True)
+        action.setToolTip(f"Bring {spec.title} to the front; once more: close it.")
+        action.triggered.connect(lambda _=False: self.toggle(spec.name))
+        self.actions[spec.name] = action
+
+    def _later(self, *_arguments: object) -> None:
+        self._settle.start()
+
+    def _refresh(self) -> None:
+        for name, dock in self.docks.items():
+            self.actions[name].setChecked(not dock.isHidden())
+        self._tabs.refresh()
+
+
+def _encode(data: QByteArray) -> str:
+    return base64.b64encode(data.data()).decode()
+
+
+def _decode(text: str) -> QByteArray | None:
+    try:
+        return QByteArray(base64.b64decode(text, validate=True)) if text else None
+    except ValueError:
+        return None
