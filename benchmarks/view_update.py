@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from stroboscope.app.view3d.options import Quality, ViewOptions
+from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.scene_description import (
     BodyInfo,

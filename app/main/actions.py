@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stroboscope.app.models.overlays import OVERLAYS
 from stroboscope.app.panels.key_sheet import KeyGroup, KeyRow
 
 __all__ = ["ACTIONS", "MOUSE", "ActionSpec", "ShortcutGate", "WindowActions"]
@@ -99,7 +100,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Run", "scope_scene", "Only this scene", checkable=True),
     _spec("View", "next_scene", "Next scene", "PgDown"),
     _spec("View", "previous_scene", "Previous scene", "PgUp"),
-    _spec("View", "instant", "NOW / executed step", "N", tip="Which instant of a paused scene."),
+    _spec("View", "instant", "NOW / executed step", ".", tip="Which instant of a paused scene."),
     _spec(
         "View", "frame_selection", "Frame selection", "Shift+F", separator=True, words="zoom fit"
     ),
@@ -110,15 +111,21 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("View", "hide", "Hide or show selection", "Ctrl+H", separator=True),
     _spec("View", "isolate", "Only the selection", "Ctrl+I", tip="Hide all else; again: show it."),
     _spec("View", "show_all", "Show everything", "Ctrl+Shift+H"),
-    _spec(
-        "View", "contacts", "Contact points", "C", checkable=True, separator=True, words="forces"
+    *(
+        _spec(
+            "View",
+            each.name,
+            each.title,
+            *each.keys,
+            tip=each.tip,
+            checkable=True,
+            separator=each.group is not before.group or each is before,
+            words=each.words,
+        )
+        for before, each in zip((OVERLAYS[0], *OVERLAYS), OVERLAYS, strict=False)
     ),
-    _spec("View", "joints", "Joints", "J", checkable=True),
-    _spec("View", "body_frames", "Body axes", "E", checkable=True),
-    _spec("View", "transparent", "Transparent", "T", checkable=True),
-    _spec("View", "wireframe", "Wireframe", "W", checkable=True),
-    _spec("View", "shadows", "Shadows", "S", checkable=True),
-    _spec("View", "icons", "Cameras and lights", "Q", checkable=True),
+    _spec("View", "frames", "Next axes", "F6", separator=True, tip="Of bodies, geoms, sites, …"),
+    _spec("View", "labels", "Next labels", "F7", tip="Names of bodies, joints, geoms, …"),
     *(
         _spec(
             "View",

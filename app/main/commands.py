@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox
 
 from stroboscope.app.models.element_values import elements_of
+from stroboscope.app.models.overlays import OVERLAYS
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session import SessionState
 from stroboscope.app.models.sessions import Scope
+from stroboscope.app.models.view_options import FrameMode, LabelMode
 from stroboscope.app.models.visibility import HIDEABLE
 from stroboscope.app.panels.command_palette import CommandPalette
 from stroboscope.app.panels.connect_dialog import ConnectDialog
@@ -25,15 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Commands"]
 
-_TOGGLES = (
-    "contacts",
-    "joints",
-    "body_frames",
-    "transparent",
-    "wireframe",
-    "shadows",
-    "icons",
-)
+_TOGGLES = tuple(each.name for each in OVERLAYS)
 _GROUPS = 6
 
 
@@ -70,6 +64,8 @@ class Commands:
             "instant": w.view.toggle_instant,
             "frame_selection": lambda: w.scene_view.viewport.frame_selection(),
             "frame_all": lambda: w.scene_view.viewport.frame_scene(),
+            "frames": self.next_frames,
+            "labels": self.next_labels,
             "hide": self.hide_selection,
             "isolate": self.isolate_selection,
             "show_all": self.show_everything,
@@ -182,9 +178,24 @@ class Commands:
         value = not getattr(viewport.options, name)
         change: dict[str, Any] = {name: value}
         viewport.options = dataclasses.replace(viewport.options, **change)
-        if name == "contacts":
-            self._window.scene_view.set_contacts_shown(value)
+        self._window.scene_view.options_changed()
         self.refresh()
+
+    def next_frames(self) -> None:
+        """Draw the axes of the next kind of thing."""
+        viewport = self._window.scene_view.viewport
+        kinds = list(FrameMode)
+        frames = kinds[(kinds.index(viewport.options.frames) + 1) % len(kinds)]
+        viewport.options = dataclasses.replace(viewport.options, frames=frames)
+        self._window.scene_view.options_changed()
+
+    def next_labels(self) -> None:
+        """Write the names of the next kind of thing."""
+        viewport = self._window.scene_view.viewport
+        kinds = list(LabelMode)
+        labels = kinds[(kinds.index(viewport.options.labels) + 1) % len(kinds)]
+        viewport.options = dataclasses.replace(viewport.options, labels=labels)
+        self._window.scene_view.options_changed()
 
     def toggle_group(self, group: int) -> None:
         """Show or hide a geom group."""

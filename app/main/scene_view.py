@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from stroboscope.app.models.assets import asset_digests
 from stroboscope.app.models.frames import SceneFrame
+from stroboscope.app.models.overlays import topics_of
 from stroboscope.app.models.scene import USUAL_RATE, SceneModel
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.sessions import SessionsModel
@@ -24,7 +25,7 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["FAST_FORWARD_FPS", "SceneView"]
 
-_NONE = np.empty(0)
+_WHO = "3d view"
 _NO_PICTURE = (
     "No picture was received before the {what}: pictures are sent only of the scene that is shown."
 )
@@ -55,9 +56,9 @@ class SceneView(QWidget):
         self._description: SceneDescription | None = None
         self._drawn_scene: SceneModel | None = None
         self._drawn_pose: SceneFrame | None = None
+        self._drawn_values: dict[Topic, SceneFrame] = {}
         # Before the first poses the camera is still that of another scene.
         self._has_poses = False
-        self._drawn_contacts: SceneFrame | None = None
         # Called before another scene is drawn: its camera is about to be lost.
         self.keep_camera: Callable[[], None] = lambda: None
         # Called with script and scene name when a scene appears: puts the camera where it was.
@@ -109,10 +110,11 @@ class SceneView(QWidget):
         """Take other colours."""
         self.viewport.set_theme(palette)
 
-    def set_contacts_shown(self, shown: bool) -> None:
-        """Subscribe to contacts while they are drawn."""
-        if self._scene is not None and not self._scene.is_stale:
-            self._scene.want("contacts", (Topic.CONTACTS,) if shown else ())
+    def options_changed(self) -> None:
+        """Subscribe to exactly what is switched on in the viewport's options; draw it."""
+        scene, description = self._scene, self._description
+        if scene is not None and not scene.is_stale and description is not None:
+            scene.want(_WHO, topics_of(self.viewport.options, description))
         self._draw()
 
     def _follow(self, scene: SceneModel | None) -> None:
@@ -120,7 +122,7 @@ class SceneView(QWidget):
             self._scene.described.disconnect(self._on_described)
             self._scene.frame_arrived.disconnect(self._on_frame)
             self._scene.status_changed.disconnect(self._on_status)
-            self._scene.want("contacts", ())
+            self._scene.want(_WHO, ())
         self._scene = scene
         if scene is not None:
             scene.described.connect(self._on_described)
@@ -129,13 +131,15 @@ class SceneView(QWidget):
 
     def _on_shown(self, scene: SceneModel | None) -> None:
         self._follow(scene)
-        self._drawn_pose = self._drawn_contacts = None
+        self._drawn_pose = None
+        self._drawn_values.clear()
         self._describe()
         self._on_status()
-        self.set_contacts_shown(self.viewport.options.contacts)
+        self.options_changed()
 
     def _on_described(self) -> None:
         self._describe()
+        self.options_changed()
 
     def _describe(self) -> None:
         scene = self._scene
@@ -159,12 +163,13 @@ class SceneView(QWidget):
         self._sessions.assets.fetch(scene.session, digests)
         # Before the first poses, which would frame a scene that nothing is remembered of.
         self.restore_camera(scene.session.identity, scene.name)
-        self._drawn_pose = self._drawn_contacts = None
+        self._drawn_pose = None
+        self._drawn_values.clear()
         self._draw()
         self._on_selection(self._sessions.selection.element)
 
     def _on_frame(self, frame: SceneFrame) -> None:
-        if frame.topic in (Topic.POSE, Topic.CONTACTS):
+        if frame.topic is Topic.POSE or frame.topic in self._wanted_topics():
             self._draw()
 
     def _on_instant(self, _instant: Instant) -> None:
@@ -206,29 +211,46 @@ class SceneView(QWidget):
     def _on_picked(self, element: Element | None) -> None:
         self._sessions.selection.select(element)
 
+    def _wanted_topics(self) -> frozenset[Topic]:
+        if self._description is None:
+            return frozenset()
+        return topics_of(self.viewport.options, self._description)
+
     def _draw(self) -> None:
-        """Give the viewport what has changed; it draws only then."""
+        """Give the viewport what has changed, all of it of one instant; it draws only then.
+
+        Frames of an instant arrive one by one, so a picture waits for the last of them. A topic
+        that this engine never sends, or no longer, does not hold the others up.
+        """
         scene, description = self._scene, self._description
         if scene is None or scene.description is not description or description is None:
             return
-        pose = scene.latest(Topic.POSE, self._view.instant)
-        if pose is not None and pose is not self._drawn_pose:
-            self._drawn_pose = pose
-            xpos, xquat = pose.arrays.get("xpos"), pose.arrays.get("xquat")
-            if xpos is not None and xquat is not None and len(xpos) == len(description.bodies):
-                self.viewport.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
-                self._has_poses = True
-        contacts = scene.latest(Topic.CONTACTS, self._view.instant)
-        if not self.viewport.options.contacts:
-            contacts = None
-        if contacts is not self._drawn_contacts:
-            self._drawn_contacts = contacts
-            self._draw_contacts(contacts)
+        instant = self._view.instant
+        newest = scene.latest(Topic.POSE, instant)
+        if newest is None:
+            return
+        wanted = self._wanted_topics()
+        known = {topic for topic in wanted if scene.latest(topic, instant) is not None}
+        found = scene.frame_set((Topic.POSE, *known), instant)
+        frames = found.frames if found is not None else {Topic.POSE: newest}
+        self._draw_pose(frames[Topic.POSE], description)
+        for topic in wanted | set(self._drawn_values):
+            self._draw_values(topic, frames.get(topic) if topic in wanted else None)
 
-    def _draw_contacts(self, contacts: SceneFrame | None) -> None:
-        arrays = contacts.arrays if contacts is not None else {}
-        pos = np.asarray(arrays.get("pos", _NONE), np.float64).reshape(-1, 3)
-        frame = np.asarray(arrays.get("frame", _NONE), np.float64).reshape(-1, 3, 3)
-        dist = np.asarray(arrays.get("dist", _NONE), np.float64).reshape(-1)
-        if len(pos) == len(frame) == len(dist):
-            self.viewport.set_contacts(pos, frame, dist)
+    def _draw_pose(self, pose: SceneFrame, description: SceneDescription) -> None:
+        if pose is self._drawn_pose:
+            return
+        self._drawn_pose = pose
+        xpos, xquat = pose.arrays.get("xpos"), pose.arrays.get("xquat")
+        if xpos is not None and xquat is not None and len(xpos) == len(description.bodies):
+            self.viewport.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
+            self._has_poses = True
+
+    def _draw_values(self, topic: Topic, frame: SceneFrame | None) -> None:
+        if frame is self._drawn_values.get(topic):
+            return
+        if frame is None:
+            del self._drawn_values[topic]
+        else:
+            self._drawn_values[topic] = frame
+        self.viewport.set_values(topic, frame.arrays if frame is not None else None)

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from stroboscope.app.models.view_options import Quality
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import (
     GlCanvas,
@@ -14,7 +15,6 @@ from stroboscope.app.view3d.gl_canvas import (
     is_software,
     yield_processor,
 )
-from stroboscope.app.view3d.options import Quality
 from stroboscope.app.view3d.picking import Hit, Picker
 from stroboscope.app.view3d.renderer import Frame, Renderer
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d import shapes
 from stroboscope.app.view3d.items import Items, body_of, primitive_mesh
 from stroboscope.app.view3d.meshes import expand_mesh
-from stroboscope.app.view3d.options import ViewOptions
 from stroboscope.app.view3d.rotations import compose, quat_to_matrix
 from stroboscope.debugger_protocol.scene_description import (
     CameraInfo,
@@ -22,8 +22,9 @@ from stroboscope.debugger_protocol.scene_description import (
     SceneDescription,
     SiteInfo,
 )
+from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["Buffers", "Contacts", "DrawnScene"]
+__all__ = ["Buffers", "DrawnScene"]
 
 _log = logging.getLogger(__name__)
 AssetArrays = Mapping[str, NDArray[np.generic]]
@@ -61,22 +62,15 @@ class Buffers:
         return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.uint32)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Contacts:
-    """Contacts on show: ``pos`` (n, 3), ``frame`` (n, 3, 3) normal first, ``dist`` (n,) [m]."""
-
-    pos: NDArray[np.float64]
-    frame: NDArray[np.float64]
-    dist: NDArray[np.float64]
-
-
 class DrawnScene:
     """The scene on show. Used on the GUI thread; revisions tell the renderer what changed."""
 
     def __init__(self) -> None:
         self.description: SceneDescription | None = None
         self.items = Items.of(SceneDescription(scene_id=0, name=""))
-        self.contacts: Contacts | None = None
+        # Newest arrays of each topic that somebody draws, of the same instant as the poses.
+        self.values: dict[Topic, Mapping[str, NDArray[np.generic]]] = {}
+        self.values_revision = 0
         self._hidden = np.zeros(0, dtype=np.bool_)
         self.geometry_revision = 0
         self.pose_revision = 0
@@ -113,7 +107,8 @@ class DrawnScene:
         shown = description or SceneDescription(scene_id=0, name="")
         self.items = Items.of(shown)
         self._hidden = np.zeros(len(self.items), dtype=np.bool_)
-        self.contacts = None
+        self.values = {}
+        self.values_revision += 1
         self._buffers = None
         self.geometry_revision += 1
         if kept:
@@ -122,6 +117,19 @@ class DrawnScene:
         n_bodies = max(len(shown.bodies), 1)
         self._apply(np.zeros((n_bodies, 3)), np.broadcast_to(np.eye(3), (n_bodies, 3, 3)))
         self.has_poses = False
+
+    def set_values(self, topic: Topic, arrays: Mapping[str, NDArray[np.generic]] | None) -> None:
+        """Keep the arrays of a topic, None: forget them."""
+        if arrays is None:
+            self.values.pop(topic, None)
+        else:
+            self.values[topic] = arrays
+        self.values_revision += 1
+
+    def value(self, topic: Topic, name: str) -> NDArray[np.float64] | None:
+        """Return one array as float64, None when it is not known."""
+        array = self.values.get(topic, {}).get(name)
+        return None if array is None else np.asarray(array, dtype=np.float64)
 
     def set_hidden(self, geoms: frozenset[int], sites: frozenset[int]) -> None:
         """Leave these geoms and sites out of the picture; indices that do not exist are ignored."""

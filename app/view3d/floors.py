@@ -6,9 +6,9 @@ import enum
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.app.models.view_options import FloorStyle, ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.light_rig import SELECTION_COLOR, rgb
-from stroboscope.app.view3d.options import FloorStyle, ViewOptions
 from stroboscope.debugger_protocol.scene_description import GeomInfo, TextureKind
 from stroboscope.resources.themes import Palette
 

@@ -10,10 +10,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.app.models.view_options import FrameMode, ViewOptions
 from stroboscope.app.view3d import shapes
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.options import ViewOptions
 from stroboscope.debugger_protocol.scene_description import JointType
+from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["AXIS_COLORS", "MarkerShape", "Markers", "markers_of", "triad_markers"]
 
@@ -110,36 +111,36 @@ def markers_of(
     ``hidden_camera`` is the one looked through, whose icon would be all there is to see.
     """
     found: list[Markers] = []
-    if options.world_frame:
+    if options.frames is FrameMode.WORLD:
         found.append(_axes(np.zeros((1, 3)), np.eye(3)[None], 0.35 * extent))
-    if options.body_frames and len(scene.body_pos) > 1:
+    if options.frames is FrameMode.BODY and len(scene.body_pos) > 1:
         frames = _axes(scene.body_pos[1:], scene.body_mat[1:], 0.14 * extent)
         found.append(dataclasses.replace(frames, on_top=True))
     if options.joints:
         found.extend(dataclasses.replace(m, on_top=True) for m in _joints(scene, extent))
-    if options.icons:
+    if options.cameras or options.lights:
         found.extend(_icons(scene, extent, hidden_camera=hidden_camera))
-    if options.contacts and scene.contacts is not None and len(scene.contacts.pos):
+    if options.contacts:
         found.extend(_contacts(scene, extent, normals=options.contact_normals))
     return found
 
 
 def _contacts(scene: DrawnScene, extent: float, *, normals: bool) -> list[Markers]:
-    contacts = scene.contacts
-    if contacts is None:
+    pos = scene.value(Topic.CONTACTS, "pos")
+    frame = scene.value(Topic.CONTACTS, "frame")
+    dist = scene.value(Topic.CONTACTS, "dist")
+    if pos is None or frame is None or dist is None or not len(pos):
         return []
-    normal = contacts.frame[:, 0, :]
+    normal = frame[:, 0, :]
     mat = frame_along(normal)
-    inside = contacts.dist <= 0.0
+    inside = dist <= 0.0
     colors = np.where(inside[:, None], np.array(CONTACT_COLOR), np.array(CONTACT_GAP_COLOR))
     size = np.array([[0.022, 0.022, 0.005]]) * extent
-    found = [Markers.of(MarkerShape.DISC, pos=contacts.pos, mat=mat, size=size, rgba=colors)]
+    found = [Markers.of(MarkerShape.DISC, pos=pos, mat=mat, size=size, rgba=colors)]
     if normals:
         reach = np.array([[0.16, 0.16, 0.16]]) * extent
         rgba = np.broadcast_to(np.array(NORMAL_COLOR), (len(normal), 4))
-        found.append(
-            Markers.of(MarkerShape.ARROW, pos=contacts.pos, mat=mat, size=reach, rgba=rgba)
-        )
+        found.append(Markers.of(MarkerShape.ARROW, pos=pos, mat=mat, size=reach, rgba=rgba))
     return found
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
 
+from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floor_pass import FloorPass
@@ -21,7 +22,6 @@ from stroboscope.app.view3d.gl_canvas import GlCanvas
 from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, selection_color
 from stroboscope.app.view3d.marker_pass import MarkerPass
 from stroboscope.app.view3d.markers import markers_of
-from stroboscope.app.view3d.options import Quality, ViewOptions
 from stroboscope.app.view3d.outline_pass import OutlinePass
 from stroboscope.app.view3d.scene_buffers import SceneBuffers
 from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad

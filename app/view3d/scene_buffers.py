@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
 
+from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import Buffers, DrawnScene
 from stroboscope.app.view3d.floors import Checker, find_checker
 from stroboscope.app.view3d.gl_canvas import GlCanvas
 from stroboscope.app.view3d.meshes import unique_edges
-from stroboscope.app.view3d.options import ViewOptions
 from stroboscope.app.view3d.shaders import ITEMS_PER_ROW
 from stroboscope.debugger_protocol.scene_description import TextureKind
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
 
+from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.options import ViewOptions
 from stroboscope.app.view3d.scene_buffers import SceneBuffers
 from stroboscope.app.view3d.shader_programs import ItemPrograms
 from stroboscope.app.view3d.targets import ColorTarget

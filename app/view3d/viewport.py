@@ -12,6 +12,7 @@ from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from stroboscope.app.models.selection import Element
+from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import (
     FRAME_FILL,
     CameraState,
@@ -21,19 +22,19 @@ from stroboscope.app.view3d.camera import (
     fitted,
 )
 from stroboscope.app.view3d.drawing import ViewStats
-from stroboscope.app.view3d.drawn_scene import Contacts, DrawnScene
+from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface
 from stroboscope.app.view3d.items import body_of
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
 from stroboscope.app.view3d.navigation import Navigation, PickAction
-from stroboscope.app.view3d.options import Quality, ViewOptions
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
 from stroboscope.app.view3d.resolve import lookat_of, resolve_view
 from stroboscope.app.view3d.software_surface import SoftwareSurface
 from stroboscope.app.view3d.surface_input import SurfaceInput
 from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Palette
 
 __all__ = ["Viewport"]
@@ -180,23 +181,13 @@ class Viewport(QWidget):
             self.frame_scene()
         self._redraw_when_due()
 
-    def set_contacts(
-        self,
-        pos: NDArray[np.float64],
-        frame: NDArray[np.float64],
-        dist: NDArray[np.float64],
-    ) -> None:
-        """Take contacts: ``pos`` (n, 3) [m], ``frame`` (n, 3, 3) normal first, ``dist`` (n,) [m].
+    def set_values(self, topic: Topic, arrays: Mapping[str, NDArray[np.generic]] | None) -> None:
+        """Take a topic's arrays for the overlays that draw them; None: they are not known.
 
-        They are drawn when ``options.contacts`` is on, and stay until the next call.
+        They belong to the poses of before and stay until the next call or description.
         """
-        self._scene.contacts = Contacts(
-            np.asarray(pos, dtype=np.float64).reshape(-1, 3),
-            np.asarray(frame, dtype=np.float64).reshape(-1, 3, 3),
-            np.asarray(dist, dtype=np.float64).reshape(-1),
-        )
-        if self._options.contacts:
-            self._redraw_when_due()
+        self._scene.set_values(topic, arrays)
+        self._redraw_when_due()
 
     def set_selection(self, element: Element | None) -> None:
         """Highlight ``element``: a geom or site itself, for everything else its body's geoms."""

@@ -42,18 +42,18 @@ def test_the_sheet_shows_every_key_and_no_key_twice(desktop):
 
 def test_a_key_is_changed_by_pressing_it_and_kept_in_the_settings(desktop, sheet, wait_until):
     actions, settings = desktop.window.actions_by_name, desktop.settings
-    _press(sheet, wait_until, "wireframe", Qt.Key.Key_K)
-    assert actions.keys_of("wireframe") == ("K",)
-    assert settings.shortcuts == {"wireframe": "K"}
-    assert "K" in actions["wireframe"].toolTip()
-    assert sheet.buttons["wireframe"].text() == "K"
+    _press(sheet, wait_until, "wireframe", Qt.Key.Key_L)
+    assert actions.keys_of("wireframe") == ("L",)
+    assert settings.shortcuts == {"wireframe": "L"}
+    assert "L" in actions["wireframe"].toolTip()
+    assert sheet.buttons["wireframe"].text() == "L"
     sheet.close()
     desktop.window.activateWindow()
     wait_until(desktop.window.isActiveWindow)
     desktop.window.setFocus()
     viewport = desktop.window.scene_view.viewport
     assert not viewport.options.wireframe
-    QTest.keyClick(desktop.window, Qt.Key.Key_K)
+    QTest.keyClick(desktop.window, Qt.Key.Key_L)
     wait_until(lambda: viewport.options.wireframe)
 
 

@@ -69,7 +69,7 @@ def _look_at_everything(desktop, click, wait_until) -> None:
     window, scene = desktop.window, desktop.sessions.shown
     for dock in window.docks.values():
         dock.show()
-    for name in ("contacts", "body_frames", "joints"):
+    for name in ("contacts", "frames", "joints"):
         window.actions_by_name[name].trigger()
     assert window.scene_view.viewport.options.contacts
     for channel in ("qpos", "qvel", "qacc", "ctrl"):

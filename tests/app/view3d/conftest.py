@@ -54,7 +54,7 @@ def viewport(
     qapp: Any, show: Callable[..., Any], scene: SceneDescription, poses: tuple[Any, Any]
 ) -> Any:
     """A shown viewport (640x480, dark) with the three shapes, plain quality, no decoration."""
-    from stroboscope.app.view3d.options import Quality, ViewOptions
+    from stroboscope.app.models.view_options import Quality, ViewOptions
     from stroboscope.app.view3d.viewport import Viewport
     from stroboscope.resources.themes import DARK
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.options import ViewOptions
 from stroboscope.debugger_protocol.scene_description import (
     GeomInfo,
     GeomType,

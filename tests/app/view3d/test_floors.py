@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stroboscope.app.models.view_options import FloorStyle, ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floors import (
     GROUND,
@@ -17,7 +18,6 @@ from stroboscope.app.view3d.floors import (
     floors_of,
 )
 from stroboscope.app.view3d.light_rig import rgb
-from stroboscope.app.view3d.options import FloorStyle, ViewOptions
 from stroboscope.debugger_protocol.scene_description import (
     GeomInfo,
     MaterialInfo,

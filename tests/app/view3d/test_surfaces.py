@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import CameraState
-from stroboscope.app.view3d.options import Quality, ViewOptions
 from stroboscope.app.view3d.software_surface import SCALES, MovingScale
 from stroboscope.resources.themes import DARK
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.view_options import FloorStyle, FrameMode, Quality, ViewOptions
 from stroboscope.app.view3d.camera import CameraState, StandardView, ViewMode
-from stroboscope.app.view3d.options import FloorStyle, Quality, ViewOptions
 from stroboscope.debugger_protocol.scene_description import (
     BodyInfo,
     CameraInfo,
@@ -25,6 +25,7 @@ from stroboscope.debugger_protocol.scene_description import (
     SceneDescription,
     SiteInfo,
 )
+from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import LIGHT
 
 Read = Callable[..., Any]
@@ -372,7 +373,10 @@ def test_a_stale_picture_loses_its_colours(front: Any, at: Read) -> None:
 def test_contacts_appear_only_when_asked_for(front: Any, pixels: Read) -> None:
     before = pixels(front)
     frame = np.array([[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
-    front.set_contacts(np.array([[0.5, -0.8, 0.0]]), frame, np.array([-0.001]))
+    front.set_values(
+        Topic.CONTACTS,
+        {"pos": np.array([[0.5, -0.8, 0.0]]), "frame": frame, "dist": np.array([-0.001])},
+    )
     assert np.abs(pixels(front) - before).max() < 0.02
     replace_options(front, contacts=True)
     changed = (np.abs(pixels(front) - before).max(axis=2) > 0.15).sum()
@@ -417,8 +421,8 @@ def test_every_option_draws_and_none_fails(front: Any, pixels: Read) -> None:
     front.options = plain
     before = pixels(front)
     for changes in (
-        {"world_frame": True},
-        {"body_frames": True},
+        {"frames": FrameMode.WORLD},
+        {"frames": FrameMode.BODY},
         {"triad": True},
         {"wireframe": True},
         {"transparent": True},
@@ -490,8 +494,8 @@ def test_no_scene_and_an_empty_scene_are_drawn_too(front: Any, pixels: Read, cap
 
 
 def test_labels_name_the_bodies_in_the_picture(front: Any, scene: SceneDescription) -> None:
+    from stroboscope.app.models.view_options import LabelMode
     from stroboscope.app.view3d.labels import labels_of
-    from stroboscope.app.view3d.options import LabelMode
 
     options = ViewOptions(labels=LabelMode.BODY)
     labels, missing = labels_of(

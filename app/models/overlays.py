@@ -1,0 +1,514 @@
+"""Everything that can be switched in the 3D view, in one table.
+
+Menu actions, keys, the View panel, the legend and subscriptions are made from it. Keys are those
+of MuJoCo's viewer; ``name`` is a field of :class:`ViewOptions`.
+"""
+
+import dataclasses
+import enum
+
+from stroboscope.app.models.view_options import FrameMode, LabelMode, ViewOptions
+from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.topics import Topic
+
+__all__ = [
+    "OVERLAYS",
+    "Amount",
+    "LegendEntry",
+    "Overlay",
+    "OverlayGroup",
+    "Role",
+    "active_overlays",
+    "overlay",
+    "topics_of",
+]
+
+Rgba = tuple[float, float, float, float]
+
+
+class OverlayGroup(enum.StrEnum):
+    """Headings of the View panel, in order."""
+
+    CONTACTS = "Contacts"
+    MECHANISM = "Mechanism"
+    MASS = "Mass and motion"
+    STATE = "Islands, sensors, script"
+    PICTURE = "Picture"
+
+
+class Role(enum.Enum):
+    """What a colour of the 3D view means; MuJoCo's own where it has one (``visual/rgba``)."""
+
+    CONTACT = (0.9, 0.6, 0.2, 1.0)
+    CONTACT_GAP = (0.5, 0.8, 0.9, 1.0)
+    CONTACT_HULL = (0.80, 0.45, 0.95, 1.0)
+    CONTACT_FORCE = (0.93, 0.33, 0.30, 1.0)
+    CONTACT_FRICTION = (0.95, 0.80, 0.25, 1.0)
+    CONTACT_TORQUE = (0.95, 0.55, 0.75, 1.0)
+    NORMAL = (0.55, 0.75, 0.95, 1.0)
+    JOINT = (0.2, 0.6, 0.8, 1.0)
+    LIMIT_OK = (0.35, 0.75, 0.45, 1.0)
+    LIMIT_NEAR = (0.95, 0.75, 0.20, 1.0)
+    LIMIT_OVER = (0.95, 0.25, 0.25, 1.0)
+    ACTUATOR = (0.2, 0.25, 0.2, 1.0)
+    ACTUATOR_NEGATIVE = (0.2, 0.6, 1.0, 1.0)
+    ACTUATOR_POSITIVE = (1.0, 0.4, 0.2, 1.0)
+    SATURATED = (1.0, 0.85, 0.15, 1.0)
+    COM = (0.9, 0.9, 0.9, 1.0)
+    SUBTREE_COM = (0.95, 0.85, 0.35, 1.0)
+    INERTIA = (0.8, 0.2, 0.2, 0.6)
+    LINEAR_VELOCITY = (0.30, 0.80, 0.60, 1.0)
+    ANGULAR_VELOCITY = (0.20, 0.70, 0.85, 1.0)
+    LINEAR_ACCELERATION = (0.85, 0.50, 0.90, 1.0)
+    ANGULAR_ACCELERATION = (0.65, 0.45, 0.95, 1.0)
+    APPLIED_FORCE = (0.10, 0.50, 0.95, 1.0)
+    APPLIED_TORQUE = (0.25, 0.75, 0.95, 1.0)
+    PERTURBATION = (0.1, 0.5, 0.95, 1.0)
+    CONNECT = (0.2, 0.2, 0.8, 1.0)
+    CONSTRAINT = (0.90, 0.25, 0.45, 1.0)
+    TENDON = (0.35, 0.65, 0.95, 1.0)
+    WRAP = (0.95, 0.75, 0.30, 1.0)
+    RANGEFINDER = (1.0, 1.0, 0.1, 1.0)
+    SENSOR = (0.40, 0.85, 0.80, 1.0)
+    TOUCHED = (1.0, 0.45, 0.25, 1.0)
+    CAMERA = (0.6, 0.9, 0.6, 1.0)
+    LIGHT = (0.95, 0.85, 0.45, 1.0)
+    TARGET = (0.30, 0.58, 1.0, 0.45)
+    ASLEEP = (0.45, 0.50, 0.62, 1.0)
+    AXIS_X = (0.93, 0.27, 0.27, 1.0)
+    AXIS_Y = (0.30, 0.76, 0.32, 1.0)
+    AXIS_Z = (0.30, 0.52, 0.98, 1.0)
+
+
+class Amount(enum.StrEnum):
+    """What an arrow's length stands for: its unit, and the field of the scale people choose."""
+
+    FORCE = "N"
+    TORQUE = "N·m"
+    VELOCITY = "m/s"
+    ANGULAR_VELOCITY = "rad/s"
+    ACCELERATION = "m/s²"
+    ANGULAR_ACCELERATION = "rad/s²"
+
+    @property
+    def scale_field(self) -> str:
+        """The name of the user's factor in :class:`ViewOptions`."""
+        return {
+            Amount.FORCE: "force_scale",
+            Amount.TORQUE: "torque_scale",
+            Amount.VELOCITY: "velocity_scale",
+            Amount.ANGULAR_VELOCITY: "velocity_scale",
+            Amount.ACCELERATION: "acceleration_scale",
+            Amount.ANGULAR_ACCELERATION: "acceleration_scale",
+        }[self]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """One line of the legend; with ``amount`` it also says how long one unit is."""
+
+    role: Role
+    text: str
+    amount: Amount | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    """One switch: ``keys`` are alternatives, ``topics`` what it needs beside the poses.
+
+    ``words`` are others that people look for it by. ``parent`` names the overlay without which
+    this one shows nothing.
+    """
+
+    name: str
+    title: str
+    group: OverlayGroup
+    keys: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
+    tip: str = ""
+    words: str = ""
+    parent: str = ""
+
+
+_CONTACTS = (Topic.CONTACTS,)
+_STATE = (Topic.STATE,)
+_BODIES = (Topic.BODIES,)
+_C, _M, _B, _S, _P = OverlayGroup
+
+
+OVERLAYS: tuple[Overlay, ...] = (
+    Overlay(
+        name="contacts",
+        title="Contact points",
+        group=_C,
+        keys=("C",),
+        topics=_CONTACTS,
+        legend=(
+            LegendEntry(Role.CONTACT, "contact"),
+            LegendEntry(Role.CONTACT_GAP, "within margin, no force"),
+            LegendEntry(Role.CONTACT_HULL, "contact of a convex hull"),
+        ),
+        tip="Discs across the normal. Violet: a mesh that collides as its convex hull.",
+        words="touch collision",
+    ),
+    Overlay(
+        name="contact_forces",
+        title="Contact forces",
+        group=_C,
+        keys=("F",),
+        topics=_CONTACTS,
+        legend=(LegendEntry(Role.CONTACT_FORCE, "contact force", Amount.FORCE),),
+        tip="The force on the second body of each pair, at the point of contact.",
+        words="arrow newton",
+    ),
+    Overlay(
+        name="contact_split",
+        title="Split normal and friction",
+        group=_C,
+        keys=("P",),
+        legend=(LegendEntry(Role.CONTACT_FRICTION, "friction force", Amount.FORCE),),
+        tip="Draw normal and friction force as two arrows.",
+        words="tangential",
+        parent="contact_forces",
+    ),
+    Overlay(
+        name="contact_normals",
+        title="Contact normals",
+        group=_C,
+        topics=_CONTACTS,
+        legend=(LegendEntry(Role.NORMAL, "contact normal"),),
+        tip="From the first geom of a pair to the second.",
+    ),
+    Overlay(
+        name="contact_torques",
+        title="Contact torques",
+        group=_C,
+        topics=_CONTACTS,
+        legend=(LegendEntry(Role.CONTACT_TORQUE, "contact torque", Amount.TORQUE),),
+        tip="Torsional and rolling friction; only contacts of condim 4 and 6 have any.",
+        words="torsion rolling",
+    ),
+    Overlay(
+        name="contact_first",
+        title="Forces on the first body",
+        group=_C,
+        tip="Show what acts on the first body of each pair; otherwise on the second.",
+        words="opposite reaction",
+        parent="contact_forces",
+    ),
+    Overlay(
+        name="joints",
+        title="Joints",
+        group=_M,
+        keys=("J",),
+        legend=(LegendEntry(Role.JOINT, "joint axis"),),
+        tip="Axes of hinges and slides, a ball for ball and free joints.",
+    ),
+    Overlay(
+        name="joint_limits",
+        title="Joint limits",
+        group=_M,
+        topics=_STATE,
+        legend=(
+            LegendEntry(Role.LIMIT_OK, "range of a joint"),
+            LegendEntry(Role.LIMIT_NEAR, "near its limit"),
+            LegendEntry(Role.LIMIT_OVER, "at or over its limit"),
+        ),
+        tip="The range as an arc or rail, with where the joint is in it.",
+        words="range",
+    ),
+    Overlay(
+        name="actuators",
+        title="Actuators",
+        group=_M,
+        keys=("U",),
+        topics=_STATE,
+        legend=(
+            LegendEntry(Role.ACTUATOR_NEGATIVE, "negative control"),
+            LegendEntry(Role.ACTUATOR_POSITIVE, "positive control"),
+            LegendEntry(Role.SATURATED, "saturated"),
+        ),
+        tip="Coloured by control within its range. A ring: control or force is at its limit.",
+        words="motor servo saturation",
+    ),
+    Overlay(
+        name="activation",
+        title="Activation instead of control",
+        group=_M,
+        keys=(",",),
+        tip="Colour actuators that have an activation by it.",
+        words="muscle",
+        parent="actuators",
+    ),
+    Overlay(
+        name="tendons",
+        title="Tendons",
+        group=_M,
+        keys=("V",),
+        topics=(Topic.TENDONS,),
+        legend=(LegendEntry(Role.TENDON, "tendon"),),
+        words="muscle cable",
+    ),
+    Overlay(
+        name="tendon_wraps",
+        title="Tendon wrap points",
+        group=_M,
+        topics=(Topic.TENDONS,),
+        legend=(LegendEntry(Role.WRAP, "wrap point"),),
+        tip="Where a tendon touches the geoms it wraps around.",
+    ),
+    Overlay(
+        name="equalities",
+        title="Equality constraints",
+        group=_M,
+        keys=("E",),
+        topics=(Topic.CONSTRAINTS,),
+        legend=(LegendEntry(Role.CONSTRAINT, "constraint, its residual"),),
+        tip="The points that should coincide and the line between them.",
+        words="loop residual connect weld",
+    ),
+    Overlay(
+        name="autoconnect",
+        title="Connect joints and bodies",
+        group=_M,
+        keys=("A",),
+        legend=(LegendEntry(Role.CONNECT, "parent to child"),),
+        tip="Lines from body to body through their joints: the skeleton.",
+        words="auto connect skeleton",
+    ),
+    Overlay(
+        name="target_pose",
+        title="Target of position servos",
+        group=_M,
+        topics=_STATE,
+        legend=(LegendEntry(Role.TARGET, "target pose"),),
+        tip="A ghost where position servos and pose controllers want the bodies to be.",
+        words="ghost pose controller setpoint",
+    ),
+    Overlay(
+        name="com",
+        title="Centres of mass",
+        group=_B,
+        keys=("M",),
+        legend=(LegendEntry(Role.COM, "centre of mass"),),
+        words="center com",
+    ),
+    Overlay(
+        name="subtree_com",
+        title="Subtree centres of mass",
+        group=_B,
+        legend=(LegendEntry(Role.SUBTREE_COM, "subtree's centre of mass"),),
+        tip="Of each moving tree, or of what is selected with everything below it.",
+        words="center com",
+    ),
+    Overlay(
+        name="inertia",
+        title="Inertia",
+        group=_B,
+        keys=("I",),
+        legend=(LegendEntry(Role.INERTIA, "inertia"),),
+        tip="The box with the same inertia as the body.",
+    ),
+    Overlay(
+        name="scale_inertia",
+        title="Inertia at water's density",
+        group=_B,
+        keys=("'",),
+        tip="Scale each box so that its mass is that of water.",
+        parent="inertia",
+    ),
+    Overlay(
+        name="inertia_ellipsoids",
+        title="Inertia as ellipsoids",
+        group=_B,
+        tip="Ellipsoids instead of boxes.",
+        parent="inertia",
+    ),
+    Overlay(
+        name="velocities",
+        title="Velocities",
+        group=_B,
+        topics=_STATE,
+        legend=(
+            LegendEntry(Role.LINEAR_VELOCITY, "velocity", Amount.VELOCITY),
+            LegendEntry(Role.ANGULAR_VELOCITY, "turning", Amount.ANGULAR_VELOCITY),
+        ),
+        tip="Of every body frame: arrows, and rings with heads for turning.",
+        words="speed angular",
+    ),
+    Overlay(
+        name="accelerations",
+        title="Accelerations",
+        group=_B,
+        topics=_BODIES,
+        legend=(
+            LegendEntry(Role.LINEAR_ACCELERATION, "acceleration", Amount.ACCELERATION),
+            LegendEntry(
+                Role.ANGULAR_ACCELERATION, "angular acceleration", Amount.ANGULAR_ACCELERATION
+            ),
+        ),
+        tip="Of every body frame, gravity not included.",
+    ),
+    Overlay(
+        name="applied_forces",
+        title="Applied forces",
+        group=_B,
+        topics=_BODIES,
+        legend=(
+            LegendEntry(Role.APPLIED_FORCE, "applied force", Amount.FORCE),
+            LegendEntry(Role.APPLIED_TORQUE, "applied torque", Amount.TORQUE),
+        ),
+        tip="xfrc_applied, from the script and from the mouse, at the centre of mass.",
+        words="xfrc external",
+    ),
+    Overlay(
+        name="perturbation",
+        title="Perturbation",
+        group=_B,
+        keys=("B",),
+        legend=(LegendEntry(Role.PERTURBATION, "mouse spring"),),
+        tip="The spring from the point that is pulled to the mouse.",
+        words="drag mouse perturb",
+    ),
+    Overlay(
+        name="islands",
+        title="Islands",
+        group=_S,
+        keys=("N",),
+        topics=_BODIES,
+        tip="Colour bodies by constraint island.",
+    ),
+    Overlay(
+        name="sleep",
+        title="Sleeping bodies",
+        group=_S,
+        topics=_BODIES,
+        legend=(LegendEntry(Role.ASLEEP, "asleep"),),
+        tip="Grey out bodies that the engine has put to sleep.",
+        words="awake",
+    ),
+    Overlay(
+        name="rangefinders",
+        title="Range finders",
+        group=_S,
+        keys=("Y",),
+        topics=(Topic.SENSORS,),
+        legend=(LegendEntry(Role.RANGEFINDER, "range finder"),),
+        tip="The ray up to what it hits.",
+        words="ray distance lidar sensor",
+    ),
+    Overlay(
+        name="sensors",
+        title="Sensors",
+        group=_S,
+        topics=(Topic.SENSORS,),
+        legend=(
+            LegendEntry(Role.SENSOR, "sensor"),
+            LegendEntry(Role.TOUCHED, "touch zone with force"),
+        ),
+        tip="Where sensors are; touch zones light up with what they feel.",
+        words="touch imu",
+    ),
+    Overlay(
+        name="drawings",
+        title="Drawings of the script",
+        group=_S,
+        topics=(Topic.DRAWING,),
+        tip="What the script draws with scene.debug_draw.",
+        words="debug draw",
+    ),
+    Overlay(
+        name="cameras",
+        title="Cameras",
+        group=_S,
+        keys=("Q",),
+        legend=(LegendEntry(Role.CAMERA, "camera"),),
+    ),
+    Overlay(
+        name="lights",
+        title="Lights",
+        group=_S,
+        keys=("Z",),
+        legend=(LegendEntry(Role.LIGHT, "light"),),
+    ),
+    Overlay(
+        name="convex_hull", title="Convex hulls", group=_P, keys=("H",), words="collision mesh"
+    ),
+    Overlay(name="static_bodies", title="Static bodies", group=_P, keys=("D",)),
+    Overlay(name="skins", title="Skins", group=_P, keys=(";",)),
+    Overlay(name="flex_skin", title="Flex surfaces", group=_P, words="deformable cloth"),
+    Overlay(name="flex_faces", title="Flex faces", group=_P, words="deformable"),
+    Overlay(name="flex_edges", title="Flex edges", group=_P, words="deformable"),
+    Overlay(name="flex_vertices", title="Flex vertices", group=_P, words="deformable"),
+    Overlay(name="textures", title="Textures", group=_P, keys=("X",)),
+    Overlay(name="transparent", title="Transparent", group=_P, keys=("T",)),
+    Overlay(name="wireframe", title="Wireframe", group=_P, keys=("W",)),
+    Overlay(name="shadows", title="Shadows", group=_P, keys=("S",)),
+    Overlay(name="reflections", title="Reflections", group=_P, keys=("R",)),
+    Overlay(name="skybox", title="Sky", group=_P, keys=("K",)),
+    Overlay(name="haze", title="Haze", group=_P, keys=("/",), words="fog"),
+    Overlay(name="grid", title="Ground where there is none", group=_P, words="floor grid"),
+    Overlay(
+        name="xray",
+        title="Overlays through everything",
+        group=_P,
+        tip="What is hidden behind bodies shows dimmed.",
+        words="x-ray",
+    ),
+    Overlay(name="legend", title="Legend", group=_P),
+    Overlay(name="triad", title="Axes in the corner", group=_P),
+)
+
+_BY_NAME = {each.name: each for each in OVERLAYS}
+_LABEL_TOPICS = {
+    LabelMode.TENDON: Topic.TENDONS,
+    LabelMode.CONTACT: Topic.CONTACTS,
+    LabelMode.CONTACT_FORCE: Topic.CONTACTS,
+    LabelMode.CONSTRAINT: Topic.CONSTRAINTS,
+    LabelMode.ISLAND: Topic.BODIES,
+}
+
+
+def overlay(name: str) -> Overlay:
+    """Return the overlay of that name."""
+    return _BY_NAME[name]
+
+
+def active_overlays(options: ViewOptions) -> tuple[Overlay, ...]:
+    """Return the switched-on overlays that can show something, in the table's order."""
+    return tuple(
+        each
+        for each in OVERLAYS
+        if getattr(options, each.name) and (not each.parent or getattr(options, each.parent))
+    )
+
+
+def topics_of(options: ViewOptions, description: SceneDescription) -> frozenset[Topic]:
+    """Return the topics that must be subscribed for what is switched on; poses not included.
+
+    What the scene has nothing of costs nothing: no ray sensors, no SENSORS for their rays.
+    """
+    has = {
+        "tendons": any(tendon.spatial for tendon in description.tendons),
+        "tendon_wraps": any(tendon.spatial for tendon in description.tendons),
+        "rangefinders": any(sensor.kind == "rangefinder" for sensor in description.sensors),
+        "sensors": bool(description.sensors),
+        "equalities": bool(description.equalities),
+        "actuators": bool(description.actuators),
+        "joint_limits": any(joint.range is not None for joint in description.joints),
+        "target_pose": bool(description.actuators),
+    }
+    wanted = {
+        topic
+        for each in active_overlays(options)
+        if has.get(each.name, True)
+        for topic in each.topics
+    }
+    if options.labels in _LABEL_TOPICS:
+        wanted.add(_LABEL_TOPICS[options.labels])
+    if options.frames is FrameMode.CONTACT:
+        wanted.add(Topic.CONTACTS)
+    if description.flexes:
+        wanted.add(Topic.DEFORMABLE)
+    return frozenset(wanted)

@@ -1,0 +1,164 @@
+"""What the 3D view draws: plain, frozen values that actions, panels and the renderer share."""
+
+import dataclasses
+import enum
+
+__all__ = [
+    "GROUPS",
+    "FloorStyle",
+    "FrameMode",
+    "LabelMode",
+    "Lighting",
+    "Quality",
+    "ViewOptions",
+]
+
+GROUPS = 6
+_FIRST_THREE = (True, True, True, False, False, False)
+
+
+class Quality(enum.StrEnum):
+    """How much work a frame may cost."""
+
+    AUTO = "auto"  # LOW on software GL, else HIGH
+    HIGH = "high"
+    LOW = "low"
+
+
+class Lighting(enum.StrEnum):
+    """Whose lights shine."""
+
+    AUTO = "auto"  # the model's own where it has any, else the studio's
+    MODEL = "model"
+    STUDIO = "studio"
+
+
+class FloorStyle(enum.StrEnum):
+    """Whose colours a plane wears."""
+
+    AUTO = "auto"  # the theme's for checkers and for planes without a look, else the model's
+    MODEL = "model"
+    THEME = "theme"
+
+
+class LabelMode(enum.StrEnum):
+    """Which names are written beside things, in the order of MuJoCo's viewer."""
+
+    NONE = "none"
+    BODY = "body"
+    JOINT = "joint"
+    GEOM = "geom"
+    SITE = "site"
+    CAMERA = "camera"
+    LIGHT = "light"
+    TENDON = "tendon"
+    ACTUATOR = "actuator"
+    CONSTRAINT = "constraint"
+    FLEX = "flex"
+    SKIN = "skin"
+    SELECTION = "selection"
+    CONTACT = "contact"
+    CONTACT_FORCE = "contact force"
+    ISLAND = "island"
+
+
+class FrameMode(enum.StrEnum):
+    """Whose axes are drawn, in the order of MuJoCo's viewer."""
+
+    NONE = "none"
+    BODY = "body"
+    GEOM = "geom"
+    SITE = "site"
+    CAMERA = "camera"
+    LIGHT = "light"
+    CONTACT = "contact"
+    WORLD = "world"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions:
+    """Everything that can be switched in the 3D view; replace it to change something.
+
+    Groups follow MuJoCo's convention: 0, 1 and 2 are shown, 3 to 5 (collision shapes, usually)
+    are not. Groups outside 0…5 count as the nearest. Overlays are listed in ``overlays``, where
+    each name is a field of this class. Scales are factors on MuJoCo's own sizes.
+    """
+
+    geom_groups: tuple[bool, ...] = _FIRST_THREE
+    site_groups: tuple[bool, ...] = _FIRST_THREE
+    joint_groups: tuple[bool, ...] = _FIRST_THREE
+    tendon_groups: tuple[bool, ...] = _FIRST_THREE
+    actuator_groups: tuple[bool, ...] = _FIRST_THREE
+    flex_groups: tuple[bool, ...] = _FIRST_THREE
+    skin_groups: tuple[bool, ...] = _FIRST_THREE
+
+    # Contacts
+    contacts: bool = False
+    contact_forces: bool = False
+    contact_split: bool = False  # normal and friction apart
+    contact_normals: bool = False
+    contact_torques: bool = False
+    contact_first: bool = False  # forces on the first body of each pair instead of the second
+
+    # The mechanism
+    joints: bool = False
+    joint_limits: bool = False
+    actuators: bool = False
+    activation: bool = False
+    tendons: bool = True
+    tendon_wraps: bool = False
+    equalities: bool = False
+    autoconnect: bool = False
+    frames: FrameMode = FrameMode.NONE
+    target_pose: bool = False
+
+    # Mass and motion
+    com: bool = False
+    subtree_com: bool = False
+    inertia: bool = False
+    scale_inertia: bool = False
+    inertia_ellipsoids: bool = False
+    velocities: bool = False
+    accelerations: bool = False
+    applied_forces: bool = False
+    perturbation: bool = True
+
+    # Islands, sensors, scripts
+    islands: bool = False
+    sleep: bool = False
+    rangefinders: bool = True
+    sensors: bool = False
+    drawings: bool = True
+    cameras: bool = False
+    lights: bool = False
+
+    # How overlays look
+    xray: bool = False  # arrows and points show, dimmed, through what is before them
+    legend: bool = True
+    labels: LabelMode = LabelMode.NONE
+    force_scale: float = 1.0
+    torque_scale: float = 1.0
+    velocity_scale: float = 1.0
+    acceleration_scale: float = 1.0
+    marker_scale: float = 1.0  # joints, frames, centres of mass, contact points
+
+    # The picture
+    convex_hull: bool = False
+    static_bodies: bool = True
+    skins: bool = True
+    flex_vertices: bool = False
+    flex_edges: bool = True
+    flex_faces: bool = False
+    flex_skin: bool = True
+    textures: bool = True
+    transparent: bool = False
+    wireframe: bool = False
+    shadows: bool = True
+    reflections: bool = True
+    skybox: bool = True
+    haze: bool = True
+    grid: bool = True  # a ground where the model has none
+    triad: bool = True
+    lighting: Lighting = Lighting.AUTO
+    floor: FloorStyle = FloorStyle.AUTO
+    quality: Quality = Quality.AUTO
