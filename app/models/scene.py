@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from stroboscope.app.models.edits import SceneEdits
 from stroboscope.app.models.frames import FrameHistory, FrameSet, SceneFrame
 from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.messages import (
@@ -47,6 +48,7 @@ class SceneModel:
         self.user_channels: dict[str, ChannelInfo] = {}
         self.gone = False
         self.restored_at: tuple[int, float] | None = None
+        self.edits = SceneEdits(self)
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, frozenset[Topic]] = {}
         self._subscribed: frozenset[Topic] = frozenset()
@@ -155,6 +157,7 @@ class SceneModel:
         """The scene was destroyed, or its session is over; the last state stays."""
         self.gone = True
         self._subscribed = frozenset()
+        self.edits.close()
         self.removed.emit()
 
     # --- what is wanted

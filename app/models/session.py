@@ -19,7 +19,11 @@ from stroboscope.debugger_protocol.messages import (
     PlaybackMode,
     SceneAdded,
     SceneChannels,
+    SceneCheckpoints,
     SceneDescribed,
+    SceneEdited,
+    SceneFindings,
+    SceneInterventions,
     SceneRemoved,
     SceneRestored,
     SceneStatus,
@@ -74,6 +78,8 @@ class SessionModel:
         self.scene_added: Signal[[SceneModel]] = Signal()
         self.scene_removed: Signal[[SceneModel]] = Signal()
         self.refused: Signal[[PendingCommand, Failed]] = Signal()
+        # By the id of a command that is done or was refused.
+        self.answered: Signal[[int]] = Signal()
         self.path = path
         self.key = -1
         self.state = SessionState.CONNECTING
@@ -205,15 +211,20 @@ class SessionModel:
             case Done():
                 self.pending.pop(message.id, None)
                 self.changed.emit()
+                self.answered.emit(message.id)
             case Failed():
                 pending = self.pending.pop(message.id, None)
                 self.changed.emit()
                 if pending is not None:
                     self.refused.emit(pending, message)
+                self.answered.emit(message.id)
             case SceneStatus() | SceneChannels() | SceneRestored():
                 scene = self.scenes.get(message.scene_id)
                 if scene is not None:
                     self._tell(scene, message)
+            case SceneEdited() | SceneInterventions() | SceneCheckpoints() | SceneFindings():
+                if (scene := self.scenes.get(message.scene_id)) is not None:
+                    scene.edits.receive(message)
             case SceneDescribed():
                 scene = self.scenes.get(message.description.scene_id)
                 if scene is not None:

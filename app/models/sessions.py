@@ -20,7 +20,6 @@ from stroboscope.debugger_protocol.messages import (
     Command,
     ControlChanged,
     EditField,
-    EditState,
     Failed,
     FastForward,
     Frame,
@@ -258,11 +257,8 @@ class SessionsModel:
 
     def edit(self, field: EditField, index: int, values: tuple[float, ...]) -> None:
         """Write into the shown scene's state; the application refuses while it runs."""
-        self._shown_command(
-            lambda i, scene_id: EditState(
-                id=i, scene_id=scene_id, field=field, index=index, values=values
-            )
-        )
+        if self.shown is not None:
+            self.shown.edits.set_state(field, index, values)
 
     def take_control(self) -> None:
         """Ask the shown scene's session for control."""
