@@ -1,0 +1,43 @@
+"""The one small language of watches, plots and conditions.
+
+Checked once against what a scene has, then evaluated as often as wanted; nothing is ever run that
+is no part of it. See docs/expressions.md.
+"""
+
+from stroboscope.debugger_protocol.expressions.channel_names import (
+    expression_channel,
+    expression_text,
+    is_expression,
+)
+from stroboscope.debugger_protocol.expressions.compiler import (
+    MAX_WIDTH,
+    ChannelUse,
+    Expression,
+    compile_expression,
+)
+from stroboscope.debugger_protocol.expressions.contact_sums import contact_part
+from stroboscope.debugger_protocol.expressions.errors import ExpressionError
+from stroboscope.debugger_protocol.expressions.parser import MAX_BYTES
+from stroboscope.debugger_protocol.expressions.signal_table import (
+    CONTACT_PARTS,
+    SignalTable,
+    channel_reference,
+    table_of,
+)
+
+__all__ = [
+    "CONTACT_PARTS",
+    "MAX_BYTES",
+    "MAX_WIDTH",
+    "ChannelUse",
+    "Expression",
+    "ExpressionError",
+    "SignalTable",
+    "channel_reference",
+    "compile_expression",
+    "contact_part",
+    "expression_channel",
+    "expression_text",
+    "is_expression",
+    "table_of",
+]
