@@ -111,6 +111,40 @@ class MujocoAdapter:
             if hasattr(data, flag):
                 setattr(data, flag, 0)
 
+    @property
+    def sums_margins(self) -> bool:
+        """Return whether margins (and gaps) of two geoms are added; before 3.5 the larger won."""
+        return self.version_tuple >= (3, 5)
+
+    def has_gravity(self, model: Any) -> bool:
+        """Return whether gravity acts."""
+        return not model.opt.disableflags & int(self.module.mjtDisableBit.mjDSBL_GRAVITY)
+
+    def inertia_diagonal(self, model: Any, data: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the diagonal of the joint-space inertia, (nv,)."""
+        if hasattr(model, "M_rowadr"):
+            last = np.asarray(model.M_rowadr) + np.asarray(model.M_rownnz) - 1
+            return np.array(np.asarray(data.M)[last])
+        return np.array(np.asarray(data.qM)[model.dof_Madr])
+
+    def discrete_metric(self, model: Any, data: Any) -> Any | None:
+        """Return the (nv, nv) matrix that takes the place of the inertia when a step solves the
+        linearly implicit dynamics (``integrator="discrete"``); None when it doesn't.
+        """
+        if not getattr(data, "efm_active", 0):
+            return None
+        module = self.module
+        inertia = np.zeros((model.nv, model.nv))
+        module.mj_fullM(model, data, inertia)
+        if len(data.efm_K_val):
+            implicit = np.zeros((model.nv, model.nv))
+            module.mju_sparse2dense(
+                implicit, data.efm_K_val, data.efm_K_rownnz, data.efm_K_rowadr, data.efm_K_colind
+            )
+            inertia += implicit
+        inertia[np.diag_indices(model.nv)] += data.efm_diag
+        return inertia
+
     def is_runge_kutta(self, model: Any) -> bool:
         """Return whether a step evaluates the model several times (its arrays are no instant)."""
         return int(model.opt.integrator) == int(self.module.mjtIntegrator.mjINT_RK4)
@@ -135,6 +169,19 @@ class MujocoAdapter:
             directional = int(self.module.mjtLightType.mjLIGHT_DIRECTIONAL)
             return int(model.light_type[index]) == directional
         return bool(model.light_directional[index])
+
+    def light_is_point(self, model: Any, index: int) -> bool:
+        """Return whether a light shines from a point in all directions."""
+        if not hasattr(model, "light_type"):
+            return False
+        return int(model.light_type[index]) == int(self.module.mjtLightType.mjLIGHT_POINT)
+
+    def srgb_textures(self, model: Any) -> list[bool]:
+        """Return for each texture whether its bytes are sRGB and not linear."""
+        if not hasattr(model, "tex_colorspace"):
+            return [False] * int(model.ntex)
+        srgb = int(self.module.mjtColorSpace.mjCOLORSPACE_SRGB)
+        return [int(space) == srgb for space in model.tex_colorspace]
 
     def camera_is_orthographic(self, model: Any, index: int) -> bool:
         """Return whether a camera projects in parallel."""

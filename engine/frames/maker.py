@@ -15,33 +15,29 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.contacts import body_velocities, contact_arrays
+from stroboscope.engine.contacts import contact_arrays
+from stroboscope.engine.frames.acceleration import acceleration_arrays
+from stroboscope.engine.frames.bodies import body_arrays, energy_arrays
 from stroboscope.engine.frames.constraint_rows import constraint_arrays, solver_arrays
 from stroboscope.engine.frames.evaluation import evaluate
+from stroboscope.engine.frames.moment import Moment
 from stroboscope.engine.frames.stage_timer import StageTimer
+from stroboscope.engine.frames.state import state_arrays, state_inputs, unknown_state_arrays
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["FrameMaker"]
 
-_INPUTS = ("qpos", "qvel", "act", "ctrl", "qfrc_applied")
-_DERIVED = (
-    "qacc",
-    "qfrc_actuator",
-    "qfrc_passive",
-    "qfrc_constraint",
-    "actuator_force",
-    "actuator_length",
-    "actuator_velocity",
-)
-_ENERGY_ORDER = ("potential", "kinetic")
+_NEEDS_WHOLE = frozenset({Topic.ENERGY, Topic.BODIES, Topic.ACCELERATION})
+"""Topics for which MuJoCo computes further, on scratch data of that very instant."""
 
 
 @dataclasses.dataclass(slots=True)
-class _Inputs:
-    """What a physics step was about to read."""
+class _Begun:
+    """What a physics step was about to read, and the topics that it is wanted for."""
 
-    arrays: dict[str, NDArray[np.float64]]
+    topics: frozenset[Topic]
+    inputs: Arrays
     row: NDArray[np.float64] | None
 
 
@@ -58,7 +54,7 @@ class FrameMaker:
         self._scratch: Any = None
         data = live()
         self._row_length = int(adapter.module.mj_stateSize(model, adapter.integration))
-        self._inputs: _Inputs | None = None
+        self._begun: _Begun | None = None
         self._stages = StageTimer(data)
 
     @property
@@ -72,31 +68,33 @@ class FrameMaker:
         """Copy the inputs of the coming physics step."""
         data = self._live()
         row = None
-        if Topic.ENERGY in topics or self._adapter.is_runge_kutta(self._model):
+        if topics & _NEEDS_WHOLE or self._adapter.is_runge_kutta(self._model):
             row = np.empty(self._row_length)
             self._adapter.mj_getState(self._model, data, row, self._adapter.integration)
-        arrays = {name: np.array(getattr(data, name)) for name in _INPUTS}
-        self._inputs = _Inputs(arrays, row)
+        inputs = state_inputs(data) if Topic.STATE in topics else {}
+        self._begun = _Begun(topics, inputs, row)
+
+    def inputs_changed(self) -> None:
+        """Copy them again: what the step reads is not what the script has written."""
+        if self._begun is not None:
+            self.begin(self._begun.topics)
 
     def executed(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the physics step since :meth:`begin`."""
-        inputs = self._inputs
-        if inputs is None:
+        begun = self._begun
+        if begun is None:
             return self.now(topics)
-        self._inputs = None
+        self._begun = None
         notes: list[str] = []
-        source = self._live()
-        if self._adapter.has_control_callback():
+        live = self._live()
+        if Topic.STATE in topics and self._adapter.has_control_callback():
             # The callback writes ctrl inside the step: what it wrote is what the step has used.
-            inputs.arrays["ctrl"] = np.array(source.ctrl)
+            begun.inputs = {**begun.inputs, "ctrl": np.array(live.ctrl)}
         if self._adapter.is_runge_kutta(self._model):
-            source = self._recomputed_row(inputs, notes)
-        frames = {
-            topic: arrays
-            for topic in topics
-            if (arrays := self._arrays(topic, source, inputs)) is not None
-        }
-        return TopicFrames(frames, tuple(notes))
+            moment = self._moment_of_row(begun, notes)
+        else:
+            moment = Moment(live, begun.inputs, lambda: self._completed_copy(live, begun.row))
+        return TopicFrames(self._frames(topics, moment), tuple(notes))
 
     def executed_again(
         self, row: NDArray[np.float64], topics: frozenset[Topic]
@@ -114,14 +112,7 @@ class FrameMaker:
             or self.recompute(row) is None
         ):
             return None
-        source = self.scratch
-        inputs = _Inputs({name: np.array(getattr(source, name)) for name in _INPUTS}, None)
-        frames = {
-            topic: arrays
-            for topic in topics - {Topic.TIMING}
-            if (arrays := self._arrays(topic, source, inputs)) is not None
-        }
-        return TopicFrames(frames)
+        return TopicFrames(self._frames(topics - {Topic.TIMING}, self._moment_of_scratch()))
 
     def now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the state as it stands; forces are what a step would compute."""
@@ -129,15 +120,33 @@ class FrameMaker:
         self._adapter.copy_data(self._model, self._live(), scratch)
         notes: list[str] = []
         known = self._evaluate_or_kinematics(topics, notes)
-        inputs = _Inputs({name: np.array(getattr(scratch, name)) for name in _INPUTS}, None)
-        frames = {
-            topic: arrays
-            for topic in known
-            if (arrays := self._arrays(topic, scratch, inputs)) is not None
-        }
+        moment = self._moment_of_scratch()
+        frames = self._frames(known, moment)
         if Topic.STATE in topics and Topic.STATE not in known:
-            frames[Topic.STATE] = self._inputs_alone(inputs)
+            unknown = unknown_state_arrays(self._model, self._live())
+            frames[Topic.STATE] = {**moment.inputs, **unknown}
         return TopicFrames(frames, tuple(notes))
+
+    def _frames(self, topics: frozenset[Topic], moment: Moment) -> dict[Topic, Arrays]:
+        return {
+            topic: arrays for topic in topics if (arrays := self._arrays(topic, moment)) is not None
+        }
+
+    def _moment_of_scratch(self) -> Moment:
+        scratch = self.scratch
+        return Moment(scratch, state_inputs(scratch), lambda: scratch)
+
+    def _completed_copy(self, live: Any, row: NDArray[np.float64] | None) -> Any | None:
+        """Return scratch data with what a step computed and the state that it computed it from."""
+        if row is None or live.pstack:
+            return None
+        ctrl = np.array(live.ctrl) if self._adapter.has_control_callback() else None
+        scratch = self.scratch
+        self._adapter.copy_data(self._model, live, scratch)
+        self._adapter.mj_setState(self._model, scratch, row, self._adapter.integration)
+        if ctrl is not None:
+            scratch.ctrl[:] = ctrl
+        return scratch
 
     def energy(self, source: Any, row: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Return potential and kinetic energy [J], of scratch data or of the state in ``row``.
@@ -174,19 +183,21 @@ class FrameMaker:
             return f"MuJoCo fails on it: {error}"
         return ""
 
-    def _recomputed_row(self, inputs: _Inputs, notes: list[str]) -> Any:
-        row = inputs.row
+    def _moment_of_row(self, begun: _Begun, notes: list[str]) -> Moment:
+        live = self._live()
+        row = begun.row
         if row is None:
-            return self._live()
+            return Moment(live, begun.inputs, lambda: None)
         self._adapter.mj_setState(self._model, self.scratch, row, self._adapter.integration)
         reason = self._evaluate_scratch()
         if not reason:
-            return self.scratch
+            scratch = self.scratch
+            return Moment(scratch, begun.inputs, lambda: scratch)
         notes.append(
             "poses, contacts and forces are of the last RK4 stage, not of the step's start, "
             f"which is not recomputed: {reason}"
         )
-        return self._live()
+        return Moment(live, begun.inputs, lambda: None)
 
     def _evaluate_or_kinematics(
         self, topics: frozenset[Topic], notes: list[str]
@@ -206,32 +217,35 @@ class FrameMaker:
         )
         return topics & {Topic.POSE, Topic.TIMING}
 
-    def _arrays(self, topic: Topic, source: Any, inputs: _Inputs) -> Arrays | None:
+    def _arrays(self, topic: Topic, moment: Moment) -> Arrays | None:
+        model, adapter, data = self._model, self._adapter, moment.data
         match topic:
             case Topic.POSE:
-                return {"xpos": np.array(source.xpos), "xquat": np.array(source.xquat)}
+                return {"xpos": np.array(data.xpos), "xquat": np.array(data.xquat)}
             case Topic.STATE:
-                derived = {name: np.array(getattr(source, name)) for name in _DERIVED}
-                velocity = body_velocities(self._model, source)
-                return {**inputs.arrays, **derived, "body_velocity": velocity}
+                return {**moment.inputs, **state_arrays(model, data, adapter=adapter)}
             case Topic.CONTACTS:
-                return contact_arrays(self._model, source, adapter=self._adapter)
+                return contact_arrays(model, data, adapter=adapter)
             case Topic.SENSORS:
-                return {"sensordata": np.array(source.sensordata)}
+                return {"sensordata": np.array(data.sensordata)}
             case Topic.CONSTRAINTS:
-                return constraint_arrays(source)
-            case Topic.ENERGY:
-                energy = self.energy(source, inputs.row)
-                return {name: energy[i : i + 1] for i, name in enumerate(_ENERGY_ORDER)}
+                return constraint_arrays(model, data, adapter=adapter)
             case Topic.SOLVER:
-                return solver_arrays(source)
+                return solver_arrays(data)
             case Topic.TIMING:
                 return self._stages.read(self._live())
+            case Topic.BODIES | Topic.ENERGY | Topic.ACCELERATION:
+                return self._arrays_of_whole(topic, moment)
             case _:
                 return None
 
-    def _inputs_alone(self, inputs: _Inputs) -> Arrays:
-        """Return STATE with NaN for what is not known at this instant."""
-        unknown = {name: np.full(getattr(self._live(), name).shape, np.nan) for name in _DERIVED}
-        velocity = np.full((self._model.nbody, 6), np.nan)
-        return {**inputs.arrays, **unknown, "body_velocity": velocity}
+    def _arrays_of_whole(self, topic: Topic, moment: Moment) -> Arrays | None:
+        whole = moment.whole()
+        if whole is None:
+            return None
+        make = {
+            Topic.BODIES: body_arrays,
+            Topic.ENERGY: energy_arrays,
+            Topic.ACCELERATION: acceleration_arrays,
+        }[topic]
+        return make(self._model, whole, adapter=self._adapter)

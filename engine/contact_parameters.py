@@ -1,0 +1,133 @@
+"""The parameters that contacts have, and where each came from.
+
+MuJoCo mixes the parameters of two geoms (``mj_contactParam``) and does not say how. The rules are
+followed here to name the source of each; the numbers themselves are those of the contact.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.topics import ParameterOrigin
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+
+__all__ = ["contact_parameters"]
+
+_Bools = NDArray[np.bool_]
+
+
+def contact_parameters(model: Any, contact: Any, *, adapter: MujocoAdapter) -> Arrays:
+    """Return what CONTACTS tells of effective parameters and of their origin, fresh copies.
+
+    ``solref`` has its time constant raised where MuJoCo does that when it uses it.
+    """
+    geom = np.asarray(contact.geom).reshape(-1, 2)
+    count = len(geom)
+    solref = np.array(contact.solref, dtype=np.float64).reshape(count, 2)
+    solreffriction = np.array(contact.solreffriction, dtype=np.float64).reshape(count, 2)
+    clamped = _clamp(model, solref, adapter=adapter)
+    _clamp(model, solreffriction, adapter=adapter)
+    pair = _pairs(model, geom)
+    return {
+        "dim": np.array(contact.dim, dtype=np.int32).reshape(count),
+        "friction": np.array(contact.friction, dtype=np.float64).reshape(count, 5),
+        "solref": solref,
+        "solreffriction": solreffriction,
+        "solimp": np.array(contact.solimp, dtype=np.float64).reshape(count, 5),
+        "includemargin": np.array(contact.includemargin, dtype=np.float64).reshape(count),
+        "hull": _hulls(model, geom, adapter=adapter),
+        "origin": _origins(model, geom, pair, adapter=adapter),
+        "pair": pair,
+        "clamped": clamped,
+    }
+
+
+def _clamp(model: Any, solref: NDArray[np.float64], *, adapter: MujocoAdapter) -> NDArray[np.int32]:
+    """Raise time constants in place as ``refsafe`` does; return where, (n,)."""
+    shortest = 2.0 * float(model.opt.timestep)
+    safe = not model.opt.disableflags & int(adapter.module.mjtDisableBit.mjDSBL_REFSAFE)
+    raised = (solref[:, 0] > 0.0) & (solref[:, 0] < shortest) & safe
+    solref[raised, 0] = shortest
+    return raised.astype(np.int32)
+
+
+def _pairs(model: Any, geom: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the explicit contact pair that made each contact, -1 for none, (n,)."""
+    pair = np.full(len(geom), -1, dtype=np.int32)
+    if not model.npair:
+        return pair
+    first, second = np.asarray(model.pair_geom1), np.asarray(model.pair_geom2)
+    keys = np.minimum(first, second) * np.int64(model.ngeom) + np.maximum(first, second)
+    order = np.argsort(keys, kind="stable")
+    key = geom.min(axis=1) * np.int64(model.ngeom) + geom.max(axis=1)
+    at = np.minimum(np.searchsorted(keys[order], key), model.npair - 1)
+    found = (keys[order][at] == key) & (geom >= 0).all(axis=1)
+    pair[found] = order[at][found]
+    return pair
+
+
+def _hulls(model: Any, geom: NDArray[np.int32], *, adapter: MujocoAdapter) -> NDArray[np.int32]:
+    is_mesh = model.geom_type[geom] == int(adapter.module.mjtGeom.mjGEOM_MESH)
+    hull: NDArray[np.int32] = (is_mesh & (geom >= 0)).astype(np.int32)
+    return hull
+
+
+def _origins(
+    model: Any, geom: NDArray[np.int32], pair: NDArray[np.int32], *, adapter: MujocoAdapter
+) -> NDArray[np.int32]:
+    """Return the origins of condim, friction, solref, solimp, and margin with gap, (n, 5)."""
+    origin = np.empty((len(geom), 5), dtype=np.int32)
+    if not len(geom):
+        return origin
+    one, two = geom[:, 0], geom[:, 1]
+
+    def both(name: str) -> tuple[Any, Any]:
+        values = getattr(model, name)
+        return values[one], values[two]
+
+    def same(name: str) -> _Bools:
+        first, second = both(name)
+        equal: _Bools = np.equal(first, second).reshape(len(geom), -1).all(axis=1)
+        return equal
+
+    priority = both("geom_priority")
+    by_priority = np.where(
+        priority[0] > priority[1],
+        int(ParameterOrigin.GEOM1),
+        np.where(priority[0] < priority[1], int(ParameterOrigin.GEOM2), -1),
+    )
+
+    def chosen(name: str, mixed: Any) -> NDArray[np.int32]:
+        rule = np.where(by_priority >= 0, by_priority, mixed)
+        return np.where(same(name), int(ParameterOrigin.SAME), rule).astype(np.int32)
+
+    solref = both("geom_solref")
+    standard = (solref[0][:, 0] > 0.0) & (solref[1][:, 0] > 0.0)
+    origin[:, 0] = chosen("geom_condim", int(ParameterOrigin.MAXIMUM))
+    origin[:, 1] = chosen("geom_friction", int(ParameterOrigin.MAXIMUM))
+    origin[:, 2] = chosen(
+        "geom_solref",
+        np.where(standard, int(ParameterOrigin.MIX), int(ParameterOrigin.MINIMUM)),
+    )
+    origin[:, 3] = chosen("geom_solimp", int(ParameterOrigin.MIX))
+    origin[:, 4] = _margin_origins(both("geom_margin"), both("geom_gap"), adapter=adapter)
+    origin[pair >= 0] = int(ParameterOrigin.PAIR)
+    origin[(geom < 0).any(axis=1)] = int(ParameterOrigin.FLEX)
+    if model.opt.enableflags & int(adapter.module.mjtEnableBit.mjENBL_OVERRIDE):
+        origin[:, 1:5] = int(ParameterOrigin.OVERRIDE)
+    return origin
+
+
+def _margin_origins(
+    margin: tuple[Any, Any], gap: tuple[Any, Any], *, adapter: MujocoAdapter
+) -> NDArray[np.int32]:
+    """Return the origin of margin and gap, which follow one rule, (n,)."""
+    if adapter.sums_margins:
+        same = (margin[0] == 0.0) & (margin[1] == 0.0) & (gap[0] == 0.0) & (gap[1] == 0.0)
+        rule = ParameterOrigin.SUM
+    else:
+        same = (margin[0] == margin[1]) & (gap[0] == gap[1])
+        rule = ParameterOrigin.MAXIMUM
+    return np.where(same, int(ParameterOrigin.SAME), int(rule)).astype(np.int32)
