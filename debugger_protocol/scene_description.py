@@ -228,6 +228,8 @@ class TextureInfo(_Info, frozen=True, kw_only=True):
     width: int
     height: int
     nchannel: int
+    # Whether the bytes are sRGB, to be decoded before shading; else they are shaded as they are.
+    srgb: bool = False
 
 
 class MaterialInfo(_Info, frozen=True, kw_only=True):

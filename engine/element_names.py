@@ -79,6 +79,26 @@ class ElementNames:
         """Return a tendon's name."""
         return self._name(self._objects.mjOBJ_TENDON, "tendon", index)
 
+    def equality(self, index: int) -> str:
+        """Return an equality constraint's name."""
+        return self._name(self._objects.mjOBJ_EQUALITY, "equality", index)
+
+    def pair(self, index: int) -> str:
+        """Return an explicit contact pair's name."""
+        return self._name(self._objects.mjOBJ_PAIR, "pair", index)
+
+    def flex(self, index: int) -> str:
+        """Return a flex's name."""
+        return self._name(self._objects.mjOBJ_FLEX, "flex", index)
+
+    def skin(self, index: int) -> str:
+        """Return a skin's name."""
+        return self._name(self._objects.mjOBJ_SKIN, "skin", index)
+
+    def keyframe(self, index: int) -> str:
+        """Return a keyframe's name."""
+        return self._name(self._objects.mjOBJ_KEY, "keyframe", index)
+
     def any_object(self, kind: int, index: int) -> str:
         """Return the name of an object of a MuJoCo kind (``mjtObj``), empty for none."""
         if index < 0 or kind == int(self._objects.mjOBJ_UNKNOWN):

@@ -1,4 +1,4 @@
-"""Meshes, height fields and textures of a model as assets, addressed by their content.
+"""Meshes, textures and other large parts of a model as assets, addressed by their content.
 
 Digests are computed when a scene is first described, on the server thread; the bytes are made
 again when a client asks, so that a large model is not kept twice in memory.
@@ -9,10 +9,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stroboscope.debugger_protocol.arrays import Arrays, asset_bytes, asset_digest
+from stroboscope.engine.asset_arrays import (
+    flex_arrays,
+    hfield_arrays,
+    mesh_arrays,
+    skin_arrays,
+    texture_arrays,
+)
 
 __all__ = ["SceneAssets"]
 
@@ -32,15 +36,23 @@ class SceneAssets:
 
     def mesh(self, index: int) -> str:
         """Return the digest of a mesh, in the compiled frame that geom poses refer to."""
-        return self._digest(("mesh", index), lambda: self._mesh_arrays(index))
+        return self._digest(("mesh", index), lambda: mesh_arrays(self._model, index))
 
     def hfield(self, index: int) -> str:
         """Return the digest of a height field."""
-        return self._digest(("hfield", index), lambda: self._hfield_arrays(index))
+        return self._digest(("hfield", index), lambda: hfield_arrays(self._model, index))
 
     def texture(self, index: int) -> str:
         """Return the digest of a texture."""
-        return self._digest(("texture", index), lambda: self._texture_arrays(index))
+        return self._digest(("texture", index), lambda: texture_arrays(self._model, index))
+
+    def skin(self, index: int) -> str:
+        """Return the digest of a skin."""
+        return self._digest(("skin", index), lambda: skin_arrays(self._model, index))
+
+    def flex(self, index: int) -> str:
+        """Return the digest of a flex."""
+        return self._digest(("flex", index), lambda: flex_arrays(self._model, index))
 
     def data(self, digest: str) -> bytes | None:
         """Return the bytes of an asset that was described, or None."""
@@ -75,45 +87,3 @@ class SceneAssets:
             self._recent.move_to_end(digest)
             while sum(map(len, self._recent.values())) > _KEPT_BYTES and len(self._recent) > 1:
                 self._recent.popitem(last=False)
-
-    def _mesh_arrays(self, index: int) -> Arrays:
-        model = self._model
-        vertices = _rows(model.mesh_vert, model.mesh_vertadr, model.mesh_vertnum, index)
-        faces = _rows(model.mesh_face, model.mesh_faceadr, model.mesh_facenum, index)
-        arrays: dict[str, NDArray[np.generic]] = {
-            "vertices": vertices.astype(np.float32),
-            "faces": faces.astype(np.int32),
-        }
-        if int(model.mesh_normalnum[index]):
-            normals = _rows(model.mesh_normal, model.mesh_normaladr, model.mesh_normalnum, index)
-            corners = _rows(model.mesh_facenormal, model.mesh_faceadr, model.mesh_facenum, index)
-            arrays["normals"] = normals.astype(np.float32)
-            arrays["face_normals"] = corners.astype(np.int32)
-        if int(model.mesh_texcoordnum[index]) and int(model.mesh_texcoordadr[index]) >= 0:
-            coordinates = _rows(
-                model.mesh_texcoord, model.mesh_texcoordadr, model.mesh_texcoordnum, index
-            )
-            corners = _rows(model.mesh_facetexcoord, model.mesh_faceadr, model.mesh_facenum, index)
-            arrays["texcoords"] = coordinates.astype(np.float32)
-            arrays["face_texcoords"] = corners.astype(np.int32)
-        return arrays
-
-    def _hfield_arrays(self, index: int) -> Arrays:
-        model = self._model
-        rows, columns = int(model.hfield_nrow[index]), int(model.hfield_ncol[index])
-        begin = int(model.hfield_adr[index])
-        values = np.asarray(model.hfield_data[begin : begin + rows * columns])
-        return {"data": values.reshape(rows, columns).astype(np.float32)}
-
-    def _texture_arrays(self, index: int) -> Arrays:
-        model = self._model
-        height, width = int(model.tex_height[index]), int(model.tex_width[index])
-        channels = int(model.tex_nchannel[index])
-        begin = int(model.tex_adr[index])
-        values = np.asarray(model.tex_data[begin : begin + height * width * channels])
-        return {"data": values.reshape(height, width, channels).astype(np.uint8)}
-
-
-def _rows(values: Any, addresses: Any, counts: Any, index: int) -> NDArray[Any]:
-    begin = int(addresses[index])
-    return np.asarray(values[begin : begin + int(counts[index])])
