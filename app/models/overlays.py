@@ -42,17 +42,17 @@ class Role(enum.Enum):
     CONTACT = (0.9, 0.6, 0.2, 1.0)
     CONTACT_GAP = (0.5, 0.8, 0.9, 1.0)
     CONTACT_HULL = (0.80, 0.45, 0.95, 1.0)
-    CONTACT_FORCE = (0.93, 0.33, 0.30, 1.0)
-    CONTACT_FRICTION = (0.95, 0.80, 0.25, 1.0)
-    CONTACT_TORQUE = (0.95, 0.55, 0.75, 1.0)
+    CONTACT_FORCE = (0.7, 0.9, 0.9, 1.0)
+    CONTACT_FRICTION = (0.9, 0.8, 0.4, 1.0)
+    CONTACT_TORQUE = (0.9, 0.7, 0.9, 1.0)
     NORMAL = (0.55, 0.75, 0.95, 1.0)
     JOINT = (0.2, 0.6, 0.8, 1.0)
     LIMIT_OK = (0.35, 0.75, 0.45, 1.0)
     LIMIT_NEAR = (0.95, 0.75, 0.20, 1.0)
     LIMIT_OVER = (0.95, 0.25, 0.25, 1.0)
     ACTUATOR = (0.2, 0.25, 0.2, 1.0)
-    ACTUATOR_NEGATIVE = (0.2, 0.6, 1.0, 1.0)
-    ACTUATOR_POSITIVE = (1.0, 0.4, 0.2, 1.0)
+    ACTUATOR_NEGATIVE = (0.2, 0.6, 0.9, 1.0)
+    ACTUATOR_POSITIVE = (0.9, 0.4, 0.2, 1.0)
     SATURATED = (1.0, 0.85, 0.15, 1.0)
     COM = (0.9, 0.9, 0.9, 1.0)
     SUBTREE_COM = (0.95, 0.85, 0.35, 1.0)
@@ -61,18 +61,18 @@ class Role(enum.Enum):
     ANGULAR_VELOCITY = (0.20, 0.70, 0.85, 1.0)
     LINEAR_ACCELERATION = (0.85, 0.50, 0.90, 1.0)
     ANGULAR_ACCELERATION = (0.65, 0.45, 0.95, 1.0)
-    APPLIED_FORCE = (0.10, 0.50, 0.95, 1.0)
-    APPLIED_TORQUE = (0.25, 0.75, 0.95, 1.0)
-    PERTURBATION = (0.1, 0.5, 0.95, 1.0)
+    APPLIED_FORCE = (1.0, 0.5, 0.5, 1.0)
+    APPLIED_TORQUE = (1.0, 0.65, 0.4, 1.0)
+    PERTURBATION = (0.9, 0.9, 0.1, 1.0)
     CONNECT = (0.2, 0.2, 0.8, 1.0)
-    CONSTRAINT = (0.90, 0.25, 0.45, 1.0)
+    CONSTRAINT = (0.9, 0.0, 0.0, 1.0)
     TENDON = (0.35, 0.65, 0.95, 1.0)
     WRAP = (0.95, 0.75, 0.30, 1.0)
     RANGEFINDER = (1.0, 1.0, 0.1, 1.0)
     SENSOR = (0.40, 0.85, 0.80, 1.0)
     TOUCHED = (1.0, 0.45, 0.25, 1.0)
     CAMERA = (0.6, 0.9, 0.6, 1.0)
-    LIGHT = (0.95, 0.85, 0.45, 1.0)
+    LIGHT = (0.6, 0.6, 0.9, 1.0)
     TARGET = (0.30, 0.58, 1.0, 0.45)
     ASLEEP = (0.45, 0.50, 0.62, 1.0)
     AXIS_X = (0.93, 0.27, 0.27, 1.0)
@@ -159,7 +159,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         keys=("F",),
         topics=_CONTACTS,
         legend=(LegendEntry(Role.CONTACT_FORCE, "contact force", Amount.FORCE),),
-        tip="The force on the second body of each pair, at the point of contact.",
+        tip="On the body that can move; of two moving ones on the second.",
         words="arrow newton",
     ),
     Overlay(
@@ -190,11 +190,11 @@ OVERLAYS: tuple[Overlay, ...] = (
         words="torsion rolling",
     ),
     Overlay(
-        name="contact_first",
-        title="Forces on the first body",
+        name="contact_opposite",
+        title="Opposite forces",
         group=_C,
-        tip="Show what acts on the first body of each pair; otherwise on the second.",
-        words="opposite reaction",
+        tip="Show what acts on the other body of each pair, a floor for instance.",
+        words="other reaction first second",
         parent="contact_forces",
     ),
     Overlay(

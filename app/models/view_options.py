@@ -98,7 +98,7 @@ class ViewOptions:
     contact_split: bool = False  # normal and friction apart
     contact_normals: bool = False
     contact_torques: bool = False
-    contact_first: bool = False  # forces on the first body of each pair instead of the second
+    contact_opposite: bool = False  # what acts on the other body of each pair
 
     # The mechanism
     joints: bool = False

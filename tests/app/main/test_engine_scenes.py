@@ -177,7 +177,7 @@ def test_contacts_of_the_executed_step_are_drawn_as_soon_as_they_are_switched_on
     wait_until(lambda: scene.instant(Instant.EXECUTED) is Instant.EXECUTED)
     window.actions_by_name["contacts"].trigger()
     drawn = window.scene_view.viewport._scene
-    wait_until(lambda: drawn.contacts is not None and len(drawn.contacts.pos) > 0)
+    wait_until(lambda: len(drawn.values.get(Topic.CONTACTS, {}).get("pos", ())) > 0)
     frame = scene.latest(Topic.CONTACTS, Instant.EXECUTED)
     assert (frame.instant, frame.step) == (Instant.EXECUTED, 0)
     assert scene.status.step_count == 1
