@@ -24,7 +24,7 @@ _Vectors = NDArray[np.float64]
 
 def cross(a: _Vectors, b: _Vectors) -> _Vectors:
     """Return the cross products of two (n, 3) arrays; ``np.cross`` takes five times as long."""
-    result = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    result = np.empty(a.shape)
     result[:, 0] = a[:, 1] * b[:, 2] - a[:, 2] * b[:, 1]
     result[:, 1] = a[:, 2] * b[:, 0] - a[:, 0] * b[:, 2]
     result[:, 2] = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]

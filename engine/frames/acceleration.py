@@ -1,10 +1,12 @@
 """Why each dof accelerates: the joint-space inertia's inverse applied to every source of force.
 
 M qacc = passive - bias + actuator + applied + J'xfrc + constraint. Each term is split into what
-caused it; what the split does not explain is a row of its own, so that the rows sum to qacc.
+caused it; what the split does not explain is a row of its own, so that the rows sum to qacc: what
+the solver left when it stopped, and with ``integrator="discrete"`` what the step foresees of
+springs and dampers.
 """
 
-from collections.abc import Sequence
+import functools
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,12 @@ from stroboscope.engine.mujoco_adapter import MujocoAdapter
 __all__ = ["acceleration_arrays"]
 
 _KINDS = {source: place for place, source in enumerate(AccelerationSource)}
-_MAX_ROWS_PER_KIND = 128
-"""What there is more of is one row, the weakest ones together: a frame must stay small."""
-_UNEXPLAINED = 1e-9
+_MAX_ROWS = 256
+_UNEXPLAINED, _ROUNDING = 1e-9, 1e-12
+"""Relative to qacc, and to the largest of what adds up to it: below, the rows are complete."""
 
 _Matrix = NDArray[np.float64]
+_Ints = NDArray[np.int32]
 
 
 class _Rows:
@@ -30,38 +33,57 @@ class _Rows:
 
     def __init__(self, nv: int) -> None:
         self._nv = nv
-        self._kinds: list[NDArray[np.int32]] = []
-        self._indices: list[NDArray[np.int32]] = []
+        self._kinds: list[Any] = []
+        self._indices: list[Any] = []
         self._forces: list[_Matrix] = []
 
-    def add(self, source: AccelerationSource, index: Any, force: _Matrix) -> None:
-        """Add rows of one kind, (n, nv), those without any force left out."""
-        indices = np.atleast_1d(np.asarray(index, dtype=np.int32))
-        rows = force.reshape(-1, self._nv)
-        acting = rows.any(axis=1)
-        indices, rows = indices[acting], rows[acting]
-        if len(rows) > _MAX_ROWS_PER_KIND:
-            order = np.argsort(-np.abs(rows).sum(axis=1), kind="stable")
-            strong, weak = order[: _MAX_ROWS_PER_KIND - 1], order[_MAX_ROWS_PER_KIND - 1 :]
-            indices = np.append(indices[strong], np.int32(-1))
-            rows = np.concatenate((rows[strong], rows[weak].sum(axis=0)[None]))
-        self._kinds.append(np.full(len(rows), _KINDS[source], dtype=np.int32))
-        self._indices.append(indices)
-        self._forces.append(rows)
+    def add(self, source: AccelerationSource, force: _Matrix) -> None:
+        """Add one row, (nv,), of the whole model."""
+        if force.any():
+            self.add_all(np.array([_KINDS[source]]), np.array([-1]), force[None])
+
+    def add_all(self, kind: Any, index: Any, force: _Matrix) -> None:
+        """Add rows, (n, nv), with the kind and index of each, (n,)."""
+        self._kinds.append(kind)
+        self._indices.append(index)
+        self._forces.append(force)
 
     def add_per_joint(self, source: AccelerationSource, model: Any, force: _Matrix) -> None:
         """Add a row for each joint that ``force``, (nv,), acts on."""
-        joint_of = np.asarray(model.dof_jntid)
-        joints = np.unique(joint_of[force != 0.0])
-        self.add(source, joints, np.where(joint_of == joints[:, None], force, 0.0))
+        acting = np.flatnonzero(force)
+        if acting.size:
+            joint_of = np.asarray(model.dof_jntid)
+            joints = np.unique(joint_of[acting])
+            rows = np.where(joint_of == joints[:, None], force, 0.0)
+            self.add_all(np.full(len(joints), _KINDS[source]), joints, rows)
 
-    def collected(self) -> tuple[NDArray[np.int32], NDArray[np.int32], _Matrix]:
-        """Return kinds, indices and forces of all rows."""
-        return (
-            np.concatenate(self._kinds),
-            np.concatenate(self._indices),
-            np.concatenate(self._forces),
-        )
+    def collected(self, awake: NDArray[np.bool_] | None) -> tuple[_Ints, _Ints, _Matrix]:
+        """Return kind, index and force of all rows that act on dofs that are ``awake``, (nv,)."""
+        if not self._forces:
+            none = np.zeros(0, dtype=np.int32)
+            return none, none, np.zeros((0, self._nv))
+        kind = np.concatenate(self._kinds).astype(np.int32)
+        index = np.concatenate(self._indices).astype(np.int32)
+        force = np.concatenate(self._forces)
+        if awake is not None:
+            # What sleeps keeps the forces of when it fell asleep; they move nothing.
+            force *= awake
+        acting = force.any(axis=1)
+        kind, index, force = kind[acting], index[acting], force[acting]
+        return _merged(kind, index, force) if len(kind) > _MAX_ROWS else (kind, index, force)
+
+
+def _merged(kind: _Ints, index: _Ints, force: _Matrix) -> tuple[_Ints, _Ints, _Matrix]:
+    """Put the weakest rows of a kind together in one of index -1: a frame must stay small."""
+    keep = np.argsort(-np.abs(force).sum(axis=1), kind="stable")
+    strong, weak = np.sort(keep[:_MAX_ROWS]), np.sort(keep[_MAX_ROWS:])
+    kinds = np.unique(kind[weak])
+    sums = np.stack([force[weak[kind[weak] == k]].sum(axis=0) for k in kinds])
+    return (
+        np.append(kind[strong], kinds),
+        np.append(index[strong], np.full(len(kinds), -1, dtype=np.int32)),
+        np.concatenate((force[strong], sums)),
+    )
 
 
 def acceleration_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Arrays:
@@ -73,18 +95,15 @@ def acceleration_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Ar
     rows.add_per_joint(AccelerationSource.APPLIED, model, np.asarray(whole.qfrc_applied))
     _add_body_forces(rows, model, whole, adapter=adapter)
     _add_constraints(rows, model, whole, adapter=adapter)
-    kind, index, force = rows.collected()
+    awake = None
     if adapter.sleeps(model):
-        # What sleeps keeps the forces of when it fell asleep; they move nothing.
         awake = np.asarray(whole.tree_awake)[np.asarray(model.dof_treeid)] != 0
-        force *= awake
-        acting = force.any(axis=1)
-        kind, index, force = kind[acting], index[acting], force[acting]
+    kind, index, force = rows.collected(awake)
     solved = _solve(model, whole, force, adapter=adapter)
     total = np.array(whole.qacc, dtype=np.float64)
     rest = total - solved.sum(axis=0)
-    scale = max(1e-300, float(np.abs(solved).max(initial=0.0)), float(np.abs(total).max(initial=0)))
-    if np.abs(rest).max(initial=0.0) > _UNEXPLAINED * scale:
+    rounding = _ROUNDING * np.abs(solved).max(initial=0.0)
+    if np.abs(rest).max(initial=0.0) > max(rounding, _UNEXPLAINED * np.abs(total).max(initial=0.0)):
         unexplained = np.zeros(model.nv)
         adapter.module.mj_mulM(model, whole, unexplained, rest)
         kind = np.append(kind, np.int32(_KINDS[AccelerationSource.REST]))
@@ -103,11 +122,11 @@ def _add_bias(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdapter) ->
         whole.cvel[:] = 0.0
         adapter.module.mj_rne(model, whole, 0, gravity)
         whole.qvel[:], whole.cvel[:] = qvel, cvel
-    rows.add(AccelerationSource.GRAVITY, -1, -gravity)
+    rows.add(AccelerationSource.GRAVITY, -gravity)
     coriolis = gravity - whole.qfrc_bias
     # Both are sums over the same bodies: what is left of equal ones is rounding.
     coriolis[np.abs(coriolis) < 1e-14 * np.abs(gravity)] = 0.0
-    rows.add(AccelerationSource.CORIOLIS, -1, coriolis)
+    rows.add(AccelerationSource.CORIOLIS, coriolis)
 
 
 def _add_passive(rows: _Rows, model: Any, whole: Any) -> _Matrix:
@@ -121,15 +140,16 @@ def _add_passive(rows: _Rows, model: Any, whole: Any) -> _Matrix:
     other[np.abs(other) < 1e-12 * size] = 0.0
     if model.ntendon:
         springs, dampers = tendon_passive_forces(model, whole)
-        rows.add(AccelerationSource.TENDON, np.arange(model.ntendon), springs + dampers)
+        kind = np.full(model.ntendon, _KINDS[AccelerationSource.TENDON])
+        rows.add_all(kind, np.arange(model.ntendon), springs + dampers)
         spring, damper = spring - springs.sum(axis=0), damper - dampers.sum(axis=0)
     rows.add_per_joint(AccelerationSource.SPRING, model, spring)
     rows.add_per_joint(AccelerationSource.DAMPER, model, damper)
-    rows.add(AccelerationSource.GRAVCOMP, -1, gravcomp - by_actuators)
-    rows.add(AccelerationSource.FLUID, -1, fluid)
+    rows.add(AccelerationSource.GRAVCOMP, gravcomp - by_actuators)
+    rows.add(AccelerationSource.FLUID, fluid)
     # Adhesion pulls at contacts; MuJoCo tells their sum alone.
-    rows.add(AccelerationSource.CONTACT, -1, adhesion)
-    rows.add(AccelerationSource.CALLBACK, -1, other)
+    rows.add(AccelerationSource.CONTACT, adhesion)
+    rows.add(AccelerationSource.CALLBACK, other)
     return by_actuators
 
 
@@ -157,8 +177,9 @@ def _add_actuators(
     actuators = adapter.actuator_count(model)
     if outputs != actuators:
         force = np.add.reduceat(force, np.asarray(model.actuator_outadr), axis=0)
-    rows.add(AccelerationSource.ACTUATOR, np.arange(actuators), force)
-    rows.add(AccelerationSource.GRAVCOMP, -1, compensation)
+    kind = np.full(actuators, _KINDS[AccelerationSource.ACTUATOR])
+    rows.add_all(kind, np.arange(actuators), force)
+    rows.add(AccelerationSource.GRAVCOMP, compensation)
 
 
 def _add_body_forces(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdapter) -> None:
@@ -167,7 +188,7 @@ def _add_body_forces(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdap
     for row, body in zip(force, bodies, strict=True):
         wrench, point = whole.xfrc_applied[body], whole.xipos[body]
         adapter.module.mj_applyFT(model, whole, wrench[:3], wrench[3:], point, int(body), row)
-    rows.add(AccelerationSource.BODY_FORCE, bodies, force)
+    rows.add_all(np.full(len(bodies), _KINDS[AccelerationSource.BODY_FORCE]), bodies, force)
 
 
 def _add_constraints(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdapter) -> None:
@@ -188,27 +209,29 @@ def _add_constraints(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdap
     starts = np.flatnonzero(np.append(True, (np.diff(types) != 0) | (np.diff(ids) != 0)))
     force = np.add.reduceat(jacobian, starts, axis=0)
     types, ids = types[starts], ids[starts]
-    kinds = module.mjtConstraint
-    table: Sequence[tuple[AccelerationSource, Sequence[Any]]] = (
-        (AccelerationSource.EQUALITY, (kinds.mjCNSTR_EQUALITY,)),
-        (AccelerationSource.FRICTION, (kinds.mjCNSTR_FRICTION_DOF,)),
-        (AccelerationSource.LIMIT, (kinds.mjCNSTR_LIMIT_JOINT,)),
-        (AccelerationSource.TENDON, (kinds.mjCNSTR_FRICTION_TENDON, kinds.mjCNSTR_LIMIT_TENDON)),
-        (
-            AccelerationSource.CONTACT,
-            (
-                kinds.mjCNSTR_CONTACT_FRICTIONLESS,
-                kinds.mjCNSTR_CONTACT_PYRAMIDAL,
-                kinds.mjCNSTR_CONTACT_ELLIPTIC,
-            ),
-        ),
-    )
-    for source, members in table:
-        chosen = np.isin(types, [int(member) for member in members])
-        index = ids[chosen]
-        if source is AccelerationSource.FRICTION:
-            index = np.asarray(model.dof_jntid)[index]
-        rows.add(source, index, force[chosen])
+    kind = _constraint_kinds(module)[types]
+    by_dof = types == int(module.mjtConstraint.mjCNSTR_FRICTION_DOF)
+    if by_dof.any():
+        ids[by_dof] = np.asarray(model.dof_jntid)[ids[by_dof]]
+    rows.add_all(kind, ids, force)
+
+
+@functools.cache
+def _constraint_kinds(module: Any) -> NDArray[np.int64]:
+    """Return the kind of row for each of MuJoCo's constraint types."""
+    words = {
+        "mjCNSTR_EQUALITY": AccelerationSource.EQUALITY,
+        "mjCNSTR_FRICTION_DOF": AccelerationSource.FRICTION,
+        "mjCNSTR_FRICTION_TENDON": AccelerationSource.TENDON,
+        "mjCNSTR_LIMIT_JOINT": AccelerationSource.LIMIT,
+        "mjCNSTR_LIMIT_TENDON": AccelerationSource.TENDON,
+        "mjCNSTR_CONTACT_FRICTIONLESS": AccelerationSource.CONTACT,
+        "mjCNSTR_CONTACT_PYRAMIDAL": AccelerationSource.CONTACT,
+        "mjCNSTR_CONTACT_ELLIPTIC": AccelerationSource.CONTACT,
+    }
+    members = {int(value): name for name, value in module.mjtConstraint.__members__.items()}
+    table = [_KINDS[words.get(members.get(i, ""), AccelerationSource.REST)] for i in range(16)]
+    return np.array(table)
 
 
 def _solve(model: Any, whole: Any, force: _Matrix, *, adapter: MujocoAdapter) -> _Matrix:

@@ -7,6 +7,7 @@ recomputed on scratch data; the live data is never written.
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.contacts import contact_arrays
+from stroboscope.engine.drawing_arrays import flex_positions, tendon_arrays, tendon_path
 from stroboscope.engine.frames.acceleration import acceleration_arrays
 from stroboscope.engine.frames.bodies import body_arrays, energy_arrays
 from stroboscope.engine.frames.constraint_rows import constraint_arrays, solver_arrays
@@ -25,11 +27,15 @@ from stroboscope.engine.frames.stage_timer import StageTimer
 from stroboscope.engine.frames.state import state_arrays, state_inputs, unknown_state_arrays
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.physics_options import option_values
 
 __all__ = ["FrameMaker"]
 
 _NEEDS_WHOLE = frozenset({Topic.ENERGY, Topic.BODIES, Topic.ACCELERATION})
 """Topics for which MuJoCo computes further, on scratch data of that very instant."""
+
+_OF_KINEMATICS = frozenset({Topic.POSE, Topic.TIMING, Topic.DEFORMABLE})
+"""Topics for which positions are enough."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -56,6 +62,8 @@ class FrameMaker:
         self._row_length = int(adapter.module.mj_stateSize(model, adapter.integration))
         self._begun: _Begun | None = None
         self._stages = StageTimer(data)
+        self.predict: Callable[[Any], None] | None = None
+        """Adds to a copy of the live data what clients do to the next step beside the script."""
 
     @property
     def scratch(self) -> Any:
@@ -118,6 +126,8 @@ class FrameMaker:
         """Return the frame of the state as it stands; forces are what a step would compute."""
         scratch = self.scratch
         self._adapter.copy_data(self._model, self._live(), scratch)
+        if self.predict is not None:
+            self.predict(scratch)
         notes: list[str] = []
         known = self._evaluate_or_kinematics(topics, notes)
         moment = self._moment_of_scratch()
@@ -125,6 +135,8 @@ class FrameMaker:
         if Topic.STATE in topics and Topic.STATE not in known:
             unknown = unknown_state_arrays(self._model, self._live())
             frames[Topic.STATE] = {**moment.inputs, **unknown}
+        if Topic.TENDONS in topics and Topic.TENDONS not in known:
+            frames[Topic.TENDONS] = tendon_path(self._model, moment.data, adapter=self._adapter)
         return TopicFrames(frames, tuple(notes))
 
     def _frames(self, topics: frozenset[Topic], moment: Moment) -> dict[Topic, Arrays]:
@@ -203,19 +215,27 @@ class FrameMaker:
         self, topics: frozenset[Topic], notes: list[str]
     ) -> frozenset[Topic]:
         """Evaluate the scratch data; return the topics that it holds the truth of."""
-        if topics <= {Topic.POSE, Topic.TIMING}:
-            self._adapter.module.mj_kinematics(self._model, self.scratch)
+        if topics <= _OF_KINEMATICS:
+            self._kinematics(topics)
             return topics
         reason = self._evaluate_scratch()
         if not reason:
             return topics
         self._adapter.copy_data(self._model, self._live(), self.scratch)
-        self._adapter.module.mj_kinematics(self._model, self.scratch)
+        self._kinematics(topics)
         notes.append(
             f"forces, contacts and sensors are not computed for this instant: {reason}; "
             "see the last executed step"
         )
-        return topics & {Topic.POSE, Topic.TIMING}
+        return topics & _OF_KINEMATICS
+
+    def _kinematics(self, topics: frozenset[Topic]) -> None:
+        """Compute poses, and flexes where they are wanted; calls nothing of the script's."""
+        module = self._adapter.module
+        module.mj_kinematics(self._model, self.scratch)
+        if Topic.DEFORMABLE in topics and self._model.nflex:
+            module.mj_comPos(self._model, self.scratch)
+            module.mj_flex(self._model, self.scratch)
 
     def _arrays(self, topic: Topic, moment: Moment) -> Arrays | None:
         model, adapter, data = self._model, self._adapter, moment.data
@@ -232,6 +252,12 @@ class FrameMaker:
                 return constraint_arrays(model, data, adapter=adapter)
             case Topic.SOLVER:
                 return solver_arrays(data)
+            case Topic.OPTIONS:
+                return {"values": option_values(self._model, adapter=self._adapter)}
+            case Topic.TENDONS:
+                return tendon_arrays(model, data, adapter=adapter)
+            case Topic.DEFORMABLE:
+                return flex_positions(data)
             case Topic.TIMING:
                 return self._stages.read(self._live())
             case Topic.BODIES | Topic.ENERGY | Topic.ACCELERATION:
