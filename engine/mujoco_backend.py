@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.describe import describe_model
 from stroboscope.engine.errors import StateError
+from stroboscope.engine.expression_channels import ExpressionScope
 from stroboscope.engine.signal_channels import MujocoSignalSource
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ class MujocoBackend(SceneBackend):
             model=world.model,
             live=world.live,
             frames=world.frames,
+            adapter=world.adapter,
+            scope=self._expression_scope,
+        )
+
+    def _expression_scope(self) -> ExpressionScope:
+        world, link = self._scene.world, self._scene.link
+        return ExpressionScope(
+            world.model,
+            channels=world.channels,
+            user=link.user_channels,
+            report=link.log_problem,
             adapter=world.adapter,
         )
 

@@ -1,6 +1,7 @@
 """Engine channels: quantities of every physics step, by name, and the writer of their rows."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import SignalSource
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.expressions import is_expression
 from stroboscope.debugger_protocol.scene_description import ChannelInfo
 from stroboscope.engine.contacts import contact_forces
 from stroboscope.engine.element_names import (
@@ -17,6 +19,7 @@ from stroboscope.engine.element_names import (
     actuator_units,
     joint_units,
 )
+from stroboscope.engine.expression_channels import ExpressionChannel, ExpressionScope
 from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
@@ -49,6 +52,7 @@ _COMPUTED = (
     "contact.depth",
     "constraint.count",
     "solver.iterations",
+    "timing.step",
 )
 ENGINE_CHANNELS = frozenset((*_INPUTS, *_ARRAYS_AFTER, *_COMPUTED))
 """The names of all channels that a model may have."""
@@ -94,6 +98,7 @@ def channel_table(model: Any, *, adapter: MujocoAdapter) -> ChannelTable:
         ChannelInfo(name="contact.depth", unit="m"),
         ChannelInfo(name="constraint.count"),
         ChannelInfo(name="solver.iterations"),
+        ChannelInfo(name="timing.step", unit="s"),
     ]
     return {channel.name: channel for channel in channels if channel.width}
 
@@ -179,7 +184,10 @@ class _Writer:
 
 
 class MujocoSignalSource(SignalSource):
-    """Rows of engine channels for one (model, data); owner thread only."""
+    """Rows of engine channels for one (model, data); owner thread only.
+
+    ``scope`` makes what expressions may name; asked only when one of the channels is one.
+    """
 
     def __init__(
         self,
@@ -190,6 +198,7 @@ class MujocoSignalSource(SignalSource):
         live: LiveData,
         frames: FrameMaker,
         adapter: MujocoAdapter,
+        scope: Callable[[], ExpressionScope] | None = None,
     ) -> None:
         self._model = model
         self._live = live
@@ -198,27 +207,53 @@ class MujocoSignalSource(SignalSource):
         self._row: NDArray[np.float64] | None = None
         self._before: list[_Writer] = []
         self._after: list[_Writer] = []
+        self._expressions: list[ExpressionChannel] = []
+        self._scope: ExpressionScope | None = None
+        self._step_timer = 0.0
         columns: dict[str, slice] = {}
         at = 0
+        read: set[str] = set()
         for name in dict.fromkeys(channels):
-            if name not in table:
+            if is_expression(name) and scope is not None:
+                expression = self._add_expression(name, scope)
+                read |= expression.channels
+                columns[name] = slice(at, at + expression.width)
+                writer = _Writer(at, columns[name].stop, expression.after)
+                (self._after if expression.reads_after else self._before).append(writer)
+            elif name in table:
+                read.add(name)
+                columns[name] = slice(at, at + table[name].width)
+                writer = _Writer(at, columns[name].stop, self._reader(name))
+                (self._before if name in _INPUTS else self._after).append(writer)
+            else:
                 raise CommandError(
                     f"this scene has no channel {name!r}; it has {', '.join(sorted(table))}"
                 )
-            columns[name] = slice(at, at + table[name].width)
-            writer = _Writer(at, columns[name].stop, self._reader(name))
-            (self._before if name in _INPUTS else self._after).append(writer)
             at = columns[name].stop
         self.width = at
         self.columns = columns
         self._runge_kutta = adapter.is_runge_kutta(model)
-        self._needs_row = bool(self._after) and (
-            self._runge_kutta or any(name.startswith("energy.") for name in columns)
+        computed = read - {"time", *_INPUTS}
+        self._needs_row = bool(computed) and (
+            self._runge_kutta or any(name.startswith("energy.") for name in computed)
         )
+
+    def _add_expression(
+        self, name: str, make_scope: Callable[[], ExpressionScope]
+    ) -> ExpressionChannel:
+        if self._scope is None:
+            self._scope = make_scope()
+        expression = ExpressionChannel(
+            name, scope=self._scope, inputs=frozenset(_INPUTS), make_reader=self._reader
+        )
+        self._expressions.append(expression)
+        return expression
 
     def before(self, row: NDArray[np.float64]) -> None:
         """Write the inputs of the coming physics step into ``row``, (width,)."""
         data = self._live()
+        for expression in self._expressions:
+            expression.before(data)
         for writer in self._before:
             row[writer.begin : writer.end] = writer.read(data)
         if self._needs_row:
@@ -230,6 +265,8 @@ class MujocoSignalSource(SignalSource):
     def after(self, row: NDArray[np.float64]) -> None:
         """Write what the physics step has computed into the same ``row``."""
         source = self._live()
+        if self._scope is not None:
+            self._scope.new_step()
         if self._runge_kutta and self._row is not None:
             # The arrays after an RK4 step are those of its last stage: no instant of the run.
             source = self._frames.recompute(self._row)
@@ -252,11 +289,18 @@ class MujocoSignalSource(SignalSource):
             "contact.depth": _contact_depth,
             "constraint.count": lambda source: source.nefc,
             "solver.iterations": _solver_iterations,
+            "timing.step": lambda source: self._step_duration(),
         }[name]
 
     def _energy(self, source: Any, part: str) -> float:
         potential, kinetic = self._frames.energy(source, self._row)
         return float({"potential": potential, "kinetic": kinetic}.get(part, potential + kinetic))
+
+    def _step_duration(self) -> float:
+        """Return how long the step took [s], NaN where MuJoCo doesn't measure."""
+        before, self._step_timer = self._step_timer, float(self._live().timer.duration[0])
+        taken = self._step_timer - before
+        return taken if before > 0.0 < taken else math.nan
 
     def _contact_force(self, source: Any) -> float:
         """Return the sum of all normal forces [N]."""

@@ -4,13 +4,21 @@ Server thread only: a backend's ``describe`` and ``asset`` may be called nowhere
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from stroboscope.debugger_protocol.codec import encode_message
 from stroboscope.debugger_protocol.exceptions import CommandError, LimitExceeded
-from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.expressions import (
+    ExpressionError,
+    compile_expression,
+    expression_text,
+    is_expression,
+    table_of,
+)
+from stroboscope.debugger_protocol.host.scene_link import SceneLink, channel_info
 from stroboscope.debugger_protocol.messages import AssetChunk, AssetRequest, SceneDescribed
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 
@@ -67,6 +75,19 @@ class Descriptions:
     def channels(self, link: SceneLink) -> frozenset[str]:
         """Return the names of the engine's channels; raises CommandError."""
         return frozenset(channel.name for channel in self.describe(link).channels)
+
+    def check_expressions(self, link: SceneLink, channels: Iterable[str]) -> None:
+        """Raise CommandError, with the place in the text, if one of the channels is wrong."""
+        texts = [expression_text(each) for each in channels if is_expression(each)]
+        if not texts:
+            return
+        user = [channel_info(each) for each in tuple(link.user_channels.values())]
+        table = table_of(self.describe(link), user)
+        for text in texts:
+            try:
+                compile_expression(text, table)
+            except ExpressionError as error:
+                raise CommandError(str(error)) from error
 
     def chunk(self, request: AssetRequest) -> AssetChunk:
         """Return the range of an asset that was asked for; raises CommandError."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.expressions import is_expression
 from stroboscope.debugger_protocol.host.commands import Answer, CommandDesk
 from stroboscope.debugger_protocol.host.control import Control, OnDisconnect
 from stroboscope.debugger_protocol.host.descriptions import Descriptions
@@ -254,6 +255,7 @@ class Hub(HostListener):
         if Topic.SIGNALS in message.topics and not message.channels:
             raise CommandError("signals need channels: name those to plot")
         description = self._descriptions.describe(link)
+        self._descriptions.check_expressions(link, message.channels)
         subscription = client.scenes.get(link.scene_id)
         if subscription is None:
             subscription = client.scenes[link.scene_id] = SceneSubscription(link)
@@ -286,12 +288,13 @@ class Hub(HostListener):
                     if not client.is_stuck and topic not in (Topic.SIGNALS, Topic.LOG):
                         intervals[topic] = min(interval, intervals.get(topic, math.inf))
         known = self._descriptions.channels(link) if channels else frozenset()
+        engines = tuple(name for name in channels if name in known or is_expression(name))
         self._host.set_interest(
             link,
             Interest(
                 intervals=intervals,
-                channels=tuple(channel for channel in channels if channel in known),
-                user_channels=any(channel not in known for channel in channels),
+                channels=engines,
+                user_channels=len(engines) < len(channels),
             ),
         )
 

@@ -1,0 +1,162 @@
+"""Expressions as channels: evaluated at every physics step, where the data is.
+
+What a step reads (qpos, ctrl, …) is taken before it, what it computes after it, so that an
+expression never mixes two instants. What the script logs counts with its latest value.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.expressions import (
+    ChannelUse,
+    Expression,
+    ExpressionError,
+    SignalTable,
+    compile_expression,
+    contact_part,
+    expression_text,
+)
+from stroboscope.debugger_protocol.host.scene_link import channel_info
+from stroboscope.debugger_protocol.host.signals import UserChannel
+from stroboscope.debugger_protocol.scene_description import ChannelInfo
+from stroboscope.engine.contacts import body_velocities, contact_arrays
+from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+
+__all__ = ["ExpressionChannel", "ExpressionScope"]
+
+Array = NDArray[np.float64]
+Reader = Callable[[Any], Any]
+MakeReader = Callable[[str], Reader]
+
+_POSES = ("xpos", "xquat", "xipos", "site_xpos", "geom_xpos")
+
+
+class ExpressionScope:
+    """What the expressions of one scene may name; made when the first one is asked for.
+
+    ``user`` are the channels that the script logs, ``report`` tells the user of a problem.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        channels: Mapping[str, ChannelInfo],
+        user: Mapping[str, UserChannel],
+        report: Callable[[str], None],
+        adapter: MujocoAdapter,
+    ) -> None:
+        self.model = model
+        self.adapter = adapter
+        self.user = user
+        self.report = report
+        names = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES)
+        self.table = SignalTable(
+            (*channels.values(), *(channel_info(each) for each in tuple(user.values()))),
+            bodies=tuple(map(names.body, range(model.nbody))),
+            sites=tuple(map(names.site, range(model.nsite))),
+            geoms=tuple(map(names.geom, range(model.ngeom))),
+            geom_bodies=tuple(model.geom_bodyid.tolist()),
+        )
+        self._contacts: Mapping[str, NDArray[np.generic]] | None = None
+
+    def new_step(self) -> None:
+        """Forget what was computed once for all expressions of the last step."""
+        self._contacts = None
+
+    def contacts(self, source: Any) -> Mapping[str, NDArray[np.generic]]:
+        """Return the contacts of the step."""
+        if self._contacts is None:
+            self._contacts = contact_arrays(self.model, source, adapter=self.adapter)
+        return self._contacts
+
+    def compile(self, channel: str) -> Expression:
+        """Return the expression of a channel's name; raises CommandError."""
+        try:
+            return compile_expression(expression_text(channel), self.table)
+        except ExpressionError as error:
+            raise CommandError(str(error)) from error
+
+
+class ExpressionChannel:
+    """Writes the values of one expression; owner thread only.
+
+    ``inputs`` are the names of what a physics step reads, ``make_reader`` returns what reads a
+    channel from the data after the step.
+    """
+
+    def __init__(
+        self,
+        channel: str,
+        *,
+        scope: ExpressionScope,
+        inputs: frozenset[str],
+        make_reader: MakeReader,
+    ) -> None:
+        self._scope = scope
+        self._expression = scope.compile(channel)
+        self.width = self._expression.width
+        uses = self._expression.channels
+        self.channels = frozenset(use.channel for use in uses if not use.is_user)
+        self._arrays: list[Array] = [np.full(use.width, math.nan) for use in uses]
+        self._before: list[tuple[Array, str]] = []
+        self._after: list[tuple[int, Reader]] = []
+        self._told = False
+        for slot, use in enumerate(uses):
+            if use.channel in inputs or use.channel == "time":
+                self._before.append((self._arrays[slot], use.channel))
+            else:
+                self._after.append((slot, self._reader(use, make_reader)))
+
+    @property
+    def reads_after(self) -> bool:
+        """Whether anything is read that the step computes."""
+        return bool(self._after)
+
+    def before(self, data: Any) -> None:
+        """Copy what the coming physics step reads."""
+        for buffer, name in self._before:
+            buffer[:] = getattr(data, name)
+
+    def after(self, source: Any) -> Array:
+        """Return the value, (width,), which the next call overwrites; NaN where there is none."""
+        arrays = self._arrays
+        for slot, read in self._after:
+            arrays[slot] = read(source)
+        result = self._expression.evaluate_list(arrays)
+        if self._expression.problem and not self._told:
+            self._told = True
+            text, problem = self._expression.text, self._expression.problem
+            self._scope.report(f"“{text}” has no value at some steps: {problem}")
+        return result
+
+    def _reader(self, use: ChannelUse, make_reader: MakeReader) -> Reader:
+        scope = self._scope
+        if use.is_user:
+            ring = scope.user[use.channel]
+            return lambda source: _latest(ring)
+        if use.part:
+            return lambda source: contact_part(
+                use.part, scope.contacts(source), use.first, use.second
+            )
+        if use.channel in _POSES:
+            name = use.channel
+            return lambda source: getattr(source, name).reshape(-1)
+        if use.channel == "xvel":
+            return lambda source: body_velocities(scope.model, source).reshape(-1)
+        read = make_reader(use.channel)
+        return lambda source: np.atleast_1d(read(source))
+
+
+def _latest(ring: UserChannel) -> Array:
+    """Return the newest logged value, NaN before the first."""
+    if not ring.count:
+        return np.full(ring.width, math.nan)
+    newest: Array = ring.values[(ring.count - 1) % ring.capacity]
+    return newest
