@@ -50,8 +50,9 @@ class SceneModel:
         self.restored_at: tuple[int, float] | None = None
         self.edits = SceneEdits(self)
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
-        self._wanted: dict[str, frozenset[Topic]] = {}
-        self._subscribed: frozenset[Topic] = frozenset()
+        self._wanted: dict[str, tuple[frozenset[Topic], float | None]] = {}
+        # The rate [Hz] at which each topic is subscribed.
+        self._subscribed: dict[Topic, float] = {}
         self._rate = USUAL_RATE
 
     # --- what it is doing
@@ -156,50 +157,61 @@ class SceneModel:
     def set_gone(self) -> None:
         """The scene was destroyed, or its session is over; the last state stays."""
         self.gone = True
-        self._subscribed = frozenset()
+        self._subscribed = {}
         self.edits.close()
         self.removed.emit()
 
     # --- what is wanted
 
-    def want(self, who: str, topics: Iterable[Topic]) -> None:
-        """Replace what ``who`` (a view) wants of this scene; empty: nothing any more."""
+    def want(self, who: str, topics: Iterable[Topic], *, rate: float | None = None) -> None:
+        """Replace what ``who`` (a view) wants of this scene; empty: nothing any more.
+
+        ``rate`` [Hz] is as often as ``who`` can use; None: as often as pictures are drawn.
+        """
         wanted = frozenset(topics)
         if wanted:
-            self._wanted[who] = wanted
+            self._wanted[who] = (wanted, rate)
         else:
             self._wanted.pop(who, None)
         self.synchronize()
 
     def set_rate(self, frames_per_second: float) -> None:
         """Ask for frames at most this often: those that nobody draws cost the script its time."""
-        if frames_per_second == self._rate:
-            return
-        self._rate = frames_per_second
-        if self._subscribed and not self.is_stale:
-            self._subscribe(self._subscribed)
+        if frames_per_second != self._rate:
+            self._rate = frames_per_second
+            self.synchronize()
 
-    def _subscribe(self, topics: frozenset[Topic]) -> None:
+    def _rates(self) -> dict[Topic, float]:
+        """Return every topic that is wanted, and how often."""
+        rates: dict[Topic, float] = {}
+        for topics, rate in self._wanted.values():
+            most = self._rate if rate is None else min(rate, self._rate)
+            for topic in topics:
+                rates[topic] = max(most, rates.get(topic, 0.0))
+        return rates
+
+    def _subscribe(self, topics: Iterable[Topic], rate: float) -> None:
         ordered = tuple(sorted(topics))
         self.session.send(
-            lambda i: Subscribe(
-                id=i, scene_id=self.scene_id, topics=ordered, max_rate_hz=self._rate
-            )
+            lambda i: Subscribe(id=i, scene_id=self.scene_id, topics=ordered, max_rate_hz=rate)
         )
 
     def synchronize(self) -> None:
         """Ask the session for what is wanted and not yet subscribed, and stop the rest."""
         if self.is_stale:
             return
-        wanted: frozenset[Topic] = frozenset().union(*self._wanted.values())
+        wanted = self._rates()
         scene_id = self.scene_id
-        more, less = wanted - self._subscribed, self._subscribed - wanted
-        if more:
-            self._subscribe(more)
-        if less:
-            topics_less = tuple(sorted(less))
+        more: dict[float, list[Topic]] = {}
+        for topic, rate in wanted.items():
+            if self._subscribed.get(topic) != rate:
+                more.setdefault(rate, []).append(topic)
+        for rate, topics in more.items():
+            self._subscribe(topics, rate)
+        topics_less = tuple(sorted(self._subscribed.keys() - wanted.keys()))
+        if topics_less:
             self.session.send(lambda i: Unsubscribe(id=i, scene_id=scene_id, topics=topics_less))
-            for topic in less:
+            for topic in topics_less:
                 for history in self._histories.values():
                     history.forget(topic)
         self._subscribed = wanted

@@ -98,7 +98,16 @@ class FramePublisher:
         """Return the wall time [s] at which the next frame is due."""
         if self._due_of is not self.interest:
             return 0.0
-        return min(self._due.values(), default=_NEVER)
+        # Slower topics wait for these.
+        fastest = self._fastest()
+        return min(
+            (at for topic, at in self._due.items() if self.interest[topic] <= fastest),
+            default=_NEVER,
+        )
+
+    def _fastest(self) -> float:
+        """Return the shortest interval [s] of the topics that there are frames of."""
+        return min((self.interest[topic] for topic in self._due), default=_NEVER)
 
     def _due_topics(self, now: float, *, every_step: bool) -> frozenset[Topic]:
         interest = self.interest
@@ -110,13 +119,25 @@ class FramePublisher:
             }
             self._due_of = interest
         due = self._due
-        topics = frozenset(t for t, at in due.items() if every_step or at <= now)
+        topics = frozenset(due) if every_step else self._due_together(now)
         for topic in topics:
             interval = interest[topic]
             # Steps don't end when a frame is due; the next is due as if this one had been in time.
             late = now - due[topic]
             due[topic] = due[topic] + interval if 0.0 <= late < interval else now + interval
         return topics
+
+    def _due_together(self, now: float) -> frozenset[Topic]:
+        """Return what is due, so that topics that are shown side by side have instants in common.
+
+        The fastest topics set the pace; those almost due come along, and slower ones with them.
+        """
+        due, interest = self._due, self.interest
+        fastest = self._fastest()
+        if not any(at <= now and interest[topic] <= fastest for topic, at in due.items()):
+            return frozenset()
+        soon = now + 0.5 * fastest
+        return frozenset(topic for topic, at in due.items() if at <= soon)
 
     # --- the state as it stands
 

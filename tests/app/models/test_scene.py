@@ -53,6 +53,24 @@ def test_topics_are_subscribed_once_and_dropped_when_nobody_wants_them(scene, se
     assert unsubscribe.topics == (Topic.POSE,)
 
 
+def test_a_topic_comes_as_often_as_the_keenest_view_can_use_it(scene, sent):
+    scene.want("table", (Topic.STATE, Topic.BODIES), rate=10.0)
+    scene.want("view", (Topic.STATE,))
+    assert [(s.topics, s.max_rate_hz) for s in sent.of(Subscribe)] == [
+        ((Topic.BODIES, Topic.STATE), 10.0),
+        ((Topic.STATE,), 60.0),
+    ]
+    sent.clear()
+    scene.set_rate(5.0)
+    assert {topic for s in sent.of(Subscribe) for topic in s.topics} == {Topic.STATE, Topic.BODIES}
+    assert {s.max_rate_hz for s in sent.of(Subscribe)} == {5.0}
+    scene.set_rate(60.0)
+    sent.clear()
+    scene.want("view", ())
+    assert [(s.topics, s.max_rate_hz) for s in sent.of(Subscribe)] == [((Topic.STATE,), 10.0)]
+    assert sent.of(Unsubscribe) == []
+
+
 def test_nothing_is_sent_for_a_scene_that_is_gone(scene, sent):
     scene.want("view", (Topic.POSE,))
     scene.set_gone()

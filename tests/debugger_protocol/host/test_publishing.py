@@ -25,6 +25,28 @@ def test_frames_are_due_at_the_rate_that_was_asked_for() -> None:
     assert publisher.slots[Topic.STATE, Instant.EXECUTED].sequence == 3
 
 
+def test_topics_of_different_rates_have_instants_in_common() -> None:
+    backend = Oscillator()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.POSE: 1 / 60}
+    made: dict[Topic, set[int]] = {topic: set() for topic in Topic}
+    for step in range(3000):
+        now = 1.0 + step * 0.0011
+        if step == 37:  # others join out of step with those that are there
+            publisher.interest = {**publisher.interest, Topic.STATE: 1 / 60}
+        if step == 51:
+            publisher.interest = {**publisher.interest, Topic.CONTACTS: 1 / 9}
+        if publisher.begin(now, every_step=False):
+            for topic in publisher._begun:
+                made[topic].add(step)
+        backend.physics()
+        publisher.end()
+    slow = made[Topic.CONTACTS]
+    assert 25 <= len(slow) <= 32
+    assert slow - {51} <= made[Topic.POSE] & made[Topic.STATE]
+    assert 185 <= len(made[Topic.POSE]) <= 200
+
+
 def test_single_steps_publish_every_step() -> None:
     backend = Oscillator()
     publisher, _ = make(backend)
