@@ -1,0 +1,1 @@
+"""Tables of a scene's values, and the panels that hold them."""

@@ -1,0 +1,213 @@
+"""The grid of a table: keyboard and mouse, dragging numbers to plots, choosing columns."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QMimeData, QModelIndex, QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QDrag, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QMenu, QTableView
+
+from stroboscope.app.models.element_values import ValueRow
+from stroboscope.app.models.tables.table import cell_text
+from stroboscope.app.panels.style import METRICS
+from stroboscope.app.panels.tables.value_delegate import ValueDelegate
+from stroboscope.app.panels.tables.value_model import ValueModel
+from stroboscope.resources.themes import Palette
+
+__all__ = ["ValueView"]
+
+
+class ValueView(QTableView):
+    """Shows a :class:`ValueModel`. The functions are what the widget around it does."""
+
+    def __init__(self, model: ValueModel, palette: Palette) -> None:
+        super().__init__()
+        self.on_click: Callable[[QModelIndex], None] = lambda _index: None
+        self.on_plot: Callable[[ValueRow], None] = lambda _row: None
+        self.on_copy: Callable[[bool], None] = lambda _everything: None
+        self.make_mime: Callable[[ValueRow], QMimeData | None] = lambda _row: None
+        self.add_actions: Callable[[QMenu, QModelIndex], None] = lambda _menu, _index: None
+        self._model = model
+        self._pressed: tuple[QPoint, QModelIndex] | None = None
+        self._widths: tuple[str, ...] = ()
+        self._delegate = ValueDelegate(self, model, palette)
+        self.setModel(model)
+        self.setItemDelegate(self._delegate)
+        self.setShowGrid(False)
+        self.setMouseTracking(True)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setFrameShape(QTableView.Shape.NoFrame)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAutoScroll(False)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setMinimumSectionSize(METRICS.compact_height)
+        rows.setDefaultSectionSize(METRICS.compact_height)
+        header = self.horizontalHeader()
+        header.setSectionsClickable(True)
+        header.setHighlightSections(False)
+        header.setMinimumSectionSize(28)
+        header.setFixedHeight(METRICS.compact_height)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.sectionClicked.connect(self._on_header)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._column_menu)
+        model.modelReset.connect(self.fit_columns)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._delegate.set_theme(palette)
+        self.viewport().update()
+
+    def prepare(self) -> None:
+        """Measure what a new table needs; call before its rows are painted."""
+        self._delegate.measure(self._model.table)
+
+    # --- columns
+
+    def fit_columns(self) -> None:
+        """Give each column the width of its content type; once per set of columns."""
+        keys = tuple(column.key for column in self._model.columns)
+        if keys == self._widths:
+            return
+        self._widths = keys
+        header = self.horizontalHeader()
+        for n, column in enumerate(self._model.columns):
+            header.resizeSection(n, self._delegate.width_of(column))
+            self.setColumnHidden(n, column.extra)
+
+    def column_at(self, key: str) -> int:
+        """Return where a column stands, -1: nowhere."""
+        return next((n for n, c in enumerate(self._model.columns) if c.key == key), -1)
+
+    def _on_header(self, section: int) -> None:
+        """Sort ascending, descending, and then as the table comes again."""
+        key = self._model.columns[section].key
+        now, descending = self._model.sorting
+        if now != key:
+            self._sort(key, descending=False)
+        elif not descending:
+            self._sort(key, descending=True)
+        else:
+            self._sort("", descending=False)
+
+    def _sort(self, key: str, *, descending: bool) -> None:
+        header = self.horizontalHeader()
+        section = self.column_at(key)
+        header.setSortIndicatorShown(section >= 0)
+        if section >= 0:
+            order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
+            header.setSortIndicator(section, order)
+        self._model.sort_by(key, descending=descending)
+
+    def _column_menu(self, position: QPoint) -> None:
+        menu = QMenu(self)
+        for n, column in enumerate(self._model.columns):
+            action = QAction(column.title, menu)
+            action.setCheckable(True)
+            action.setChecked(not self.isColumnHidden(n))
+            action.setEnabled(n > 0)
+            action.toggled.connect(lambda shown, at=n: self.setColumnHidden(at, not shown))
+            menu.addAction(action)
+        menu.exec(self.horizontalHeader().mapToGlobal(position))
+
+    # --- numbers that can be plotted
+
+    def value_row(self, index: QModelIndex) -> ValueRow | None:
+        """Return the number in a cell with its signal, None: there is none to plot."""
+        table, row = self._model.table, self._model.source_row(index)
+        if table is None or row < 0:
+            return None
+        column = self._model.columns[index.column()]
+        cells = table.cells.get(column.key)
+        if cells is None or not cells.channel or cells.signals is None or cells.signals[row] < 0:
+            return None
+        return ValueRow(
+            label=f"{cell_text(table, table.columns[0], row)} {column.title}",
+            value=table.number(column.key, row),
+            unit=cells.units[row] if cells.units else column.unit,
+            channel=cells.channel,
+            column=int(cells.signals[row]),
+        )
+
+    # --- mouse and keys
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Remember where a drag may begin; on a number that can't be dragged rows are selected."""
+        at = event.position().toPoint()
+        index = self.indexAt(at)
+        self._pressed = None
+        if event.button() is Qt.MouseButton.LeftButton and self.value_row(index) is not None:
+            self._pressed = (at, index)
+        super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Begin to drag the signal behind a number."""
+        if self._pressed is None or not event.buttons() & Qt.MouseButton.LeftButton:
+            super().mouseMoveEvent(event)
+            return
+        start, index = self._pressed
+        moved = (event.position().toPoint() - start).manhattanLength()
+        if moved < QApplication.startDragDistance():
+            return
+        self._pressed = None
+        row = self.value_row(index)
+        mime = self.make_mime(row) if row is not None else None
+        if mime is not None:
+            drag = QDrag(self)
+            drag.setMimeData(mime)
+            drag.exec(Qt.DropAction.CopyAction)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Tell which row was clicked."""
+        self._pressed = None
+        super().mouseReleaseEvent(event)
+        if event.button() is Qt.MouseButton.LeftButton and not event.modifiers():
+            index = self.indexAt(event.position().toPoint())
+            if index.isValid():
+                self.on_click(index)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Plot a number."""
+        row = self.value_row(self.indexAt(event.position().toPoint()))
+        if event.button() is Qt.MouseButton.LeftButton and row is not None:
+            self.on_plot(row)
+            return
+        super().mouseDoubleClickEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy; Enter selects in the scene. Everything else but moving about is the window's."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.on_copy(False)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if self.currentIndex().isValid():
+                self.on_click(self.currentIndex())
+        elif event.key() in _MOVES or event.matches(QKeySequence.StandardKey.SelectAll):
+            super().keyPressEvent(event)
+        else:
+            event.ignore()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with a cell."""
+        index = self.indexAt(event.pos())
+        menu = QMenu(self)
+        row = self.value_row(index) if index.isValid() else None
+        if row is not None:
+            menu.addAction("Plot", lambda: self.on_plot(row))
+            menu.addAction("Copy value", lambda: QApplication.clipboard().setText(repr(row.value)))
+        menu.addAction("Copy selected rows", lambda: self.on_copy(False))
+        menu.addAction("Copy all rows", lambda: self.on_copy(True))
+        self.add_actions(menu, index)
+        menu.exec(event.globalPos())
+
+
+_MOVES = (
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+)
