@@ -120,6 +120,16 @@ class MujocoAdapter:
         """Return whether gravity acts."""
         return not model.opt.disableflags & int(self.module.mjtDisableBit.mjDSBL_GRAVITY)
 
+    def springs_and_dampers(self, model: Any) -> tuple[bool, bool]:
+        """Return whether springs and dampers act; one flag switched both before 3.4."""
+        bits = self.module.mjtDisableBit
+        names = ("mjDSBL_SPRING", "mjDSBL_DAMPER")
+        off = [getattr(bits, name, None) or bits.mjDSBL_PASSIVE for name in names]
+        return (
+            not model.opt.disableflags & int(off[0]),
+            not model.opt.disableflags & int(off[1]),
+        )
+
     def inertia_diagonal(self, model: Any, data: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the diagonal of the joint-space inertia, (nv,)."""
         if hasattr(model, "M_rowadr"):
