@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QMimeData, QModelIndex, QObject, Qt
+from PySide6.QtCore import QEvent, QItemSelectionModel, QMimeData, QModelIndex, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -142,6 +142,27 @@ class ValueTable(QWidget):
     def sentence(self) -> str:
         """What is said instead of rows, empty while rows are shown."""
         return self._empty.text() if self._stack.currentWidget() is self._empty else ""
+
+    def mark(self, element: Element | None) -> None:
+        """Mark the rows of an element that was selected elsewhere, and bring one into sight."""
+        table = self.model.table
+        selection = self.view.selectionModel()
+        if table is None:
+            return
+        shown = self.model.shown_rows()
+        rows = [n for n, row in enumerate(shown) if table.element(int(row)) == element]
+        marked = {index.row() for index in selection.selectedRows()}
+        if element is not None and (marked & set(rows)):
+            return
+        selection.clearSelection()
+        if element is None:
+            return
+        flags = QItemSelectionModel.SelectionFlag
+        for row in rows:
+            selection.select(self.model.index(row, 0), flags.Select | flags.Rows)
+        if rows and not self._hovered:
+            column = max(self.view.columnAt(0), 0)
+            self.view.scrollTo(self.model.index(rows[0], column))
 
     # --- what a person does
 
