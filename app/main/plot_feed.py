@@ -17,6 +17,7 @@ from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.debugger_protocol.arrays import unpack_arrays
 from stroboscope.debugger_protocol.exceptions import InvalidMessage
+from stroboscope.debugger_protocol.expressions import is_expression
 from stroboscope.debugger_protocol.messages import Frame, Subscribe, Unsubscribe
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -95,13 +96,18 @@ class PlotFeed:
         if scene is None or scene.is_stale:
             return
         known = {channel.name for channel in scene.channels}
-        wanted = {name for name in channels if name in known}
+        wanted = {name for name in channels if name in known or is_expression(name)}
         now = self._subscribed.setdefault(key, set())
         more, less = tuple(sorted(wanted - now)), tuple(sorted(now - wanted))
         scene_id, topics = scene.scene_id, (Topic.SIGNALS,)
-        if more:
+        # One that is refused must not take the others with it.
+        sent = [tuple(name for name in more if not is_expression(name))]
+        sent += [(name,) for name in more if is_expression(name)]
+        for names in filter(None, sent):
             scene.session.send(
-                lambda i: Subscribe(id=i, scene_id=scene_id, topics=topics, channels=more)
+                lambda i, names=names: Subscribe(  # type: ignore[misc]
+                    id=i, scene_id=scene_id, topics=topics, channels=names
+                )
             )
         if less:
             scene.session.send(
@@ -115,11 +121,14 @@ class PlotFeed:
         self._subscribed[key] = set()
         self._store.add_scene(key, name=scene.name, script=scene.session.identity)
         scene.described.connect(lambda: self._on_described(key, scene))
-        scene.channels_changed.connect(lambda: self._store.set_channels(key, scene.channels))
+        scene.channels_changed.connect(lambda: self._set_channels(key, scene))
         scene.status_changed.connect(lambda: self._on_status(key, scene))
         scene.restored.connect(lambda reason: self._on_restored(key, scene, reason))
         if scene.channels:
-            self._store.set_channels(key, scene.channels)
+            self._set_channels(key, scene)
+
+    def _set_channels(self, key: SceneKey, scene: SceneModel) -> None:
+        self._store.set_channels(key, scene.channels, table=scene.signal_table())
 
     def _on_described(self, key: SceneKey, scene: SceneModel) -> None:
         if scene.description is not None:
@@ -129,7 +138,7 @@ class PlotFeed:
                 script=scene.session.identity,
                 timestep=scene.description.timestep,
             )
-            self._store.set_channels(key, scene.channels)
+            self._set_channels(key, scene)
 
     def _on_status(self, key: SceneKey, scene: SceneModel) -> None:
         if scene.status is not None:

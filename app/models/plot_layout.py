@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stroboscope.app.models.derived_signals import sources_of
 from stroboscope.app.models.plot_colours import PLOT_COLOURS, PlotColours
 from stroboscope.app.models.plot_store import PlotScene, PlotSeriesId, PlotStore, SceneKey
 from stroboscope.app.models.signal import Signal
@@ -49,6 +50,8 @@ class PlotLayout:
         self.plots: list[Plot] = []
         self._next_id = 1
         self._subscribed: dict[SceneKey, tuple[str, ...]] = {}
+        # Channels whose rows are kept: what is plotted, and what that is made of.
+        self._needed: set[tuple[SceneKey, str]] = set()
 
     # --- what is there
 
@@ -150,7 +153,7 @@ class PlotLayout:
                     self.colours.set(series, entry.colour)
                     if not self.is_plotted(series):
                         plot.series.append(series)
-                        self.store.want(series.scene, series.channel)
+                        self._want(series)
                     adopted = True
         if adopted or self._subscribed != self._wanted():
             self._publish()
@@ -186,7 +189,11 @@ class PlotLayout:
     def _put(self, series: PlotSeriesId, plot: Plot) -> None:
         self.colours.assign(series, beside=plot.series)
         plot.series.append(series)
-        self.store.want(series.scene, series.channel)
+        self._want(series)
+
+    def _want(self, series: PlotSeriesId) -> None:
+        for channel in sources_of(series.channel):
+            self.store.want(series.scene, channel)
 
     def _drop_empty(self) -> None:
         self.plots = [plot for plot in self.plots if plot.series or plot.waiting]
@@ -197,19 +204,24 @@ class PlotLayout:
         for series in self.all_series():
             scene = self.store.scenes.get(series.scene)
             channels = wanted.get(series.scene, ())
-            if scene is not None and not scene.stale and series.channel not in channels:
-                wanted[series.scene] = (*channels, series.channel)
+            channel = sources_of(series.channel)[0]
+            if scene is not None and not scene.stale and channel not in channels:
+                wanted[series.scene] = (*channels, channel)
         return wanted
 
     def _publish(self) -> None:
         wanted = self._wanted()
-        plotted = {(series.scene, series.channel) for series in self.all_series()}
+        needed = {
+            (series.scene, channel)
+            for series in self.all_series()
+            for channel in sources_of(series.channel)
+        }
+        for key, channel in self._needed - needed:
+            self.store.retire(key, channel)
+        self._needed = needed
         before, self._subscribed = self._subscribed, wanted
         for key in {**before, **wanted}:
             old, new = before.get(key, ()), wanted.get(key, ())
-            for channel in old:
-                if (key, channel) not in plotted:
-                    self.store.retire(key, channel)
             if set(old) != set(new):
                 self.subscriptions_changed.emit(key, new)
         self.changed.emit()
@@ -227,7 +239,7 @@ class PlotLayout:
         return entries + plot.waiting
 
     def _component_name(self, scene: PlotScene, series: PlotSeriesId) -> str:
-        info = scene.channels.get(series.channel)
+        info = self.store.info(scene.key, series.channel)
         if info is not None and series.component < len(info.names):
             return info.names[series.component]
         return str(series.component)
@@ -236,7 +248,7 @@ class PlotLayout:
         for key, scene in self.store.scenes.items():
             if scene.stale or (scene.script, scene.name) != (entry.script, entry.scene):
                 continue
-            info = scene.channels.get(entry.channel)
+            info = self.store.info(key, entry.channel)
             if info is None:
                 continue
             if entry.component in info.names:

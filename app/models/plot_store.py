@@ -4,12 +4,21 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.app.models.derived_signals import DerivedRows, derivation_of
 from stroboscope.app.models.session_time import SessionTime
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.signal_columns import SignalColumns
+from stroboscope.debugger_protocol.expressions import (
+    ExpressionError,
+    SignalTable,
+    compile_expression,
+    expression_text,
+    is_expression,
+)
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, ChannelKind
 
 __all__ = [
@@ -28,6 +37,8 @@ __all__ = [
 SIGNAL_MIME_TYPE = "application/x-stroboscope-signal"
 _BUDGET_BYTES = 64 << 20
 _MAX_DROPPED_SIGNALS = 256
+# A derived signal begins with this many rows of what is known of its source.
+_DERIVED_PAST = 50_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -86,12 +97,21 @@ def decode_signals(payload: bytes) -> list[PlotSeriesId]:
 
 def component_label(channel: ChannelInfo, component: int) -> str:
     """Return how a component is called: ``reward``, ``qpos[knee]``, ``obs[3]``."""
+    derivation = derivation_of(channel.name)
+    if derivation is not None:
+        source = msgspec.structs.replace(channel, name=derivation.source)
+        return derivation.label(component_label(source, component))
+    title = channel.name
+    if is_expression(title):
+        title = expression_text(title)
+        if channel.width == 1:
+            return title
     if channel.width == 1 and not channel.names:
-        return channel.name
+        return title
     name = channel.names[component] if component < len(channel.names) else ""
-    if channel.width == 1 and name in ("", channel.name):
-        return channel.name
-    return f"{channel.name}[{name or component}]"
+    if channel.width == 1 and name in ("", title):
+        return title
+    return f"{title}[{name or component}]"
 
 
 def component_unit(channel: ChannelInfo, component: int) -> str:
@@ -103,7 +123,7 @@ def component_unit(channel: ChannelInfo, component: int) -> str:
 
 @dataclasses.dataclass(slots=True)
 class PlotScene:
-    """What the plots know of a scene."""
+    """What the plots know of a scene; ``table`` is what its expressions may name."""
 
     key: SceneKey
     name: str
@@ -111,6 +131,9 @@ class PlotScene:
     time: SessionTime
     channels: dict[str, ChannelInfo]
     stale: bool = False
+    table: SignalTable | None = None
+    # Expressions and derived signals that were asked for; None: they make no sense here.
+    made: dict[str, ChannelInfo | None] = dataclasses.field(default_factory=dict)
 
 
 class PlotStore:
@@ -132,6 +155,8 @@ class PlotStore:
         self._wanted: set[tuple[SceneKey, str]] = set()
         # Not wanted any more, in the order in which they are to go.
         self._retired: dict[tuple[SceneKey, str], None] = {}
+        # By source: what is made of its rows as they come.
+        self._derived: dict[tuple[SceneKey, str], dict[str, DerivedRows]] = {}
 
     # --- scenes
 
@@ -154,12 +179,23 @@ class PlotStore:
         self.scenes_changed.emit()
         return scene
 
-    def set_channels(self, key: SceneKey, channels: Iterable[ChannelInfo]) -> None:
-        """Replace the list of channels that a scene offers; a changed width starts afresh."""
+    def set_channels(
+        self,
+        key: SceneKey,
+        channels: Iterable[ChannelInfo],
+        *,
+        table: SignalTable | None = None,
+    ) -> None:
+        """Replace the list of channels that a scene offers; a changed width starts afresh.
+
+        ``table`` is what expressions may name beside them.
+        """
         scene = self._scenes[key]
         scene.channels = {channel.name: channel for channel in channels}
+        scene.table = table if table is not None else SignalTable(scene.channels.values())
+        scene.made.clear()
         for (owner, name), columns in tuple(self._columns.items()):
-            info = scene.channels.get(name)
+            info = self.info(key, name) if owner == key else None
             if owner == key and info is not None and info.width != columns.width:
                 self._forget_columns((owner, name))
         self.scenes_changed.emit()
@@ -185,9 +221,10 @@ class PlotStore:
         """Keep rows of a channel from now on."""
         self._wanted.add((key, channel))
         self._retired.pop((key, channel), None)
-        info = self._info(key, channel)
+        info = self.info(key, channel)
         if (key, channel) not in self._columns and info is not None:
             self._columns[key, channel] = SignalColumns(info.width, limit_bytes=self._share(1))
+            self._derive(key, channel)
             self._enforce_budget()
 
     def retire(self, key: SceneKey, channel: str) -> None:
@@ -268,19 +305,57 @@ class PlotStore:
 
     def label(self, series: PlotSeriesId) -> str:
         """Return how a series is called within its scene."""
-        info = self._info(series.scene, series.channel)
+        info = self.info(series.scene, series.channel)
         if info is None:
             return f"{series.channel}[{series.component}]" if series.component else series.channel
         return component_label(info, series.component)
 
     def unit(self, series: PlotSeriesId) -> str:
         """Return the unit of a series, "" when it has none or is not known."""
-        info = self._info(series.scene, series.channel)
+        info = self.info(series.scene, series.channel)
         return "" if info is None else component_unit(info, series.component)
 
-    def _info(self, key: SceneKey, channel: str) -> ChannelInfo | None:
+    def info(self, key: SceneKey, channel: str) -> ChannelInfo | None:
+        """Return what is known of a channel, be it an expression or derived; None: no such one."""
         scene = self._scenes.get(key)
-        return None if scene is None else scene.channels.get(channel)
+        if scene is None:
+            return None
+        if channel not in scene.channels and channel not in scene.made:
+            scene.made[channel] = self._make_info(scene, channel)
+        return scene.channels.get(channel) or scene.made.get(channel)
+
+    def _make_info(self, scene: PlotScene, channel: str) -> ChannelInfo | None:
+        derivation = derivation_of(channel)
+        if derivation is not None:
+            source = self.info(scene.key, derivation.source)
+            return None if source is None else derivation.info(source)
+        if not is_expression(channel) or scene.table is None:
+            return None
+        try:
+            expression = compile_expression(expression_text(channel), scene.table)
+        except ExpressionError:
+            return None
+        return ChannelInfo(
+            name=channel, width=expression.width, names=expression.names, units=expression.units
+        )
+
+    def _derive(self, key: SceneKey, channel: str) -> None:
+        """Make a derived channel of the rows of its source, those that are here and will come."""
+        derivation = derivation_of(channel)
+        if derivation is None:
+            return
+        rows = DerivedRows(derivation)
+        self._derived.setdefault((key, derivation.source), {})[channel] = rows
+        source = self._columns.get((key, derivation.source))
+        if source is None or not source.count:
+            return
+        past, segment = source.rows(), source.segments()
+        newest = slice(-_DERIVED_PAST, None)
+        axis, time, session = past.axis[newest], past.time[newest], past.session_time[newest]
+        values = rows.compute(time, past.values[newest], segment[newest])
+        self._columns[key, channel].append(
+            axis, time, session, values, segment=segment[newest], missing=past.missing[newest]
+        )
 
     def _append_channel(
         self,
@@ -296,7 +371,7 @@ class PlotStore:
             columns = SignalColumns(values.shape[1], limit_bytes=self._share(1))
             self._columns[key, name] = columns
         axis, time, session, segment = rows
-        info = self._info(key, name)
+        info = self.info(key, name)
         every_step = info is None or info.kind is ChannelKind.ENGINE
         newest = int(columns.axis[-1]) if columns.count else None
         if newest is not None and len(axis):
@@ -312,10 +387,17 @@ class PlotStore:
         if len(axis):
             missing[0] = max(int(missing[0]), lost)
         columns.append(axis, time, session, values, segment=segment, missing=missing, lost=lost)
+        for derived, made in self._derived.get((key, name), {}).items():
+            derived_values = made.compute(time, values, segment)
+            rows = (axis, time, session, segment)
+            self._append_channel(key, derived, rows, derived_values, lost)
 
     def _forget_columns(self, which: tuple[SceneKey, str]) -> None:
         self._columns.pop(which, None)
         self._retired.pop(which, None)
+        derivation = derivation_of(which[1])
+        if derivation is not None:
+            self._derived.get((which[0], derivation.source), {}).pop(which[1], None)
 
     def _share(self, more: int = 0) -> int:
         return self.budget_bytes // max(len(self._columns) - len(self._retired) + more, 1)

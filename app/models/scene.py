@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stroboscope.app.models.edits import SceneEdits
 from stroboscope.app.models.frames import FrameHistory, FrameSet, SceneFrame
 from stroboscope.app.models.signal import Signal
+from stroboscope.debugger_protocol.expressions import SignalTable, table_of
 from stroboscope.debugger_protocol.messages import (
     PlaybackMode,
     SceneAdded,
@@ -72,6 +73,12 @@ class SceneModel:
         """Engine channels, then the script's own."""
         engine = self.description.channels if self.description is not None else ()
         return (*engine, *self.user_channels.values())
+
+    def signal_table(self) -> SignalTable:
+        """Return what an expression about this scene may name; made anew when asked."""
+        if self.description is None:
+            return SignalTable(self.channels)
+        return table_of(self.description, self.user_channels.values())
 
     @property
     def stands_still(self) -> bool:

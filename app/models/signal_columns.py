@@ -84,6 +84,16 @@ class SignalColumns:
         """Indices of rows that no line leads into: after a gap or a restore; (m,)."""
         return np.array(self._break_rows, np.int64) - self.evicted
 
+    def segments(self) -> NDArray[np.int64]:
+        """Return a number per row, (n,), that changes where no line leads into a row.
+
+        The newest row's is that of its segment, so that rows to come can be told to go on.
+        """
+        numbers = np.zeros(self._count, np.int64)
+        numbers[self.breaks] = 1
+        numbers = np.cumsum(numbers)
+        return numbers - numbers[-1] + self._last_segment if self._count else numbers
+
     def append(
         self,
         axis: NDArray[np.int64],
