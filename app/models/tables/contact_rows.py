@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.app.models.frames import FrameSet
+from stroboscope.app.models.tables.options import option_choice
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -89,7 +90,10 @@ def contact_rows(
     force = force.reshape(count, 6)
     friction = frames.array(Topic.CONTACTS, "friction")
     dim = _ints(frames, "dim")
-    used = _used(force, friction, dim, geom=geom, description=description)
+    if friction is None:
+        friction = _described_friction(description, geom)
+    pyramidal = option_choice(description, frames, "cone") == "pyramidal"
+    used, reached = _used(force, friction, dim, pyramidal=pyramidal)
     velocity = frames.array(Topic.CONTACTS, "velocity")
     rows = np.arange(count)
     return ContactRows(
@@ -107,9 +111,9 @@ def contact_rows(
         world=sign * np.einsum("nij,ni->nj", axes, force[:, :3]),
         used=used,
         slip=None if velocity is None else np.hypot(velocity[:, 1], velocity[:, 2]),
-        slips=np.nan_to_num(used) >= _SLIPS_FROM,
+        slips=reached >= _SLIPS_FROM,
         dim=dim,
-        friction=friction,
+        friction=frames.array(Topic.CONTACTS, "friction"),
         solref=frames.array(Topic.CONTACTS, "solref"),
         solimp=frames.array(Topic.CONTACTS, "solimp"),
         margin=frames.array(Topic.CONTACTS, "includemargin"),
@@ -149,27 +153,25 @@ def _acts_on_second(description: SceneDescription, body: Ints) -> NDArray[np.boo
     return result
 
 
+def _described_friction(description: SceneDescription, geom: Ints) -> Array:
+    """Return sliding friction of engines that don't say: the larger of the two geoms', (n, 2)."""
+    table = np.array([*(g.friction[0] for g in description.geoms), 0.0])
+    sliding = table[np.where(geom >= 0, geom, -1)].max(axis=1)
+    return np.column_stack((sliding, sliding))
+
+
 def _used(
-    force: Array,
-    friction: Array | None,
-    dim: Ints | None,
-    *,
-    geom: Ints,
-    description: SceneDescription,
-) -> Array:
-    """Return |ft| / (μ·fn) per contact, each direction with its own μ; NaN without friction."""
-    count = len(force)
-    if friction is None:
-        # Engines that don't say: the larger of the two geoms', as for equal priorities.
-        values = [g.friction[0] for g in description.geoms]
-        table = np.array([*values, 0.0])
-        sliding = table[np.where(geom >= 0, geom, -1)].max(axis=1)
-        friction = np.column_stack((sliding, sliding))
-    friction = friction.reshape(count, -1)
+    force: Array, friction: Array, dim: Ints | None, *, pyramidal: bool
+) -> tuple[Array, Array]:
+    """Return |ft| / (μ·fn) per contact, NaN without friction, and the part of its cone reached.
+
+    Each direction has its own μ. A pyramid inside the cone is reached earlier between its edges.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = force[:, 1:3] / friction[:, :2]
-        used: Array = np.hypot(parts[:, 0], parts[:, 1]) / force[:, 0]
+        parts = force[:, 1:3] / friction[:, :2] / force[:, :1]
+        used: Array = np.hypot(parts[:, 0], parts[:, 1])
     used[(force[:, 0] <= 0.0) | ~np.isfinite(used)] = np.nan
     if dim is not None:
         used[dim < 3] = np.nan
-    return used
+    reached = np.abs(parts).sum(axis=1) if pyramidal else used
+    return used, np.where(np.isnan(used), 0.0, reached)

@@ -102,7 +102,7 @@ class ContactTable:
     """Contacts of one description. ``flipped``: forces on the other body of each pair."""
 
     topics = (Topic.CONTACTS,)
-    optional: tuple[Topic, ...] = ()
+    optional = (Topic.OPTIONS,)
 
     def __init__(self, description: SceneDescription) -> None:
         self._d = description
