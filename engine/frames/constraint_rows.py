@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["constraint_arrays", "solver_arrays"]
+__all__ = ["constraint_arrays", "equality_anchors", "solver_arrays"]
 
 
 def constraint_arrays(model: Any, data: Any, *, adapter: MujocoAdapter) -> Arrays:
@@ -31,7 +31,7 @@ def constraint_arrays(model: Any, data: Any, *, adapter: MujocoAdapter) -> Array
         "regularization": np.array(data.efc_R, dtype=np.float64),
         "frictionloss": np.array(data.efc_frictionloss, dtype=np.float64),
         "island": island,
-        "eq_anchor": _anchors(model, data, adapter=adapter),
+        "eq_anchor": equality_anchors(model, data, adapter=adapter),
         "eq_active": np.array(data.eq_active, dtype=np.int32),
     }
 
@@ -55,7 +55,7 @@ def solver_arrays(source: Any) -> Arrays:
     }
 
 
-def _anchors(model: Any, data: Any, *, adapter: MujocoAdapter) -> NDArray[np.float64]:
+def equality_anchors(model: Any, data: Any, *, adapter: MujocoAdapter) -> NDArray[np.float64]:
     """Return the two world points that a connect or weld pulls together, (neq, 2, 3) [m]."""
     module = adapter.module
     points = np.full((model.neq, 2, 3), np.nan)

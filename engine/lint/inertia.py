@@ -1,0 +1,85 @@
+"""Links that weigh next to nothing, or next to nothing of what they carry."""
+
+import numpy as np
+
+from stroboscope.debugger_protocol.messages import Finding, LogLevel
+from stroboscope.engine.lint.subject import Subject
+
+__all__ = ["tiny_inertia", "unequal_masses"]
+
+_TINY_ROTATION = 1e-7
+_TINY_MASS = 1e-5
+_HEAVY = 2000.0
+
+
+def tiny_inertia(subject: Subject) -> list[Finding]:
+    """Find dofs that the slightest force flings away."""
+    model, kinds = subject.model, subject.module.mjtJoint
+    if not model.nv:
+        return []
+    diagonal = subject.adapter.inertia_diagonal(model, subject.data)
+    joint = np.asarray(model.dof_jntid)
+    kind = np.asarray(model.jnt_type)[joint]
+    first = np.asarray(model.jnt_dofadr)[joint]
+    slides = kind == int(kinds.mjJNT_SLIDE)
+    slides |= (kind == int(kinds.mjJNT_FREE)) & (np.arange(model.nv) - first < 3)
+    tiny = np.where(slides, diagonal < _TINY_MASS, diagonal < _TINY_ROTATION)
+    if model.nflex:
+        # Vertices of flexes are light by nature.
+        tiny &= ~np.isin(model.dof_bodyid, model.flex_vertbodyid)
+    found = []
+    for index in np.unique(joint[tiny]).tolist():
+        smallest = float(diagonal[(joint == index) & tiny].min())
+        found.append((smallest, index))
+    return [
+        Finding(
+            rule="inertia",
+            level=LogLevel.WARNING,
+            text=(
+                f"{subject.names.joint(index)} moves an inertia of only {smallest:.2g} "
+                "(kg or kg·m², armature included): small forces make huge accelerations"
+            ),
+            advice=(
+                "Check mass and inertia of its body (units, density, mesh scale), or give the "
+                "joint armature."
+            ),
+            elements=(
+                subject.ref("joint", index),
+                subject.ref("body", int(model.jnt_bodyid[index])),
+            ),
+        )
+        for smallest, index in sorted(found)
+    ]
+
+
+def unequal_masses(subject: Subject) -> list[Finding]:
+    """Find light links that carry heavy ones: the solver and the integrator suffer from them."""
+    model = subject.model
+    mass = np.asarray(model.body_mass)
+    weld = np.asarray(model.body_weldid)
+    own = np.zeros(model.nbody)
+    np.add.at(own, weld, mass)
+    moving = np.flatnonzero((weld == np.arange(model.nbody)) & (np.arange(model.nbody) > 0))
+    # Its inertia may be given by armature, which no mass tells.
+    armature = np.zeros(model.nbody)
+    np.maximum.at(armature, np.asarray(model.dof_bodyid), np.asarray(model.dof_armature))
+    carried = np.asarray(model.body_subtreemass) - own
+    found = []
+    for body in moving.tolist():
+        if own[body] <= 0.0 or armature[body] > 0.0 or carried[body] < _HEAVY * own[body]:
+            continue
+        ratio = float(carried[body] / own[body])
+        found.append(
+            Finding(
+                rule="mass-ratio",
+                level=LogLevel.WARNING,
+                text=(
+                    f"{subject.names.body(body)} weighs {own[body]:.3g}\u2009kg and carries "
+                    f"{carried[body]:.3g}\u2009kg, {ratio:.3g} times as much: such chains are "
+                    "badly conditioned"
+                ),
+                advice="Give the light link more mass or its joint armature, or merge the two.",
+                elements=(subject.ref("body", body),),
+            )
+        )
+    return found
