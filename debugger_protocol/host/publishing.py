@@ -18,6 +18,8 @@ Report = Callable[[str], None]
 """Tells the user about a failure; owner thread."""
 
 _NEVER = math.inf
+# From this size on, arrays that stay the very same objects are not sent again with every frame.
+_LARGE_BYTES = 256 << 10
 
 
 class PublishedFrame:
@@ -145,6 +147,10 @@ class FramePublisher:
         """Forget which NOW frames were published: the scene stands somewhere else."""
         self._now_published.clear()
 
+    def topic_changed(self, topic: Topic) -> None:
+        """Forget that a topic's NOW frame was published: its values are others now."""
+        self._now_published.discard(topic)
+
     def model_replaced(self) -> None:
         """Forget everything: frames of another model have other sizes."""
         self.revision += 1
@@ -159,6 +165,8 @@ class FramePublisher:
         self._enable_all()
         for topic in Topic:
             self.slots.pop((topic, Instant.EXECUTED), None)
+        # Large drawings are not published twice, but what is shown of another state must be newer.
+        self.slots.pop((Topic.DRAWING, Instant.NOW), None)
 
     def has_stale_now(self) -> bool:
         """Return whether a subscribed topic has no NOW frame of the present state."""
@@ -245,6 +253,8 @@ class FramePublisher:
                 and _same_arrays(previous.arrays, arrays)
             ):
                 continue
+            if previous is not None and _holds_still(previous, arrays, revision=self.revision):
+                continue
             self._sequences[key] = sequence = self._sequences.get(key, 0) + 1
             self.slots[key] = PublishedFrame(
                 topic=topic,
@@ -273,7 +283,16 @@ class FramePublisher:
         )
 
 
+def _holds_still(previous: PublishedFrame, arrays: Arrays, *, revision: int) -> bool:
+    """Return whether a frame would repeat much data that its receivers have."""
+    if previous.arrays is not arrays or previous.revision != revision:
+        return False
+    return sum(array.nbytes for array in arrays.values()) >= _LARGE_BYTES
+
+
 def _same_arrays(a: Arrays, b: Arrays) -> bool:
+    if a is b:
+        return True
     if a.keys() != b.keys():
         return False
     return all(

@@ -19,17 +19,24 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import SceneBackend, SignalSource
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.edits import SceneEditor
 from stroboscope.debugger_protocol.host.owners import Visit
 from stroboscope.debugger_protocol.host.playback import GrantKind, HoldKind, Pacer, Ticket
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
 from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 from stroboscope.debugger_protocol.host.signals import SignalRing, UserChannel
+from stroboscope.debugger_protocol.host.user_channels import (
+    channel_info,
+    check_channel_name,
+    open_channel,
+)
 from stroboscope.debugger_protocol.messages import (
-    EditField,
+    Command,
     LogLevel,
+    SceneFindings,
     SceneRestored,
 )
-from stroboscope.debugger_protocol.scene_description import ChannelInfo, ChannelKind
+from stroboscope.debugger_protocol.topics import Topic
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.host import Host
@@ -81,6 +88,10 @@ class SceneLink(ScenePlayback):
         self.publisher = FramePublisher(backend, report=self._report_failure)
         self.ring: SignalRing | None = None
         self.user_channels: dict[str, UserChannel] = {}
+        self.editor = SceneEditor(self, host.limits)
+        """What clients change in this scene."""
+        self.findings: SceneFindings | None = None
+        """What looking the scene over has found; replaced by reference."""
         self._step_open = False
         self._step_ticks = 0
         self._frame_begun = False
@@ -112,6 +123,8 @@ class SceneLink(ScenePlayback):
             if not self._hold_back():
                 return False
             self.stamp = now = self._monotonic()
+        if self.intervening:
+            self._intervene()
         if now >= self._due or self._granted:
             self._before_due(now)
         if self.ring is not None:
@@ -215,7 +228,10 @@ class SceneLink(ScenePlayback):
         row = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
         ring = self.user_channels.get(channel)
         if ring is None:
-            ring = self._open_channel(channel, row, names)
+            number = len(self.user_channels)
+            ring = open_channel(channel, row, names, number=number, limits=self._host.limits)
+            self.user_channels[channel] = ring
+            self._host.wake()
         if row.size != ring.width:
             raise ValueError(
                 f"channel {channel!r} has {ring.width} values per row: "
@@ -237,6 +253,7 @@ class SceneLink(ScenePlayback):
         """Say that the script has restored or reset the scene: an episode, never a stop."""
         self.replacements += 1
         self.pacer.forget()
+        self.editor.end_drag()
         self.publisher.state_replaced()
         if not self.active or self.closed:
             return
@@ -252,14 +269,25 @@ class SceneLink(ScenePlayback):
         )
         self._host.wake()
 
+    @property
+    def is_step_open(self) -> bool:
+        """Whether an application step has begun and not ended."""
+        return self._step_open
+
+    def topic_changed(self, topic: Topic) -> None:
+        """Say that a topic's values are others now although nothing was stepped."""
+        self.publisher.topic_changed(topic)
+
     def model_replaced(self) -> None:
         """Say that the model is another one: description, initial state and channels are stale."""
         self.publisher.model_replaced()
         self.pacer.forget()
         self.initial = None
+        self.editor.model_replaced()
+        self.intervening = False
         self._rebuild_ring()
         with self._playback.lock:
-            self.needs_initial = self._playback.attached
+            self.needs_initial = self.needs_findings = self._playback.attached
             self.refresh()
         self._host.model_changed(self)
 
@@ -402,31 +430,6 @@ class SceneLink(ScenePlayback):
                 return None
         return self._signal_source(readable)
 
-    def _open_channel(
-        self, channel: str, row: NDArray[np.float64], names: Sequence[str] | None
-    ) -> UserChannel:
-        limits = self._host.limits
-        check_channel_name(channel, limit=limits.name_bytes)
-        for label in names or ():
-            check_channel_name(label, limit=limits.name_bytes)
-        if names is not None and len(names) != row.size:
-            raise ValueError(f"channel {channel!r}: {len(names)} names for {row.size} values")
-        if not 1 <= row.size <= limits.channel_width:
-            raise ValueError(
-                f"channel {channel!r}: a vector has 1…{limits.channel_width} values, "
-                f"this one has {row.size}"
-            )
-        number = len(self.user_channels)
-        if number >= limits.channels:
-            raise ValueError(
-                f"a scene logs at most {limits.channels} channels: log vectors, or fewer names; "
-                f"{channel!r} is one too many"
-            )
-        ring = UserChannel(channel, width=row.size, names=names or (), number=number)
-        self.user_channels[channel] = ring
-        self._host.wake()
-        return ring
-
     # --- what the owner's loop asks and does
 
     def capture_initial(self) -> None:
@@ -522,28 +525,22 @@ class SceneLink(ScenePlayback):
         else:
             self._replaced_by_client(ticket, "initial state restored")
 
-    def run_edit(
-        self, ticket: Ticket, field: EditField, index: int, values: Sequence[float]
-    ) -> None:
-        """Write into a state array and answer ``ticket``."""
-        before = self.replacements
+    def run_command(self, ticket: Ticket, command: Command, client: int) -> None:
+        """Perform an edit command of a client and answer ``ticket``."""
+        replacements = self.replacements
         try:
-            self.backend.edit_state(field, index, values)
+            replaced = self.editor.perform(command, client)
         except CommandError as error:
             self.answer(ticket, error)
         except Exception as error:  # noqa: BLE001 - told to whoever asked
-            self.answer(ticket, CommandError(f"editing {self.name!r} failed: {error!r}"))
+            self.answer(ticket, CommandError(f"{ticket.what} of {self.name!r} failed: {error!r}"))
         else:
-            self._edited(before, field)
+            if replaced:
+                self._replaced_by_client(ticket, replaced)
+                return
+            # What was edited is the state that the open step goes on with, not another one.
+            self.replacements = replacements
             self.answer(ticket, None)
-
-    def _edited(self, before: int, field: EditField) -> None:
-        if self.replacements == before:
-            self.state_replaced(f"{field.value} was edited")
-        # What was edited is the state that the open step goes on with, not another one.
-        self.replacements = before
-        self.publisher.state_changed()
-        self.shows_old_state = True
 
     def _replaced_by_client(self, ticket: Ticket, reason: str) -> None:
         self.state_replaced(reason)
@@ -557,6 +554,78 @@ class SceneLink(ScenePlayback):
         self.refresh_clock()
         self.answer(ticket, None)
 
+    # --- what clients change; called by the editor
+
+    def check_at_rest(self) -> None:
+        """Raise CommandError when the scene runs, so that its state can't be edited."""
+        with self._playback.lock:
+            self.check_at_rest_locked()
+
+    def now_axis(self) -> int:
+        """Return how many physics steps there have been."""
+        return self.backend.clock().axis
+
+    def state_edited(self, reason: str, *, goes_on: bool) -> None:
+        """The state was edited; when that ``goes_on`` as before, it is the same edit."""
+        if not goes_on:
+            self.state_replaced(reason)
+        self.publisher.state_changed()
+        self.shows_old_state = True
+
+    def inputs_edited(self) -> None:
+        """What the coming physics steps are given was edited: where the scene stands is not."""
+        self.publisher.state_changed()
+        with self._playback.lock:
+            self.intervening = self.editor.interventions.are_active
+            self.refresh()
+        self._host.wake()
+
+    def options_edited(self) -> None:
+        """Physics options were edited: whatever was prepared for them is made anew."""
+        self.publisher.state_changed()
+        self.pacer.forget()
+        if self.ring is not None:
+            self._rebuild_ring()
+
+    def tell_news(self) -> None:
+        """Let the server thread look for what has to be told."""
+        self._host.wake()
+
+    def look_over(self) -> None:
+        """Look for common mistakes in the model and the state as it stands, and tell them."""
+        self.needs_findings = False
+        try:
+            found = self.backend.findings()
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            found = ()
+            self._report_failure(f"looking for common mistakes failed: {error!r}")
+        self.findings = SceneFindings(scene_id=self.scene_id, findings=found)
+        for finding in found:
+            if finding.level is not LogLevel.INFO:
+                self._host.log_finding(self, finding)
+        self._host.wake()
+        with self._playback.lock:
+            self.refresh()
+
+    def release_interventions(self) -> None:
+        """End what clients do beside the script, because they are gone."""
+        wanted, self.release_wanted = self.release_wanted, None
+        if wanted is not None:
+            try:
+                self.editor.release(wanted.reason, everything=wanted.everything)
+            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+                self.intervening = False
+                self._report_failure(f"interventions could not be ended: {error!r}")
+
+    def _intervene(self) -> None:
+        if self.release_wanted is not None:
+            return
+        try:
+            self.backend.intervene()
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._report_failure(f"intervening failed, so it was ended: {error!r}")
+            self.editor.release("it failed", everything=True)
+
     def answer(self, ticket: Ticket, error: CommandError | None) -> None:
         """Settle a ticket, unless that was done already."""
         with self._playback.lock:
@@ -567,22 +636,3 @@ class SceneLink(ScenePlayback):
         """Raise SceneClosedError when the scene or the host is closed."""
         if self.closed or self._playback.closed:
             raise SceneClosedError(self._playback.closed or f"{self.name!r}: {self.closed}")
-
-
-def check_channel_name(name: str, *, limit: int) -> None:
-    """Raise ValueError unless ``name`` can be subscribed: Unicode of 1 to ``limit`` bytes."""
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError:
-        raise ValueError(f"a channel's name must be Unicode text, not {name!a}") from None
-    if not 1 <= size <= limit:
-        raise ValueError(
-            f"a channel's name has 1…{limit} bytes of UTF-8, {name[:40]!r}… has {size}"
-        )
-
-
-def channel_info(channel: UserChannel) -> ChannelInfo:
-    """Return how a user channel is announced."""
-    return ChannelInfo(
-        name=channel.name, width=channel.width, names=channel.names, kind=ChannelKind.USER
-    )
