@@ -11,8 +11,8 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import LabelMode, ViewOptions
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.marker_pass import TRIAD_PIXELS, triad_matrix
-from stroboscope.app.view3d.markers import AXIS_COLORS
+from stroboscope.app.view3d.overlays.frames import AXIS_COLORS
+from stroboscope.app.view3d.overlays.triad import TRIAD_PIXELS, triad_matrix
 
 __all__ = ["Label", "LabelOverlay", "labels_of"]
 

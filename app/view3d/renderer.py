@@ -20,9 +20,10 @@ from stroboscope.app.view3d.floor_pass import FloorPass
 from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
 from stroboscope.app.view3d.gl_canvas import GlCanvas
 from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, selection_color
-from stroboscope.app.view3d.marker_pass import MarkerPass
-from stroboscope.app.view3d.markers import markers_of
 from stroboscope.app.view3d.outline_pass import OutlinePass
+from stroboscope.app.view3d.overlays.glyph_pass import GlyphPass
+from stroboscope.app.view3d.overlays.picture import OverlayPicture
+from stroboscope.app.view3d.overlays.triad import Triad
 from stroboscope.app.view3d.scene_buffers import SceneBuffers
 from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
 from stroboscope.app.view3d.shaders import DOWNSAMPLE_FRAGMENT, SCREEN_VERTEX, SKY_FRAGMENT
@@ -55,6 +56,7 @@ class Frame:
     supersample: int = 1  # samples per pixel and axis, for still pictures without multisampling
     pixel_ratio: float = 1.0
     coarse: bool = False  # a moving picture of which not every pixel is drawn
+    overlays: OverlayPicture | None = None
 
 
 class Renderer:
@@ -68,7 +70,8 @@ class Renderer:
         self.buffers = SceneBuffers(canvas)
         self._programs = ItemPrograms()
         self._floors = FloorPass()
-        self._markers = MarkerPass()
+        self._glyphs = GlyphPass()
+        self._triad = Triad()
         self._outline = OutlinePass()
         self._shadow = ShadowPass()
         self._mirror = ColorTarget(depth=True)
@@ -372,22 +375,14 @@ class Renderer:
             self._draw_opaque(frame, matrix, seen, mirrored=True)
 
     def _draw_overlays(self, scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> None:
-        gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
-        gloo.set_cull_face("back")
-        found = markers_of(
-            scene,
-            options=frame.options,
-            extent=frame.extent,
-            hidden_camera=frame.looked_through,
-        )
-        found.sort(key=lambda markers: markers.on_top)
-        on_top = False
-        for markers in found:
-            if markers.on_top and not on_top:
-                on_top = True
-                gloo.clear(color=False, depth=True)
-            self._markers.draw(markers, matrix, toward_eye=-frame.view.forward, bias=2e-4)
-            self.draw_calls += 1
+        if frame.overlays is not None:
+            self.draw_calls += self._glyphs.draw(
+                frame.overlays,
+                frame.view,
+                height=frame.size[1],
+                pixel_ratio=frame.pixel_ratio,
+                xray=frame.options.xray,
+            )
         if self.buffers.selected is not None:
             self.draw_calls += self._outline.draw(
                 self._programs.flat(self.buffers),
@@ -398,8 +393,9 @@ class Renderer:
                 pixel_ratio=frame.pixel_ratio,
             )
         if frame.options.triad:
-            self._markers.draw_triad(frame.view, size=frame.size, pixel_ratio=frame.pixel_ratio)
-            self.draw_calls += 1
+            self.draw_calls += self._triad.draw(
+                self._glyphs, frame.view, size=frame.size, pixel_ratio=frame.pixel_ratio
+            )
         gloo.set_viewport(0, 0, *frame.size)
 
 

@@ -28,11 +28,13 @@ from stroboscope.app.view3d.gl_surface import GlSurface
 from stroboscope.app.view3d.items import body_of
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
 from stroboscope.app.view3d.navigation import Navigation, PickAction
+from stroboscope.app.view3d.overlays.picture import OverlayPicture, Overlays
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
 from stroboscope.app.view3d.resolve import lookat_of, resolve_view
 from stroboscope.app.view3d.software_surface import SoftwareSurface
 from stroboscope.app.view3d.surface_input import SurfaceInput
+from stroboscope.debugger_protocol.edit_messages import Perturb
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Palette
@@ -65,6 +67,7 @@ class Viewport(QWidget):
         super().__init__(parent)
         self._palette = palette
         self._scene = DrawnScene()
+        self._overlays = Overlays()
         self._options = ViewOptions()
         self._camera = CameraState()
         self._selection: Element | None = None
@@ -188,6 +191,12 @@ class Viewport(QWidget):
         """
         self._scene.set_values(topic, arrays)
         self._redraw_when_due()
+
+    def set_perturbation(self, perturb: Perturb | None) -> None:
+        """Draw the spring that pulls a body, None: no more."""
+        if perturb != self._overlays.perturbation:
+            self._overlays.perturbation = perturb
+            self._redraw()
 
     def set_selection(self, element: Element | None) -> None:
         """Highlight ``element``: a geom or site itself, for everything else its body's geoms."""
@@ -409,6 +418,16 @@ class Viewport(QWidget):
             stale=self._stale,
             looked_through=self._camera.fixed_camera,
             pixel_ratio=ratio,
+            overlays=self._overlay_picture(),
+        )
+
+    def _overlay_picture(self) -> OverlayPicture | None:
+        return self._overlays.picture(
+            self._scene,
+            options=self._options,
+            extent=self._scene_extent(),
+            selection=self._selection,
+            hidden_camera=self._camera.fixed_camera,
         )
 
     def _redraw(self) -> None:
