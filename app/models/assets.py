@@ -22,6 +22,8 @@ def asset_digests(description: SceneDescription) -> tuple[str, ...]:
     """Return what a scene needs, meshes first, each once."""
     digests = [mesh.digest for mesh in description.meshes]
     digests += [hfield.digest for hfield in description.hfields]
+    digests += [skin.digest for skin in description.skins]
+    digests += [flex.digest for flex in description.flexes]
     digests += [texture.digest for texture in description.textures]
     return tuple(dict.fromkeys(digest for digest in digests if digest))
 

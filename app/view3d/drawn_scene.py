@@ -2,64 +2,63 @@
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import ViewOptions
-from stroboscope.app.view3d import shapes
-from stroboscope.app.view3d.items import Items, body_of, primitive_mesh
-from stroboscope.app.view3d.meshes import expand_mesh
+from stroboscope.app.view3d.deformables import Deformables, SoftGeometry
+from stroboscope.app.view3d.geometry_builder import (
+    BuildJob,
+    GeometryBuilder,
+    load_meshes,
+    undecimated,
+)
+from stroboscope.app.view3d.items import ItemKind, Items, TextureUse, body_of
+from stroboscope.app.view3d.mesh_detail import MeshDetail
 from stroboscope.app.view3d.rotations import compose, quat_to_matrix
+from stroboscope.app.view3d.scene_geometry import (
+    AssetArrays,
+    Buffers,
+    build_buffers,
+    build_hulls,
+)
 from stroboscope.debugger_protocol.scene_description import (
     CameraInfo,
     GeomInfo,
-    GeomType,
-    HeightFieldInfo,
     LightInfo,
     SceneDescription,
-    SiteInfo,
 )
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["Buffers", "DrawnScene"]
+__all__ = ["Buffers", "DrawnScene", "Ghost"]
 
 _log = logging.getLogger(__name__)
-AssetArrays = Mapping[str, NDArray[np.generic]]
-VERTEX = np.dtype(
-    [
-        ("a_position", np.float32, 3),
-        ("a_normal", np.float32, 3),
-        ("a_uv", np.float32, 2),
-        ("a_item", np.float32),
-    ]
-)
-# Beyond this many items primitives get fewer segments, so that a crowd stays drawable.
-CROWD = 600
+GHOST_RGBA = (0.30, 0.60, 1.0, 0.5)
 # A floor further below than this many radii says nothing about how to look at a scene.
 _FALL = 30.0
 
 
+# What takes longer to prepare than a click may take is prepared beside the GUI thread.
+_HEAVY_FACES, _HEAVY_ITEMS = 20_000, 1500
+
+
+_NOTHING = Items.of(SceneDescription(scene_id=0, name=""))
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Buffers:
-    """All vertices of a scene in one array, and which faces belong to which item.
+class Ghost:
+    """A second set of item poses, ``pos`` (nitem, 3) and ``mat`` (nitem, 3, 3), and its colour."""
 
-    ``faces`` (m, 3) uint32 are ordered by item; item i owns ``faces[start[i]:start[i + 1]]``.
-    ``low`` and ``high`` (n, 3) [m] bound each item's vertices in its own frame.
-    """
+    pos: NDArray[np.float64]
+    mat: NDArray[np.float64]
+    rgba: tuple[float, float, float, float]
 
-    vertices: NDArray[np.void]
-    faces: NDArray[np.uint32]
-    start: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-    def faces_of(self, items: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the faces of ``items``, in that order."""
-        parts = [self.faces[self.start[i] : self.start[i + 1]] for i in items]
-        return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.uint32)
+    def texels(self) -> NDArray[np.float32]:
+        """Return (nitem, 3, 4) float32 as :meth:`DrawnScene.pose_texels`."""
+        return _texels(self.pos, self.mat)
 
 
 class DrawnScene:
@@ -82,8 +81,18 @@ class DrawnScene:
         self._first_body_mat = self.body_mat
         self.ground_height = 0.0
         self._assets: dict[str, AssetArrays] = {}
-        self._meshes: dict[str, shapes.Mesh | None] = {}  # None: damaged
+        self._meshes: dict[str, MeshDetail | None] = {}  # None: damaged
         self._buffers: Buffers | None = None
+        self._stale = False  # whether there is more to merge than the buffers hold
+        self._hulls: Buffers | None = None
+        self._build_revision = 0  # grows with whatever the buffers are made of
+        self._builder = GeometryBuilder(self._on_built)
+        # Called on another thread when meshes have become ready that were not so far.
+        self.built_listeners: list[Callable[[], None]] = []
+        self._deformables = Deformables(SceneDescription(scene_id=0, name=""), self.items, {})
+        self._soft: tuple[object, SoftGeometry] | None = None
+        self.ghost: Ghost | None = None
+        self.ghost_revision = 0
 
     def set_description(
         self, description: SceneDescription | None, assets: Mapping[str, AssetArrays]
@@ -103,10 +112,15 @@ class DrawnScene:
         self.description = description
         self._assets = dict(assets)
         wanted = _digests(description)
+        self._build_revision += 1
+        self._hulls = None
+        self.ghost = None
+        self.ghost_revision += 1
         self._meshes = {d: mesh for d, mesh in self._meshes.items() if d in wanted}
         shown = description or SceneDescription(scene_id=0, name="")
         self.items = Items.of(shown)
         self._hidden = np.zeros(len(self.items), dtype=np.bool_)
+        self._make_deformables()
         self.values = {}
         self.values_revision += 1
         self._buffers = None
@@ -136,7 +150,7 @@ class DrawnScene:
         hidden = np.zeros(len(self.items), dtype=np.bool_)
         hidden[[i for i in geoms if i < self.items.n_geoms]] = True
         first = self.items.n_geoms
-        hidden[[first + i for i in sites if first + i < len(self.items)]] = True
+        hidden[[first + i for i in sites if first + i < self.items.n_rigid]] = True
         self._hidden = hidden
 
     def set_asset(self, digest: str, arrays: AssetArrays) -> None:
@@ -144,7 +158,9 @@ class DrawnScene:
         if digest in _digests(self.description):
             self._assets[digest] = arrays
             self._meshes.pop(digest, None)
-            self._buffers = None
+            self._hulls, self._stale = None, True
+            self._build_revision += 1
+            self._make_deformables()
             self.geometry_revision += 1
 
     def asset(self, digest: str) -> AssetArrays | None:
@@ -186,7 +202,7 @@ class DrawnScene:
         the first poses: a ground that moves with the robot would hide that it falls.
         """
         shown = ~self.items.is_plane & (self.items.group < 3) & np.isfinite(self.item_pos).all(1)
-        shown[self.items.n_geoms :] = False
+        shown &= self.items.kind == ItemKind.GEOM
         if not shown.any():
             return 0.0
         down = self.items.reach_along(self.item_mat[:, 2, :])
@@ -197,10 +213,44 @@ class DrawnScene:
 
     def pose_texels(self) -> NDArray[np.float32]:
         """Return (nitem, 3, 4) float32: the rows of each item's 3x4 item-to-world matrix."""
-        texels = np.empty((len(self.items), 3, 4), dtype=np.float32)
-        texels[:, :, :3] = self.item_mat
-        texels[:, :, 3] = self.item_pos
-        return texels
+        return _texels(self.item_pos, self.item_mat)
+
+    def set_ghost(
+        self,
+        xpos: NDArray[np.float64] | None,
+        xquat: NDArray[np.float64] | None,
+        *,
+        rgba: tuple[float, float, float, float] = GHOST_RGBA,
+    ) -> None:
+        """Draw the scene once more, see-through, with its bodies at other poses; None: no more.
+
+        ``xpos`` (nbody, 3) [m] and ``xquat`` (nbody, 4) wxyz. What stands where the scene itself
+        stands is left out. Raises ValueError when the shapes do not fit the description.
+        """
+        self.ghost_revision += 1
+        if xpos is None or xquat is None:
+            self.ghost = None
+            return
+        expected = len(self.body_pos)
+        pos, quat = np.asarray(xpos, dtype=np.float64), np.asarray(xquat, dtype=np.float64)
+        if pos.shape != (expected, 3) or quat.shape != (expected, 4):
+            raise ValueError(f"a ghost of {expected} bodies is expected; got {pos.shape}")
+        items, mat = self.items, quat_to_matrix(quat)
+        self.ghost = Ghost(
+            *compose(pos[items.body], mat[items.body], pos=items.pos, mat=items.mat), rgba=rgba
+        )
+
+    def ghost_items(self, options: ViewOptions) -> NDArray[np.int64]:
+        """Return the items whose ghost stands somewhere else than they do."""
+        ghost = self.ghost
+        if ghost is None:
+            return np.zeros(0, dtype=np.int64)
+        shown = self.visible(options) & (self.items.kind == ItemKind.GEOM) & ~self.items.is_plane
+        reach = np.maximum(self.items.radius, 1e-3)
+        moved = np.abs(ghost.pos - self.item_pos).max(axis=1) > 1e-3 * reach
+        moved |= np.abs(ghost.mat - self.item_mat).max(axis=(1, 2)) > 1e-3
+        finite = np.isfinite(ghost.pos).all(axis=1)
+        return np.flatnonzero(shown & moved & finite)
 
     @property
     def first_body_mat(self) -> NDArray[np.float64]:
@@ -209,43 +259,155 @@ class DrawnScene:
 
     def visible(self, options: ViewOptions) -> NDArray[np.bool_]:
         """Return (nitem,) bool: which items groups and people let through, planes included."""
-        groups = np.array([options.geom_groups, options.site_groups])
-        is_site = np.arange(len(self.items)) >= self.items.n_geoms
-        shown = groups[is_site.astype(np.int64), self.items.group] & ~self._hidden
+        nothing = (False,) * 6
+        groups = np.array(
+            [
+                options.geom_groups,
+                options.site_groups,
+                options.flex_groups,
+                options.skin_groups if options.skins else nothing,
+                options.tendon_groups if options.tendons else nothing,
+            ]
+        )
+        items = self.items
+        shown = groups[items.kind, items.group] & ~self._hidden
         finite = np.isfinite(self.item_pos).all(axis=1) & np.isfinite(self.item_mat).all((1, 2))
-        placed = self.has_poses | (self.items.body == 0)
-        return np.asarray(shown & finite & placed & (self.items.material[:, 0, 3] > 0.0))
+        placed = self.has_poses | (items.body == 0)
+        if not options.static_bodies:
+            placed &= (items.body != 0) | (items.kind > ItemKind.SITE)
+        return np.asarray(shown & finite & placed & (items.material[:, 0, 3] > 0.0))
+
+    # Geometry
 
     def buffers(self) -> Buffers:
-        """Return the merged vertex and face arrays, built when something changed."""
-        if self._buffers is None:
-            self._buffers = self._build()
+        """Return the merged vertex and face arrays of what is ready.
+
+        What takes long is prepared on a thread of its own: ``built_listeners`` are told, and
+        :meth:`collect` takes it over.
+        """
+        if self._buffers is None or self._stale:
+            self._stale = False
+            description = self.description or SceneDescription(scene_id=0, name="")
+            crowd = len(self.items) > _HEAVY_ITEMS
+            heavy = crowd or self._mesh_faces() > _HEAVY_FACES
+            if not heavy:
+                self._meshes = load_meshes(description, self._assets, self._meshes)
+                self._buffers = build_buffers(description, self.items, self._assets, self._meshes)
+            elif self._buffers is None:  # at first only what is made in no time
+                light = _NOTHING if crowd else self.items
+                buffers = build_buffers(description, light, self._assets, {})
+                self._buffers = buffers.padded(len(self.items))
+            if heavy or undecimated(self._assets, self._meshes, self._textured()):
+                self._request_build(description)
         return self._buffers
 
-    def _build(self) -> Buffers:
-        segments = 32 if len(self.items) <= CROWD else 16
-        vertices, faces, counts, offset = [], [], [], 0
-        low, high = np.full((len(self.items), 3), np.inf), np.full((len(self.items), 3), -np.inf)
-        for item, info in enumerate(self.items.infos):
-            mesh = self._mesh_of(info, segments)
-            if mesh is None:
-                counts.append(0)
-                continue
-            part = np.empty(len(mesh.vertices), dtype=VERTEX)
-            part["a_position"], part["a_normal"] = mesh.vertices, mesh.normals
-            part["a_uv"], part["a_item"] = mesh.uv, item
-            vertices.append(part)
-            faces.append(mesh.faces + np.uint32(offset))
-            counts.append(len(mesh.faces))
-            offset += len(mesh.vertices)
-            low[item], high[item] = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-        return Buffers(
-            np.concatenate(vertices) if vertices else np.zeros(0, dtype=VERTEX),
-            np.concatenate(faces) if faces else np.zeros((0, 3), dtype=np.uint32),
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
-            low,
-            high,
+    def _request_build(self, description: SceneDescription) -> None:
+        self._builder.request(
+            BuildJob(
+                self._build_revision,
+                description,
+                self.items,
+                dict(self._assets),
+                dict(self._meshes),
+                self._textured(),
+            )
         )
+
+    def collect(self) -> None:
+        """Take over what has been prepared meanwhile."""
+        built = self._builder.take()
+        if built is None:
+            return
+        known = _digests(self.description)
+        self._meshes |= {digest: mesh for digest, mesh in built.meshes.items() if digest in known}
+        if built.revision == self._build_revision:
+            self._buffers, self._stale = built.buffers, False
+            self.geometry_revision += 1
+
+    @property
+    def building(self) -> bool:
+        """Whether meshes are being prepared."""
+        return self._builder.busy
+
+    def finish_building(self, timeout: float = 20.0) -> None:
+        """Wait at most ``timeout`` [s] until everything that is here can be drawn, for pictures."""
+        self.collect()
+        self.buffers()
+        self._builder.wait(timeout)
+        self.collect()
+
+    def _on_built(self) -> None:
+        for listener in list(self.built_listeners):
+            listener()
+
+    def _mesh_faces(self) -> int:
+        """Return how many faces of meshes there are to merge."""
+        if self.description is None:
+            return 0
+        faces = [
+            mesh.nface if mesh.digest in self._assets else 0 for mesh in self.description.meshes
+        ]
+        return sum(
+            faces[info.mesh]
+            for info in self.items.infos
+            if isinstance(info, GeomInfo) and 0 <= info.mesh < len(faces)
+        )
+
+    def _textured(self) -> frozenset[str]:
+        """Return the meshes whose texture coordinates count, and must not get lost."""
+        description = self.description
+        if description is None:
+            return frozenset()
+        use = self.items.material[:, 2, 0] == TextureUse.UV
+        painted = {
+            info.mesh
+            for info, textured in zip(self.items.infos, use.tolist(), strict=False)
+            if textured and isinstance(info, GeomInfo)
+        }
+        return frozenset(
+            mesh.digest
+            for index, mesh in enumerate(description.meshes)
+            if index in painted and "texcoords" in self._assets.get(mesh.digest, {})
+        )
+
+    def hulls(self) -> Buffers:
+        """Return the convex hulls of mesh geoms, built when first asked for."""
+        if self._hulls is None:
+            description = self.description or SceneDescription(scene_id=0, name="")
+            self._hulls = build_hulls(description, self.items, self._assets)
+        return self._hulls
+
+    def _make_deformables(self) -> None:
+        description = self.description or SceneDescription(scene_id=0, name="")
+        self._deformables = Deformables(description, self.items, self._assets)
+        self._soft = None
+
+    def soft(self) -> SoftGeometry:
+        """Return what changes its shape, as it is now."""
+        key = (self._build_revision, self.pose_revision, self.values_revision)
+        if self._soft is None or self._soft[0] != key:
+            geometry = self._deformables.geometry(self.body_pos, self.body_mat, self.values)
+            self._soft = (key, geometry)
+        return self._soft[1]
+
+    def at_limit(self) -> NDArray[np.int64]:
+        """Return the items of tendons at a limit of their length."""
+        return self._deformables.at_limit(self.values)
+
+    def _box_of(
+        self, items: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return centres (n, 3), half boxes (n, 3) and radii (n,) [m] of ``items`` as they are."""
+        pos, box = self.item_pos[items].copy(), self.items.box[items].copy()
+        radius = self.items.radius[items].copy()
+        soft = items >= self.items.n_rigid
+        if soft.any():
+            geometry = self.soft()
+            low, high = geometry.low[items[soft]], geometry.high[items[soft]]
+            with np.errstate(invalid="ignore"):
+                pos[soft], box[soft] = (low + high) / 2.0, (high - low) / 2.0
+            radius[soft] = np.linalg.norm(box[soft], axis=1)
+        return pos, box, radius
 
     def near_ray(
         self,
@@ -257,71 +419,47 @@ class DrawnScene:
     ) -> NDArray[np.int64]:
         """Return the shown items whose boxes, ``slack`` [m] wider, a ray goes through."""
         buffers = self.buffers()
-        shown = self.visible(options) & ~self.items.is_plane & (buffers.low[:, 0] < np.inf)
+        low, high = buffers.low, buffers.high
+        if self._deformables.any:
+            soft = self.soft()
+            low, high = np.minimum(low, soft.low), np.maximum(high, soft.high)
+        shown = self.visible(options) & ~self.items.is_plane & (low[:, 0] < np.inf)
         items = np.flatnonzero(shown)
         mat = self.item_mat[items]
         start = np.einsum("nji,nj->ni", mat, origin - self.item_pos[items])
         along = np.einsum("nji,j->ni", mat, direction)
         along = np.where(np.abs(along) < 1e-12, 1e-12, along)
-        near = (buffers.low[items] - slack - start) / along
-        far = (buffers.high[items] + slack - start) / along
+        near = (low[items] - slack - start) / along
+        far = (high[items] + slack - start) / along
         enter = np.minimum(near, far).max(axis=1)
         leave = np.maximum(near, far).min(axis=1)
         return np.asarray(items[(leave >= enter) & (leave >= 0.0)])
 
-    def _mesh_of(self, info: GeomInfo | SiteInfo, segments: int) -> shapes.Mesh | None:
-        description = self.description
-        if description is None or info.type is GeomType.PLANE:
-            return None
-        if isinstance(info, GeomInfo) and info.type in (GeomType.MESH, GeomType.SDF):
-            if not 0 <= info.mesh < len(description.meshes):
-                return None
-            return self._asset_mesh(description.meshes[info.mesh].digest)
-        if isinstance(info, GeomInfo) and info.type is GeomType.HFIELD:
-            if not 0 <= info.hfield < len(description.hfields):
-                return None
-            field = description.hfields[info.hfield]
-            arrays = self._assets.get(field.digest)
-            if arrays is None:
-                return None
-            return _height_field(arrays, field)
-        return primitive_mesh(info, segments=segments)
-
-    def _asset_mesh(self, digest: str) -> shapes.Mesh | None:
-        if digest not in self._meshes and digest in self._assets:
-            try:
-                self._meshes[digest] = expand_mesh(self._assets[digest])
-            except (KeyError, ValueError, TypeError, IndexError) as error:
-                _log.warning(
-                    "mesh %s… can't be drawn: its arrays are damaged (%r)", digest[:12], error
-                )
-                self._meshes[digest] = None
-        return self._meshes.get(digest)
-
     def bounds(self, items: NDArray[np.int64]) -> tuple[NDArray[np.float64], float] | None:
         """Return centre (3,) and radius [m] of a sphere about ``items``, None for nothing."""
-        items = items[np.isfinite(self.item_pos[items]).all(axis=1)]
-        if not len(items):
+        pos, _, radius = self._box_of(items)
+        known = np.isfinite(pos).all(axis=1)
+        pos, radius = pos[known], radius[known]
+        if not len(pos):
             return None
-        pos, radius = self.item_pos[items], self.items.radius[items][:, None]
-        low, high = (pos - radius).min(axis=0), (pos + radius).max(axis=0)
+        low, high = (pos - radius[:, None]).min(axis=0), (pos + radius[:, None]).max(axis=0)
         center = (low + high) / 2.0
-        reach = np.linalg.norm(pos - center, axis=1) + radius[:, 0]
+        reach = np.linalg.norm(pos - center, axis=1) + radius
         return center, max(float(reach.max()), 1e-4)
 
     def corners(self, items: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the corners (8 n, 3) [m] of the boxes about ``items``."""
-        items = items[np.isfinite(self.item_pos[items]).all(axis=1)]
+        pos, box, _ = self._box_of(items)
+        known = np.isfinite(pos).all(axis=1)
         signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        local = signs[None] * self.items.box[items][:, None, :]
-        turned = np.einsum("nij,nkj->nki", self.item_mat[items], local)
-        return np.asarray((self.item_pos[items][:, None, :] + turned).reshape(-1, 3))
+        local = signs[None] * box[known][:, None, :]
+        turned = np.einsum("nij,nkj->nki", self.item_mat[items][known], local)
+        return np.asarray((pos[known][:, None, :] + turned).reshape(-1, 3))
 
     def scene_items(self, options: ViewOptions) -> NDArray[np.int64]:
         """Return the items that :meth:`scene_bounds` is about."""
-        shown = self.visible(options) & ~self.items.is_plane
-        shown[self.items.n_geoms :] = False
-        moving = shown & (self.items.body != 0)
+        shown = self.visible(options) & ~self.items.is_plane & ~self.items.is_site
+        moving = shown & ((self.items.body != 0) | (self.items.kind > ItemKind.SITE))
         everything = self.bounds(np.flatnonzero(shown))
         movers = self.bounds(np.flatnonzero(moving))
         dwarfed = everything is not None and movers is not None and everything[1] > 4.0 * movers[1]
@@ -394,7 +532,7 @@ class DrawnScene:
 
     def subtree_center(self, body: int) -> NDArray[np.float64]:
         """Return the centre of mass (3,) of ``body`` and everything below it."""
-        if self.description is None or not 0 < body < len(self.body_pos):
+        if self.description is None or not 0 <= body < len(self.body_pos):
             return np.zeros(3)
         bodies = self.description.bodies
         inside = np.zeros(len(bodies), dtype=np.bool_)
@@ -437,18 +575,11 @@ class DrawnScene:
         return np.asarray(self.body_pos[body])
 
 
-def _height_field(arrays: AssetArrays, field: HeightFieldInfo) -> shapes.Mesh | None:
-    data = np.asarray(arrays.get("data", ()), dtype=np.float32)
-    if data.size != field.nrow * field.ncol or min(field.nrow, field.ncol) < 2:
-        _log.warning(
-            "height field %r can't be drawn: %d × %d heights are announced, %d arrived",
-            field.name,
-            field.nrow,
-            field.ncol,
-            data.size,
-        )
-        return None
-    return shapes.height_field(data.reshape(field.nrow, field.ncol), size=field.size)
+def _texels(pos: NDArray[np.float64], mat: NDArray[np.float64]) -> NDArray[np.float32]:
+    texels = np.empty((len(pos), 3, 4), dtype=np.float32)
+    texels[:, :, :3] = mat
+    texels[:, :, 3] = pos
+    return texels
 
 
 def _digests(description: SceneDescription | None) -> frozenset[str]:
@@ -459,5 +590,7 @@ def _digests(description: SceneDescription | None) -> frozenset[str]:
             *(mesh.digest for mesh in description.meshes),
             *(field.digest for field in description.hfields),
             *(texture.digest for texture in description.textures),
+            *(flex.digest for flex in description.flexes),
+            *(skin.digest for skin in description.skins),
         ]
     )

@@ -28,7 +28,7 @@ class FloorPass:
         finite = _lattice(16)
         self._endless = _buffers(endless)
         self._finite = _buffers(finite)
-        self._programs: dict[tuple[int, int, int], Any] = {}
+        self._programs: dict[tuple[int, int, int, int], Any] = {}
         self._pick: Any = None
 
     def draw(
@@ -40,6 +40,7 @@ class FloorPass:
         view: View,
         alpha: float,
         taps: int,
+        lamps: int,
         image: Any,
         reflection: Any,
         pixels: tuple[int, int],
@@ -48,7 +49,7 @@ class FloorPass:
         pattern = floor.pattern
         if pattern is FloorPattern.IMAGE and image is None:
             pattern = FloorPattern.LINES
-        program = self._program(pattern, taps, reflection is not None)
+        program = self._program(pattern, taps, lamps, reflection is not None)
         for name, value in light.items():
             program[name] = value
         vertices, faces = self._place(program, floor, matrix, eye=view.eye, reach=view.far)
@@ -105,12 +106,12 @@ class FloorPass:
         program["u_scale"] = (0.9 * reach, 0.9 * reach)
         return self._endless
 
-    def _program(self, pattern: FloorPattern, taps: int, reflection: bool) -> Any:
-        key = (int(pattern), taps, int(reflection))
+    def _program(self, pattern: FloorPattern, taps: int, lamps: int, reflection: bool) -> Any:
+        key = (int(pattern), taps, lamps, int(reflection))
         program = self._programs.get(key)
         if program is None:
             fragment = with_defines(
-                FLOOR_FRAGMENT, PATTERN=key[0], SHADOW_TAPS=key[1], REFLECTION=key[2]
+                FLOOR_FRAGMENT, PATTERN=key[0], SHADOW_TAPS=key[1], LAMPS=key[2], REFLECTION=key[3]
             )
             program = gloo.Program(with_defines(FLOOR_VERTEX, PICKING=0), fragment)
             self._programs[key] = program

@@ -25,6 +25,7 @@ __all__ = [
 
 # RenderBuffer(format="depth") has 16 bits; this is GL_DEPTH_COMPONENT24.
 DEPTH24 = 0x81A6
+_SEAMLESS_CUBES = 0x884F
 # Drawing still gets a quarter of a core that somebody else keeps busy.
 _DRAWING_NICENESS = 5
 _SOFTWARE = ("llvmpipe", "softpipe", "swiftshader", "software rasterizer", "gdi generic")
@@ -62,7 +63,7 @@ class GlCanvas:
         """Leave gloo's list of canvases; nothing drawn with this one exists any more."""
         gloo_context.forget_canvas(self)
 
-    def handle_of(self, texture: gloo.Texture2D) -> int:
+    def handle_of(self, texture: gloo.Texture2D | gloo.TextureCube) -> int:
         """Return the OpenGL name of ``texture``, made now if need be."""
         self.context.glir.associate(texture.glir)
         self.flush()
@@ -75,6 +76,18 @@ class GlCanvas:
         gl.glGenerateMipmap(gl.GL_TEXTURE_2D)
         gl.glTexParameteri(gl.GL_TEXTURE_2D, gl.GL_TEXTURE_MIN_FILTER, gl.GL_LINEAR_MIPMAP_LINEAR)
         gl.glBindTexture(gl.GL_TEXTURE_2D, 0)
+
+    def make_cube_mipmaps(self, texture: gloo.TextureCube) -> None:
+        """The same for a cube, whose sides are filtered across their edges where that works."""
+        handle = self.handle_of(texture)
+        gl.glBindTexture(gl.GL_TEXTURE_CUBE_MAP, handle)
+        gl.glGenerateMipmap(gl.GL_TEXTURE_CUBE_MAP)
+        gl.glTexParameteri(
+            gl.GL_TEXTURE_CUBE_MAP, gl.GL_TEXTURE_MIN_FILTER, gl.GL_LINEAR_MIPMAP_LINEAR
+        )
+        gl.glBindTexture(gl.GL_TEXTURE_CUBE_MAP, 0)
+        gl.glEnable(_SEAMLESS_CUBES)
+        gl.glGetError()  # OpenGL before 3.2 does not know it: nothing is lost but smooth edges
 
 
 def read_float_pixel() -> NDArray[np.float32]:

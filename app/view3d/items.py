@@ -1,6 +1,7 @@
-"""A description as arrays: one item per geom and site, and the mesh each of them is drawn with."""
+"""A description as arrays: one item per geom, site, flex, skin and tendon, and how it looks."""
 
 import dataclasses
+import enum
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,16 +11,19 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d import shapes
 from stroboscope.app.view3d.rotations import quat_to_matrix
 from stroboscope.debugger_protocol.scene_description import (
+    FlexInfo,
     GeomInfo,
     GeomType,
     MaterialInfo,
     SceneDescription,
     SiteInfo,
+    SkinInfo,
+    TendonInfo,
     TextureKind,
     Vec3,
 )
 
-__all__ = ["Items", "TextureUse", "primitive_mesh"]
+__all__ = ["ItemKind", "Items", "TextureUse", "primitive_mesh"]
 
 Assets = Mapping[str, Mapping[str, NDArray[np.generic]]]
 _DEFAULT_MATERIAL = MaterialInfo(name="", specular=0.35, shininess=0.45)
@@ -30,21 +34,46 @@ class TextureUse:
     """How an item finds its colour in a texture; numbers, because shaders read them."""
 
     NONE = 0.0
-    UV = 1.0  # the mesh's own coordinates; a primitive's run once about it, or over each side
+    UV = 1.0  # the mesh's own coordinates; what has none is painted along its z axis, as in MuJoCo
     CUBE = 2.0  # the direction from the item's centre
+
+
+class ItemKind(enum.IntEnum):
+    """What an item draws, in the order in which items stand."""
+
+    GEOM = 0
+    SITE = 1
+    FLEX = 2
+    SKIN = 3
+    TENDON = 4
+
+
+_ELEMENTS = {
+    ItemKind.GEOM: ElementKind.GEOM,
+    ItemKind.SITE: ElementKind.SITE,
+    ItemKind.FLEX: ElementKind.FLEX,
+    ItemKind.SKIN: ElementKind.SKIN,
+    ItemKind.TENDON: ElementKind.TENDON,
+}
+_KINDS = {element: kind for kind, element in _ELEMENTS.items()}
+DrawnInfo = GeomInfo | SiteInfo | FlexInfo | SkinInfo | TendonInfo
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """Everything of a scene that has a shape, in arrays: first all geoms, then all sites.
+    """Everything of a scene that has a shape, in arrays: geoms, sites, flexes, skins, tendons.
 
-    ``material`` (n, 4, 4) float32 is what the shaders read: rgba; specular, shininess, emission,
-    reflectance; texture use, repeat u, repeat v, 1 when the repeat is per metre; half sizes, 0.
-    ``radius`` (n,) bounds each item about its centre [m], ``box`` (n, 3) along its own axes (half
-    sizes); infinite planes have 0.
+    ``kind`` (n,) are :class:`ItemKind` and ``first`` the first item of each. ``material``
+    (n, 4, 4) float32 is what the shaders read: rgba; specular, shininess, emission, reflectance;
+    texture use, repeat u, repeat v, 1 when the repeat is per metre; what turns a position into a
+    place in the texture (x, y, z), 0. ``radius`` (n,) bounds each item about its centre [m],
+    ``box`` (n, 3) along its own axes (half sizes); infinite planes have 0, and so has what is not
+    rigid. ``infos`` are those of geoms and sites.
     """
 
     n_geoms: int
+    first: tuple[int, ...]
+    kind: NDArray[np.int64]
     body: NDArray[np.int64]
     pos: NDArray[np.float64]
     mat: NDArray[np.float64]
@@ -58,13 +87,22 @@ class Items:
     infos: tuple[GeomInfo | SiteInfo, ...]
 
     def __len__(self) -> int:
+        return len(self.body)
+
+    @property
+    def n_rigid(self) -> int:
+        """How many items move with a body; those after them change their shape."""
         return len(self.infos)
+
+    @property
+    def is_site(self) -> NDArray[np.bool_]:
+        """Return (n,) bool: which items are sites."""
+        return np.asarray(self.kind == ItemKind.SITE)
 
     def element(self, item: int) -> Element:
         """Return the element that ``item`` draws."""
-        if item < self.n_geoms:
-            return Element(ElementKind.GEOM, item)
-        return Element(ElementKind.SITE, item - self.n_geoms)
+        kind = ItemKind(int(self.kind[item]))
+        return Element(_ELEMENTS[kind], item - self.first[kind])
 
     def of_element(self, element: Element, description: SceneDescription) -> NDArray[np.int64]:
         """Return the items that show ``element``: itself, or all geoms of its body.
@@ -73,11 +111,11 @@ class Items:
         must not paint the floor.
         """
         index = element.index
-        if element.kind is ElementKind.GEOM:
-            return np.array([index]) if index < self.n_geoms else np.empty(0, dtype=np.int64)
-        if element.kind is ElementKind.SITE:
-            item = self.n_geoms + index
-            return np.array([item]) if item < len(self) else np.empty(0, dtype=np.int64)
+        kind = _KINDS.get(element.kind)
+        if kind is not None:
+            item = self.first[kind] + index
+            known = index >= 0 and item < len(self) and self.kind[item] == kind
+            return np.array([item]) if known else np.empty(0, dtype=np.int64)
         if element.kind in (ElementKind.CAMERA, ElementKind.LIGHT):
             return np.empty(0, dtype=np.int64)
         body = body_of(element, description)
@@ -107,35 +145,72 @@ class Items:
             (GeomType.CYLINDER, cylinder),
             (GeomType.ELLIPSOID, smooth),
         ):
-            reach = np.where([t is kind for t in types], values, reach)
+            chosen = np.zeros(len(self), dtype=np.bool_)
+            chosen[: len(types)] = [t is kind for t in types]
+            reach = np.where(chosen, values, reach)
         return np.asarray(reach)
 
     @staticmethod
     def of(description: SceneDescription) -> "Items":
         """Return the items of ``description``."""
         infos: tuple[GeomInfo | SiteInfo, ...] = (*description.geoms, *description.sites)
-        count, n_bodies = len(infos), max(len(description.bodies), 1)
+        everything: tuple[DrawnInfo, ...] = (
+            *infos,
+            *description.flexes,
+            *description.skins,
+            *description.tendons,
+        )
+        count, n_bodies = len(everything), max(len(description.bodies), 1)
+        sizes = [
+            len(part)
+            for part in (
+                description.geoms,
+                description.sites,
+                description.flexes,
+                description.skins,
+                description.tendons,
+            )
+        ]
         material = np.zeros((count, 4, 4), dtype=np.float32)
         texture = np.full(count, -1, dtype=np.int64)
         own_look = np.zeros(count, dtype=np.bool_)
         box = np.zeros((count, 3))
-        for i, info in enumerate(infos):
-            box[i] = _half_box(info, description)
-            material[i], texture[i] = _surface(info, description, box[i])
+        looks: dict[object, tuple[NDArray[np.float32], int]] = {}
+        for i, info in enumerate(everything):
+            rigid = isinstance(info, GeomInfo | SiteInfo)
+            if isinstance(info, GeomInfo | SiteInfo):
+                box[i] = _half_box(info, description)
+            key = (info.material, info.rgba, tuple(box[i]), getattr(info, "type", None), rigid)
+            if key not in looks:  # of a crowd most look the same
+                looks[key] = _surface(info, description, box[i])
+            material[i], texture[i] = looks[key]
             own_look[i] = _has_own_look(info)
-        quats = np.array([info.quat for info in infos], dtype=np.float64).reshape(-1, 4)
-        bodies = np.array([info.body for info in infos], dtype=np.int64)
+        quats = np.zeros((count, 4))
+        quats[:, 0] = 1.0
+        pos = np.zeros((count, 3))
+        bodies = np.zeros(count, dtype=np.int64)
+        if infos:
+            quats[: len(infos)] = [info.quat for info in infos]
+            pos[: len(infos)] = [info.pos for info in infos]
+            bodies[: len(infos)] = [info.body for info in infos]
+        groups = np.array([info.group for info in everything], dtype=np.int64)
+        is_plane = np.zeros(count, dtype=np.bool_)
+        is_plane[: len(infos)] = [info.type is GeomType.PLANE for info in infos]
+        radius = np.zeros(count)
+        radius[: len(infos)] = _radius(infos, box[: len(infos)])
         return Items(
             n_geoms=len(description.geoms),
+            first=tuple(int(total) for total in np.cumsum([0, *sizes[:-1]])),
+            kind=np.repeat(np.arange(len(sizes)), sizes),
             body=np.clip(bodies, 0, n_bodies - 1),
-            pos=np.array([info.pos for info in infos], dtype=np.float64).reshape(-1, 3),
+            pos=pos,
             mat=quat_to_matrix(quats),
-            group=np.clip(np.array([info.group for info in infos], dtype=np.int64), 0, 5),
-            is_plane=np.array([info.type is GeomType.PLANE for info in infos], dtype=np.bool_),
+            group=np.clip(groups, 0, 5),
+            is_plane=is_plane,
             has_own_look=own_look,
             material=material,
             texture=texture,
-            radius=_radius(infos, box),
+            radius=radius,
             box=box,
             infos=infos,
         )
@@ -165,27 +240,28 @@ def body_of(element: Element, description: SceneDescription) -> int:
     return int(body)
 
 
-def _material_of(info: GeomInfo | SiteInfo, description: SceneDescription) -> MaterialInfo | None:
-    index = info.material if isinstance(info, GeomInfo) else -1
+def _material_of(info: DrawnInfo, description: SceneDescription) -> MaterialInfo | None:
+    index = info.material
     return description.materials[index] if 0 <= index < len(description.materials) else None
 
 
-def _has_own_look(info: GeomInfo | SiteInfo) -> bool:
+def _is_plain(info: DrawnInfo) -> bool:
+    return all(abs(a - b) < 1e-6 for a, b in zip(info.rgba, _DEFAULT_RGBA, strict=True))
+
+
+def _has_own_look(info: DrawnInfo) -> bool:
     """Return whether the model says how this looks, rather than leaving MuJoCo's grey."""
-    plain = all(abs(a - b) < 1e-6 for a, b in zip(info.rgba, _DEFAULT_RGBA, strict=True))
-    return not plain or (isinstance(info, GeomInfo) and info.material >= 0)
+    return info.material >= 0 or not _is_plain(info)
 
 
 def _surface(
-    info: GeomInfo | SiteInfo, description: SceneDescription, box: NDArray[np.float64]
+    info: DrawnInfo, description: SceneDescription, box: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], int]:
     """Return the four rows that shaders read about an item, and its texture."""
     given = _material_of(info, description)
     material = given if given is not None else _DEFAULT_MATERIAL
     rgba = info.rgba
-    if given is not None and all(
-        abs(a - b) < 1e-6 for a, b in zip(info.rgba, _DEFAULT_RGBA, strict=True)
-    ):
+    if given is not None and _is_plain(info):
         rgba = given.rgba  # MuJoCo: the material's colour counts unless the geom has its own
     use, texture = TextureUse.NONE, material.texture
     if 0 <= texture < len(description.textures):
@@ -200,9 +276,30 @@ def _surface(
         rgba,
         (material.specular, material.shininess, material.emission, material.reflectance),
         (use, *material.texrepeat, float(material.texuniform)),
-        (*box, 0.0),
+        (*_texture_scale(info, material, box, cube=use == TextureUse.CUBE), 0.0),
     ]
     return np.array(rows, dtype=np.float32), texture
+
+
+def _texture_scale(
+    info: DrawnInfo, material: MaterialInfo, box: NDArray[np.float64], *, cube: bool
+) -> Vec3:
+    """Return the factors [1/m] from a position on the item to a place in its texture.
+
+    As MuJoCo does it: images lie over the item's box, ``texrepeat`` times per side, or per two
+    metres when uniform; a cube is seen in the direction of the position, of which primitives
+    divide their sizes out (unless uniform) and meshes multiply theirs in (when uniform).
+    """
+    size = np.where(box > 1e-9, box, 1.0)
+    if cube:
+        if isinstance(info, GeomInfo) and info.type in (GeomType.MESH, GeomType.SDF):
+            scale = size if material.texuniform else np.ones(3)
+        else:
+            scale = np.ones(3) if material.texuniform else 1.0 / size
+        return float(scale[0]), float(scale[1]), float(scale[2])
+    per = np.ones(3) if material.texuniform else 1.0 / size
+    u, v = material.texrepeat
+    return 0.5 * u * float(per[0]), 0.5 * v * float(per[1]), 0.0
 
 
 def _half_box(info: GeomInfo | SiteInfo, description: SceneDescription) -> Vec3:

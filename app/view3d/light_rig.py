@@ -1,13 +1,14 @@
 """The lamps of the studio: where they stand and what the theme makes of them."""
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.resources.themes import Palette
 
-__all__ = ["SELECTION_COLOR", "LightRig", "rgb", "selection_color"]
+__all__ = ["SELECTION_COLOR", "Color", "Lamp", "LightRig", "rgb", "selection_color"]
 
 Color = tuple[float, float, float]
 # Of the outline and the tint: the one hue that neither grounds nor most robots have.
@@ -37,12 +38,43 @@ def _unit(vector: tuple[float, float, float]) -> NDArray[np.float64]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class LightRig:
-    """Lamp directions (towards the lamp) and linear colours, and the sky's display colours."""
+class Lamp:
+    """One lamp in the world: ``direction`` is where it shines, ``pos`` is None when it is far away.
 
-    key_direction: NDArray[np.float64]
+    ``cutoff`` [deg] is half its cone, 180 for none; ``gloss`` its highlights' share of ``color``.
+    """
+
+    direction: NDArray[np.float64]
+    color: Color
+    gloss: float
+    pos: NDArray[np.float64] | None = None
+    cutoff: float = 180.0
+    exponent: float = 0.0
+    attenuation: Color = (1.0, 0.0, 0.0)
+
+    def uniform(self) -> NDArray[np.float32]:
+        """Return the four columns that shaders read, as rows (4, 4)."""
+        place = np.zeros(3) if self.pos is None else self.pos
+        cone = -1.0 if self.cutoff >= 180.0 else math.cos(math.radians(self.cutoff))
+        rows = [
+            [*place, float(self.pos is None)],
+            [*self.direction, cone],
+            [*self.color, self.exponent],
+            [self.gloss, *self.attenuation],
+        ]
+        return np.array(rows, dtype=np.float32)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class LightRig:
+    """Lamps, the first of which casts shadows, soft light from everywhere, and the sky.
+
+    Light is linear, the sky's colours are those of the display.
+    """
+
+    lamps: tuple[Lamp, ...]
+    casts_shadow: bool
     fill_direction: NDArray[np.float64]
-    key: Color
     fill: Color
     head: Color
     sky_light: Color
@@ -52,14 +84,15 @@ class LightRig:
 
     @staticmethod
     def of(palette: Palette) -> "LightRig":
-        """Return the rig for ``palette``: the same lamps, a darker surround in a dark theme."""
+        """Return the studio for ``palette``: the same lamps, a darker surround in a dark theme."""
         bright = sum(rgb(palette.sky_horizon)) / 3.0
         surround = 0.27 + 0.15 * bright
         strength = 1.12 - 0.24 * bright  # a dark surround gives less light: the key makes up
+        key = (strength, 0.96 * strength, 0.89 * strength)
         return LightRig(
-            key_direction=_unit(KEY_DIRECTION),
+            lamps=(Lamp(-_unit(KEY_DIRECTION), key, gloss=0.45),),
+            casts_shadow=True,
             fill_direction=_unit(FILL_DIRECTION),
-            key=(strength, 0.96 * strength, 0.89 * strength),
             fill=(0.07, 0.09, 0.13),
             head=(0.13, 0.13, 0.13),
             sky_light=(surround * 0.95, surround, surround * 1.08),

@@ -44,9 +44,11 @@ def expand_mesh(arrays: Mapping[str, NDArray[np.generic]]) -> Mesh:
     else:
         out_normals = corner_normals[corner[:, -1]]
     uv = np.zeros((len(corner), 2), dtype=np.float32)
-    if texcoords is not None and len(texcoords[1]) == len(faces):
+    has_uv = texcoords is not None and len(texcoords[1]) == len(faces)
+    if texcoords is not None and has_uv:
         uv = texcoords[0][corner[:, column]]
-    return Mesh(vertices[used], out_normals, uv, inverse.reshape(-1, 3).astype(np.uint32))
+    triangles = inverse.reshape(-1, 3).astype(np.uint32)
+    return Mesh(vertices[used], out_normals, uv, triangles, has_uv)
 
 
 def _corner_data(

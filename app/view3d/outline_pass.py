@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
 
-from stroboscope.app.view3d.shader_programs import screen_quad
+from stroboscope.app.view3d.scene_buffers import SceneBuffers
+from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
 from stroboscope.app.view3d.shaders import EDGE_FRAGMENT, SCREEN_VERTEX
 from stroboscope.app.view3d.targets import ColorTarget
 
@@ -23,28 +24,30 @@ class OutlinePass:
 
     def draw(
         self,
-        program: Any,
-        faces: Any,
+        programs: ItemPrograms,
+        buffers: SceneBuffers,
         *,
         matrix: NDArray[np.float32],
         size: tuple[int, int],
         color: tuple[float, float, float],
         pixel_ratio: float,
     ) -> int:
-        """Outline ``faces``, drawn by the flat ``program``; return the number of draw calls."""
+        """Outline what is selected; return the number of draw calls."""
         self._mask.resize(size)
         with self._mask.framebuffer:
             gloo.set_viewport(0, 0, *size)
             gloo.set_state(depth_test=False, blend=False, cull_face=False)
             gloo.clear(color=(0.0, 0.0, 0.0, 1.0))
-            program["u_matrix"] = matrix
-            program["u_color"] = (1.0, 1.0, 1.0, 1.0)
-            program.draw("triangles", faces)
+            for batch in buffers.selected:
+                program = programs.flat(buffers, batch.source)
+                program["u_matrix"] = matrix
+                program["u_color"] = (1.0, 1.0, 1.0, 1.0)
+                program.draw("triangles", batch.indices)
         gloo.set_viewport(0, 0, *size)
         gloo.set_state(depth_test=False, blend=True, cull_face=False)
-        gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "zero", "one")
+        gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "one", "one_minus_src_alpha")
         self._edge["u_mask"] = self._mask.texture
         self._edge["u_pixel"] = (pixel_ratio / size[0], pixel_ratio / size[1])
         self._edge["u_color"] = (*color, 1.0)
         self._edge.draw("triangles")
-        return 2
+        return 1 + len(buffers.selected)

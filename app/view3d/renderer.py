@@ -18,18 +18,26 @@ from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floor_pass import FloorPass
 from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
+from stroboscope.app.view3d.ghost_pass import GhostPass
 from stroboscope.app.view3d.gl_canvas import GlCanvas
 from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, selection_color
+from stroboscope.app.view3d.model_lights import rig_for
 from stroboscope.app.view3d.outline_pass import OutlinePass
 from stroboscope.app.view3d.overlays.glyph_pass import GlyphPass
 from stroboscope.app.view3d.overlays.picture import OverlayPicture
 from stroboscope.app.view3d.overlays.triad import Triad
-from stroboscope.app.view3d.scene_buffers import SceneBuffers
+from stroboscope.app.view3d.scene_buffers import Batch, SceneBuffers
+from stroboscope.app.view3d.scene_geometry import Detail
 from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
-from stroboscope.app.view3d.shaders import DOWNSAMPLE_FRAGMENT, SCREEN_VERTEX, SKY_FRAGMENT
+from stroboscope.app.view3d.shaders import (
+    DOWNSAMPLE_FRAGMENT,
+    SCREEN_VERTEX,
+    SKY_FRAGMENT,
+    with_defines,
+)
 from stroboscope.app.view3d.shadow_pass import ShadowPass
 from stroboscope.app.view3d.targets import ColorTarget
-from stroboscope.resources.themes import Palette
+from stroboscope.resources.themes import DARK, Palette
 
 __all__ = ["Frame", "Renderer"]
 
@@ -57,6 +65,7 @@ class Frame:
     pixel_ratio: float = 1.0
     coarse: bool = False  # a moving picture of which not every pixel is drawn
     overlays: OverlayPicture | None = None
+    transparent: bool = False  # nothing but the model, on nothing: alpha premultiplied
 
 
 class Renderer:
@@ -77,8 +86,14 @@ class Renderer:
         self._mirror = ColorTarget(depth=True)
         self._prepared = False
         self._quad = screen_quad()
-        self._sky: Any = gloo.Program(SCREEN_VERTEX, SKY_FRAGMENT)
-        self._sky["a_position"] = self._quad
+        self._skies = {
+            image: gloo.Program(SCREEN_VERTEX, with_defines(SKY_FRAGMENT, IMAGE=int(image)))
+            for image in (False, True)
+        }
+        for sky in self._skies.values():
+            sky["a_position"] = self._quad
+        self._ghosts = GhostPass()
+        self._rig = LightRig.of(DARK)
         self._large = ColorTarget(depth=True)
         self._average: Any = gloo.Program(SCREEN_VERTEX, DOWNSAMPLE_FRAGMENT)
         self._average["a_position"] = self._quad
@@ -92,7 +107,8 @@ class Renderer:
         self._canvas.make_current()
         self.draw_calls = 0
         self._upload(scene, frame)
-        drawn = self._update_shadow(scene, frame, LightRig.of(frame.palette))
+        self._set_rig(scene, frame)
+        drawn = self._update_shadow(scene, frame)
         self._canvas.flush()
         self.draw_calls = drawn
         return drawn > 0
@@ -129,7 +145,7 @@ class Renderer:
     def _draw_picture(self, scene: DrawnScene, frame: Frame) -> None:
         if not self._prepared:
             self._upload(scene, frame)
-        rig = LightRig.of(frame.palette)
+        self._set_rig(scene, frame)
         own = scene.items.material[frame.selected, 0, :3]
         self._selection_color = selection_color(own, frame.palette)
         floors = floors_of(
@@ -139,15 +155,21 @@ class Renderer:
             checkers=self.buffers.checkers,
             extent=frame.extent,
         )
-        light = self._light_uniforms(scene, frame, rig)
+        if frame.transparent:  # of endless floors nothing would be transparent
+            floors = [floor for floor in floors if floor.half is not None]
+        light = self._light_uniforms(scene, frame)
         self._draw_reflection(floors, frame, light)
         width, height = frame.size
         gloo.set_viewport(0, 0, width, height)
-        gloo.clear(color=(*rig.sky_horizon, 1.0), depth=True)
-        self._draw_sky(frame, rig)
+        if frame.transparent:
+            gloo.clear(color=(0.0, 0.0, 0.0, 0.0), depth=True)
+        else:
+            gloo.clear(color=(*self._rig.sky_horizon, 1.0), depth=True)
+            self._draw_sky(frame)
         matrix = frame.view.matrix()
         self._draw_opaque(frame, matrix, light)
         self._draw_floors(floors, frame, matrix, light, behind=False)
+        self._draw_ghosts(scene, frame, matrix, light)
         self._draw_transparent(frame, matrix, light)
         self._draw_floors(floors, frame, matrix, light, behind=True)
         self._draw_overlays(scene, frame, matrix)
@@ -155,19 +177,30 @@ class Renderer:
     def _upload(self, scene: DrawnScene, frame: Frame) -> None:
         start = time.thread_time()
         self.buffers.update(
-            scene, options=frame.options, selected=frame.selected, eye=frame.view.eye
+            scene,
+            options=frame.options,
+            selected=frame.selected,
+            eye=frame.view.eye,
+            detail=Detail.COARSE if frame.quality is Quality.LOW else Detail.FULL,
         )
         self._canvas.flush()
         self.upload_ms = 1000.0 * (time.thread_time() - start)
 
-    def _update_shadow(self, scene: DrawnScene, frame: Frame, rig: LightRig) -> int:
+    def _set_rig(self, scene: DrawnScene, frame: Frame) -> None:
+        rig = rig_for(scene, LightRig.of(frame.palette), frame.options.lighting)
+        sky = self.buffers.sky
+        if sky is not None and frame.options.skybox:
+            rig = dataclasses.replace(rig, sky_horizon=sky.horizon)
+        self._rig = rig
+
+    def _update_shadow(self, scene: DrawnScene, frame: Frame) -> int:
         """Draw the shadow map if it is due; return how many draw calls that took."""
         if not self._taps(frame):
             return 0
         return self._shadow.update(
             scene,
             self.buffers,
-            direction=rig.key_direction,
+            lamp=self._rig.lamps[0],
             size=_COARSE_SIZE if frame.coarse else _SHADOW_SIZE[frame.quality],
             options=frame.options,
         )
@@ -187,11 +220,10 @@ class Renderer:
         )
         gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=False)
         gloo.clear(color=(0.0, 0.0, 0.0, 0.0), depth=True)
-        program = self._programs.pick(self.buffers)
-        program["u_matrix"] = gl_matrix(matrix)
-        faces = scene.buffers().faces_of(items)
-        if len(faces):
-            program.draw("triangles", gloo.IndexBuffer(faces.ravel()))
+        for batch in self.buffers.batches(scene, items):
+            program = self._programs.pick(self.buffers, batch.source)
+            program["u_matrix"] = gl_matrix(matrix)
+            program.draw("triangles", batch.indices)
         for floor in floors_of(
             scene,
             options=frame.options,
@@ -201,12 +233,11 @@ class Renderer:
         ):
             self._floors.draw_pick(floor, matrix, eye=frame.view.eye, reach=frame.view.far)
 
-    def _light_uniforms(self, scene: DrawnScene, frame: Frame, rig: LightRig) -> dict[str, Any]:
+    def _light_uniforms(self, scene: DrawnScene, frame: Frame) -> dict[str, Any]:
         """Draw the shadow map if it is due; return what every lit shader needs."""
+        rig = self._rig
         light: dict[str, Any] = {
             "u_eye": frame.view.eye,
-            "u_key_direction": rig.key_direction,
-            "u_key_color": rig.key,
             "u_fill_direction": rig.fill_direction,
             "u_fill_color": rig.fill,
             "u_head_color": rig.head,
@@ -218,34 +249,40 @@ class Renderer:
             "u_fog_distance": self._fog_distance(frame),
             "u_stale": 0.85 if frame.stale else 0.0,
         }
+        for index, lamp in enumerate(rig.lamps):
+            light[f"u_lamp{index}"] = lamp.uniform()
         if self._taps(frame):
             if not self._prepared:
-                self.draw_calls += self._update_shadow(scene, frame, rig)
+                self.draw_calls += self._update_shadow(scene, frame)
             light.update(self._shadow.uniforms())
         return light
 
     @staticmethod
     def _fog_distance(frame: Frame) -> float:
         """Return the distance [m] at which two thirds of a colour are haze."""
-        if frame.view.orthographic:
+        if frame.view.orthographic or frame.transparent or not frame.options.haze:
             return 1e6 * frame.extent
         return 0.055 * frame.view.far
 
-    @staticmethod
-    def _taps(frame: Frame) -> int:
-        if not frame.options.shadows:
+    def _taps(self, frame: Frame) -> int:
+        if not frame.options.shadows or not self._rig.lamps or not self._rig.casts_shadow:
             return 0
         return _COARSE_TAPS if frame.coarse else _SHADOW_TAPS[frame.quality]
 
-    def _draw_sky(self, frame: Frame, rig: LightRig) -> None:
+    def _draw_sky(self, frame: Frame) -> None:
         gloo.set_state(depth_test=False, blend=False, cull_face=False)
         view = frame.view
         tangent = math.tan(math.radians(view.fovy) / 2.0) if not view.orthographic else 0.0
-        self._sky["u_top"], self._sky["u_horizon"] = rig.sky_top, rig.sky_horizon
-        self._sky["u_forward"] = view.forward
-        self._sky["u_right"] = view.right * tangent * view.aspect
-        self._sky["u_up"] = view.up * tangent
-        self._sky.draw("triangles")
+        model = self.buffers.sky if frame.options.skybox else None
+        sky = self._skies[model is not None]
+        if model is not None:
+            sky["u_cube"] = model.cube
+        else:
+            sky["u_top"], sky["u_horizon"] = self._rig.sky_top, self._rig.sky_horizon
+        sky["u_forward"] = view.forward
+        sky["u_right"] = view.right * tangent * view.aspect
+        sky["u_up"] = view.up * tangent
+        sky.draw("triangles")
         self.draw_calls += 1
 
     def _draw_opaque(
@@ -258,13 +295,10 @@ class Renderer:
     ) -> None:
         gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
         gloo.set_cull_face("front" if mirrored else "back")
-        for texture, faces in self.buffers.opaque.items():
-            self._draw_items(frame, matrix, light, texture=texture, faces=faces, mirrored=mirrored)
-        if self.buffers.wires is not None:
-            wires = self.buffers.wires
-            self._draw_items(
-                frame, matrix, light, texture=-1, faces=wires, mode="lines", mirrored=mirrored
-            )
+        for batch in self.buffers.opaque:
+            self._draw_items(frame, matrix, light, batch=batch, mirrored=mirrored)
+        for batch in self.buffers.wires:
+            self._draw_items(frame, matrix, light, batch=batch, mode="lines", mirrored=mirrored)
 
     def _draw_items(
         self,
@@ -272,16 +306,18 @@ class Renderer:
         matrix: NDArray[np.float64],
         light: dict[str, Any],
         *,
-        texture: int,
-        faces: Any,
+        batch: Batch,
         opacity: float = 1.0,
+        solid: bool = True,
         mode: str = "triangles",
         mirrored: bool = False,
     ) -> None:
-        image = self.buffers.texture(texture)
+        image = self.buffers.texture(batch.texture)
         program = self._programs.shaded(
             self.buffers,
-            TEXTURED=int(image is not None),
+            batch.source,
+            TEXTURED=0 if image is None else 2 if self.buffers.is_cube(batch.texture) else 1,
+            LAMPS=len(self._rig.lamps),
             SHADOW_TAPS=self._taps(frame),
             MIRRORED=int(mirrored),
         )
@@ -289,12 +325,29 @@ class Renderer:
             program[name] = value
         if image is not None:
             program["u_texture"] = image
-            program["u_half_texel"] = 0.5 / image.shape[1]
         program["u_matrix"] = gl_matrix(matrix)
         program["u_highlight_color"] = self._selection_color
         program["u_opacity"] = opacity
-        program.draw(mode, faces)
+        program["u_solid"] = float(solid)
+        program.draw(mode, batch.indices)
         self.draw_calls += 1
+
+    def _draw_ghosts(
+        self,
+        scene: DrawnScene,
+        frame: Frame,
+        matrix: NDArray[np.float64],
+        light: dict[str, Any],
+    ) -> None:
+        self.draw_calls += self._ghosts.draw(
+            scene,
+            self.buffers,
+            light=light,
+            matrix=gl_matrix(matrix),
+            lamps=len(self._rig.lamps),
+            taps=self._taps(frame),
+            bias=2e-4,
+        )
 
     def _draw_transparent(
         self, frame: Frame, matrix: NDArray[np.float64], light: dict[str, Any]
@@ -304,8 +357,8 @@ class Renderer:
         _blend(depth_mask=False, cull_face=True)
         gloo.set_cull_face("back")
         opacity = 0.3 if frame.options.transparent else 1.0
-        for texture, faces in self.buffers.transparent:
-            self._draw_items(frame, matrix, light, texture=texture, faces=faces, opacity=opacity)
+        for batch in self.buffers.transparent:
+            self._draw_items(frame, matrix, light, batch=batch, opacity=opacity, solid=False)
         gloo.set_state(depth_mask=True)
 
     def _draw_floors(
@@ -333,12 +386,18 @@ class Renderer:
                 view=frame.view,
                 alpha=0.3 if below else 1.0,
                 taps=self._taps(frame),
-                image=self.buffers.texture(floor.texture),
+                lamps=len(self._rig.lamps),
+                image=self._floor_image(frame, floor),
                 reflection=self._mirror.texture if floor is mirrored else None,
                 pixels=frame.size,
             )
             self.draw_calls += 1
         gloo.set_state(depth_mask=True)
+
+    def _floor_image(self, frame: Frame, floor: Floor) -> Any:
+        if self.buffers.is_cube(floor.texture) or not frame.options.textures:
+            return None
+        return self.buffers.texture(floor.texture)
 
     @staticmethod
     def _mirrored(floors: list[Floor], frame: Frame) -> Floor | None:
@@ -383,10 +442,10 @@ class Renderer:
                 pixel_ratio=frame.pixel_ratio,
                 xray=frame.options.xray,
             )
-        if self.buffers.selected is not None:
+        if self.buffers.selected:
             self.draw_calls += self._outline.draw(
-                self._programs.flat(self.buffers),
-                self.buffers.selected,
+                self._programs,
+                self.buffers,
                 matrix=gl_matrix(matrix),
                 size=frame.size,
                 color=self._selection_color,
@@ -405,6 +464,6 @@ def gl_matrix(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _blend(*, depth_mask: bool, cull_face: bool) -> None:
-    """Blend over what is there, keeping the widget's own alpha at 1."""
+    """Blend over what is there; on an opaque picture alpha stays 1."""
     gloo.set_state(depth_test=True, depth_mask=depth_mask, blend=True, cull_face=cull_face)
-    gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "zero", "one")
+    gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "one", "one_minus_src_alpha")

@@ -1,6 +1,6 @@
-"""A scene's data on the graphics card: vertices, poses, surfaces, textures, what to draw."""
+"""A scene's data on the graphics card: vertices, poses, surfaces, and what to draw of them."""
 
-import logging
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -8,18 +8,22 @@ from numpy.typing import NDArray
 from vispy import gloo
 
 from stroboscope.app.models.view_options import ViewOptions
+from stroboscope.app.view3d.deformables import SoftGeometry
 from stroboscope.app.view3d.drawn_scene import Buffers, DrawnScene
-from stroboscope.app.view3d.floors import Checker, find_checker
+from stroboscope.app.view3d.floors import Checker
 from stroboscope.app.view3d.gl_canvas import GlCanvas
+from stroboscope.app.view3d.items import ItemKind
 from stroboscope.app.view3d.meshes import unique_edges
+from stroboscope.app.view3d.scene_geometry import VERTEX, Detail, ranges
 from stroboscope.app.view3d.shaders import ITEMS_PER_ROW
-from stroboscope.debugger_protocol.scene_description import TextureKind
+from stroboscope.app.view3d.textures import SceneTextures, Sky
+from stroboscope.debugger_protocol.scene_description import GeomInfo
 
-__all__ = ["SceneBuffers", "item_texture_data"]
+__all__ = ["Batch", "SceneBuffers", "VertexSource", "item_texture_data"]
 
-_log = logging.getLogger(__name__)
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+LIMIT_COLOR = (0.85, 0.16, 0.12)
 
 
 def item_texture_data(texels: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -35,34 +39,117 @@ def _float_texture(data: NDArray[np.float32]) -> Any:
     return gloo.Texture2D(data, format="rgba", internalformat="rgba32f", interpolation="nearest")
 
 
+class VertexSource:
+    """One vertex buffer; ``revision`` grows when it is another object."""
+
+    def __init__(self) -> None:
+        self.vertices: Any = None
+        self.revision = 0
+        self._count = 0
+
+    def upload(self, vertices: NDArray[np.void]) -> None:
+        """Put ``vertices`` into the buffer, a new one if their number is another."""
+        if not len(vertices):  # gloo refuses empty buffers
+            vertices = np.zeros(3, dtype=VERTEX)
+        if self.vertices is not None and len(vertices) == self._count:
+            self.vertices.set_data(vertices)
+            return
+        self._count = len(vertices)
+        self.vertices = gloo.VertexBuffer(vertices)
+        self.revision += 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """One draw call: ``indices`` into ``source``, painted with ``texture`` (-1: none)."""
+
+    texture: int
+    indices: Any
+    source: VertexSource
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _FaceSet:
+    """What is drawn at one level of detail."""
+
+    key: object = None
+    opaque: list[Batch] = dataclasses.field(default_factory=list)
+    shadow: list[Batch] = dataclasses.field(default_factory=list)
+    wires: list[Batch] = dataclasses.field(default_factory=list)
+    transparent: list[Batch] = dataclasses.field(default_factory=list)  # in drawing order
+    clear_items: Ints = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    order: bytes = b"-"
+
+
 class SceneBuffers:
-    """Buffers that follow a :class:`DrawnScene`; ``revision`` grows when they are new objects."""
+    """Buffers that follow a :class:`DrawnScene`; ``revision`` grows when textures are new ones."""
 
     def __init__(self, canvas: GlCanvas) -> None:
-        self._canvas = canvas
         self.revision = 0
-        self.vertices: Any = None
+        self.rigid, self.soft, self.hull = VertexSource(), VertexSource(), VertexSource()
         self.poses: Any = None
+        self.ghost_poses: Any = None
         self.surfaces: Any = None
         self.poses_size = (1.0, 1.0)
         self.surfaces_size = (1.0, 1.0)
-        self.opaque: dict[int, Any] = {}  # texture -> index buffer
-        self.transparent: list[tuple[int, Any]] = []  # in drawing order
-        self.shadow_faces: Any = None
-        self.wires: Any = None
-        self.selected: Any = None
-        self.checkers: dict[int, Checker | None] = {}
-        self.shown_key: object = None
-        self._textures: dict[int, Any] = {}
-        self._geometry_revision = -1
-        self._pose_revision = -1
-        self._surface_key: object = None
-        self._transparent_order: bytes = b""
-        self._clear_items: Ints = np.empty(0, dtype=np.int64)
+        self.selected: list[Batch] = []
+        self.ghost: list[Batch] = []
+        self.hull_faces: list[Batch] = []
+        self.hull_edges: list[Batch] = []
+        self._textures = SceneTextures(canvas)
+        self._sets = {detail: _FaceSet() for detail in Detail}
+        self._faces = self._sets[Detail.FULL]
+        self._keys: dict[str, object] = {}
+        self._soft_geometry: SoftGeometry | None = None
+
+    @property
+    def opaque(self) -> list[Batch]:
+        """What is solid."""
+        return self._faces.opaque
+
+    @property
+    def shadow(self) -> list[Batch]:
+        """What casts a shadow."""
+        return self._faces.shadow
+
+    @property
+    def wires(self) -> list[Batch]:
+        """The edges of everything, when that is asked for."""
+        return self._faces.wires
+
+    @property
+    def transparent(self) -> list[Batch]:
+        """What is see-through, from far to near."""
+        return self._faces.transparent
+
+    @property
+    def shown_key(self) -> object:
+        """Changes with what is drawn, poses aside."""
+        return self._faces.key
+
+    @property
+    def pose_revision(self) -> int:
+        """Of the poses that are uploaded."""
+        revision = self._keys.get("poses", -1)
+        return revision if isinstance(revision, int) else -1
+
+    @property
+    def checkers(self) -> dict[int, Checker | None]:
+        """Which textures are checkers."""
+        return self._textures.checkers
+
+    @property
+    def sky(self) -> Sky | None:
+        """The model's own sky."""
+        return self._textures.sky
 
     def texture(self, index: int) -> Any:
         """Return the texture ``index`` of the description, None when there is none to show."""
         return self._textures.get(index)
+
+    def is_cube(self, index: int) -> bool:
+        """Return whether texture ``index`` is a cube."""
+        return self._textures.is_cube(index)
 
     def update(
         self,
@@ -71,149 +158,216 @@ class SceneBuffers:
         options: ViewOptions,
         selected: Ints,
         eye: NDArray[np.float64],
+        detail: Detail = Detail.FULL,
     ) -> None:
         """Upload what has changed since the last call, and nothing else."""
-        if self._geometry_revision != scene.geometry_revision:
+        scene.collect()
+        scene.buffers()
+        if self._changed("geometry", scene.geometry_revision):
             self._upload_geometry(scene)
-        if self._pose_revision != scene.pose_revision:
-            self._pose_revision = scene.pose_revision
+        if self._changed("poses", scene.pose_revision):
             self.poses.set_data(item_texture_data(scene.pose_texels()))
+        self._update_soft(scene)
         self._update_surfaces(scene, selected)
-        self._update_faces(scene, options, selected)
-        self._sort_transparent(scene, eye)
+        self._faces = self._sets[detail]
+        self._update_faces(scene, options, detail)
+        self._update_selected(scene, options, selected)
+        self._update_ghost(scene, options, detail)
+        self._update_hulls(scene, options)
+        self._sort_transparent(scene, options, detail, eye)
+
+    def batches(self, scene: DrawnScene, items: Ints) -> list[Batch]:
+        """Return what draws ``items`` in full, whatever is shown."""
+        return self._batches(scene, items, -1, Detail.FULL)
+
+    def _changed(self, what: str, key: object) -> bool:
+        before = self._keys.get(what)
+        self._keys[what] = key
+        return before != key
 
     def _upload_geometry(self, scene: DrawnScene) -> None:
-        self._geometry_revision = scene.geometry_revision
-        self._pose_revision = scene.pose_revision
         self.revision += 1
-        self._surface_key = None
-        self.shown_key = None
-        merged = scene.buffers()
-        vertices = merged.vertices
-        if not len(vertices):  # gloo refuses empty buffers
-            vertices = np.zeros(3, dtype=vertices.dtype)
-        self.vertices = gloo.VertexBuffer(vertices)
+        self._keys = {"geometry": scene.geometry_revision}
+        self.rigid.upload(scene.buffers().vertices)
         data = item_texture_data(scene.pose_texels())
         self.poses = _float_texture(data)
+        self.ghost_poses = None
         self.poses_size = (float(data.shape[1]), float(data.shape[0]))
+        self._changed("poses", scene.pose_revision)
         data = item_texture_data(scene.items.material)
         self.surfaces = _float_texture(data)
         self.surfaces_size = (float(data.shape[1]), float(data.shape[0]))
-        self._upload_textures(scene)
+        self._soft_geometry = None
+        self._textures.update(scene)
 
-    def _upload_textures(self, scene: DrawnScene) -> None:
-        self._textures, self.checkers = {}, {}
-        description = scene.description
-        if description is None:
+    def _update_soft(self, scene: DrawnScene) -> None:
+        if len(scene.items) == scene.items.n_rigid:
             return
-        for index in sorted(set(scene.items.texture.tolist()) - {-1}):
-            info = description.textures[index]
-            arrays = scene.asset(info.digest)
-            if arrays is None or info.kind is TextureKind.SKYBOX:
-                continue
-            data = np.asarray(arrays.get("data", ()), dtype=np.uint8)
-            if not 0 < data.size == info.height * info.width * info.nchannel:
-                _log.warning("texture %r can't be shown: its size is not as announced", info.name)
-                continue
-            data = data.reshape(info.height, info.width, info.nchannel)
-            if info.nchannel not in (3, 4):
-                data = np.repeat(data[..., :1], 3, axis=2)
-            two_d = info.kind is TextureKind.TWO_D
-            texture = gloo.Texture2D(
-                np.ascontiguousarray(data),
-                interpolation="linear",
-                wrapping="repeat" if two_d else "clamp_to_edge",
-            )
-            if two_d:
-                self.checkers[index] = find_checker(data)
-                self._canvas.make_mipmaps(texture)
-            self._textures[index] = texture
+        geometry = scene.soft()
+        if geometry is not self._soft_geometry:
+            self._soft_geometry = geometry
+            self.soft.upload(geometry.vertices)
 
     def _update_surfaces(self, scene: DrawnScene, selected: Ints) -> None:
-        key = (scene.geometry_revision, selected.tobytes())
-        if key == self._surface_key:
+        limited = scene.at_limit()
+        if not self._changed("surfaces", (selected.tobytes(), limited.tobytes())):
             return
-        self._surface_key = key
         material = scene.items.material.copy()
+        material[limited, 0, :3] = LIMIT_COLOR
         material[selected, 3, 3] = 1.0
         self.surfaces.set_data(item_texture_data(material))
 
-    def _update_faces(self, scene: DrawnScene, options: ViewOptions, selected: Ints) -> None:
+    def _soft_key(self) -> int:
+        return self._soft_geometry.topology if self._soft_geometry is not None else 0
+
+    def _update_faces(self, scene: DrawnScene, options: ViewOptions, detail: Detail) -> None:
         shown = scene.visible(options) & ~scene.items.is_plane
+        found = self._faces
         key = (
             scene.geometry_revision,
+            self._soft_key(),
             shown.tobytes(),
             options.wireframe,
             options.transparent,
-            selected.tobytes(),
+            options.textures,
         )
-        if key == self.shown_key:
+        if key == found.key:
             return
-        self.shown_key = key
-        merged = scene.buffers()
+        found.key = key
         clear = shown & (scene.items.material[:, 0, 3] < 0.999)
         if options.transparent:  # as in MuJoCo: what moves becomes glass
             clear |= shown & (scene.items.body != 0)
         solid = shown & ~clear
-        self.opaque, self.wires = {}, None
+        found.opaque, found.wires = [], []
         if options.wireframe:
-            edges = unique_edges(merged.faces_of(np.flatnonzero(shown)))
-            self.wires = _indices(edges)
+            found.wires = self._wires(scene, np.flatnonzero(shown))
             clear = np.zeros_like(clear)
         else:
-            for texture, items in _by_texture(scene, solid, self._textures):
-                faces = _indices(merged.faces_of(items))
-                if faces is not None:
-                    self.opaque[texture] = faces
-        solid[scene.items.n_geoms :] = False  # sites cast no shadow
-        self.shadow_faces = _indices(merged.faces_of(np.flatnonzero(solid)))
-        self.selected = _indices(merged.faces_of(selected[shown[selected]]))
-        self._clear_items = np.flatnonzero(clear)
-        self._transparent_order = b"-"
+            for texture, items in self._by_texture(scene, solid, options):
+                found.opaque.extend(self._batches(scene, items, texture, detail))
+        casting = np.flatnonzero(solid & ~scene.items.is_site)  # sites cast no shadow
+        found.shadow = self._batches(scene, casting, -1, detail)
+        found.clear_items = np.flatnonzero(clear)
+        found.order = b"-"
 
-    def _sort_transparent(self, scene: DrawnScene, eye: NDArray[np.float64]) -> None:
-        """Order see-through items from far to near; new index buffers only when that changes."""
-        items = self._clear_items
-        distance = np.linalg.norm(scene.item_pos[items] - eye, axis=1)
-        ordered = items[np.argsort(-distance, kind="stable")]
-        if ordered.tobytes() == self._transparent_order:
+    def _batches(self, scene: DrawnScene, items: Ints, texture: int, detail: Detail) -> list[Batch]:
+        """Return what draws ``items``, those of each source in the order given."""
+        soft = items >= scene.items.n_rigid
+        batches = []
+        rows = scene.buffers().faces_of(items[~soft], detail)
+        if len(rows):
+            batches.append(Batch(texture, gloo.IndexBuffer(rows.ravel()), self.rigid))
+        geometry = self._soft_geometry
+        if geometry is not None and soft.any():
+            rows = geometry.faces[ranges(geometry.start, items[soft])]
+            if len(rows):
+                batches.append(Batch(texture, gloo.IndexBuffer(rows.ravel()), self.soft))
+        return batches
+
+    def _wires(self, scene: DrawnScene, items: Ints) -> list[Batch]:
+        merged: Buffers = scene.buffers()
+        rigid = merged.faces_of(items[items < scene.items.n_rigid])
+        found = [(rigid, self.rigid)]
+        if self._soft_geometry is not None:
+            soft = items[items >= scene.items.n_rigid]
+            rows = ranges(self._soft_geometry.start, soft)
+            found.append((self._soft_geometry.faces[rows], self.soft))
+        return [
+            Batch(-1, gloo.IndexBuffer(unique_edges(faces).ravel()), source)
+            for faces, source in found
+            if len(faces)
+        ]
+
+    def _update_selected(self, scene: DrawnScene, options: ViewOptions, selected: Ints) -> None:
+        key = (self._faces.key, selected.tobytes())
+        if self._changed("selected", key):
+            shown = selected[scene.visible(options)[selected]]
+            self.selected = self._batches(scene, shown, -1, Detail.FULL) if len(shown) else []
+
+    def _update_ghost(self, scene: DrawnScene, options: ViewOptions, detail: Detail) -> None:
+        if scene.ghost is None:
+            self.ghost = []
             return
-        self._transparent_order = ordered.tobytes()
-        self.transparent = _runs(scene, scene.buffers(), ordered, self._textures)
+        if self._changed("ghost poses", scene.ghost_revision) or self.ghost_poses is None:
+            data = item_texture_data(scene.ghost.texels())
+            if self.ghost_poses is None:
+                self.ghost_poses = _float_texture(data)
+                self.revision += 1
+            else:
+                self.ghost_poses.set_data(data)
+        items = scene.ghost_items(options)
+        if self._changed("ghost", (self._faces.key, items.tobytes())):
+            self.ghost = self._batches(scene, items, -1, detail) if len(items) else []
+
+    def _update_hulls(self, scene: DrawnScene, options: ViewOptions) -> None:
+        if not options.convex_hull:
+            self.hull_faces, self.hull_edges = [], []
+            self._keys.pop("hulls", None)
+            return
+        shown = scene.visible(options)
+        if not self._changed("hulls", (scene.geometry_revision, shown.tobytes())):
+            return
+        collides = [isinstance(info, GeomInfo) and info.collides for info in scene.items.infos]
+        items = np.flatnonzero(shown[: len(collides)] & np.array(collides, dtype=np.bool_))
+        hulls = scene.hulls()
+        self.hull.upload(hulls.vertices)
+        faces, edges = hulls.faces_of(items), hulls.edges_of(items)
+        self.hull_faces = _batch(faces, self.hull)
+        self.hull_edges = _batch(edges, self.hull)
+
+    def _sort_transparent(
+        self, scene: DrawnScene, options: ViewOptions, detail: Detail, eye: NDArray[np.float64]
+    ) -> None:
+        """Order see-through items from far to near; new index buffers only when that changes."""
+        found = self._faces
+        items = found.clear_items
+        if not len(items):
+            found.transparent = []
+            return
+        distance = np.linalg.norm(scene.item_pos[items] - eye, axis=1) - scene.items.radius[items]
+        soft = items >= scene.items.n_rigid
+        if soft.any() and self._soft_geometry is not None:
+            low, high = self._soft_geometry.low[items[soft]], self._soft_geometry.high[items[soft]]
+            middle = np.where(np.isfinite(low), (low + high) / 2.0, 0.0)
+            distance[soft] = np.linalg.norm(middle - eye, axis=1)
+        ordered = items[np.argsort(-distance, kind="stable")]
+        if ordered.tobytes() == found.order:
+            return
+        found.order = ordered.tobytes()
+        found.transparent = self._runs(scene, ordered, options, detail)
+
+    def _texture_of(self, scene: DrawnScene, options: ViewOptions) -> Ints:
+        """Return the texture (nitem,) each item is painted with, -1 for none."""
+        texture = scene.items.texture.copy()
+        if not options.textures:
+            texture[:] = -1
+        for index in np.unique(texture).tolist():
+            if self._textures.get(index) is None:
+                texture[texture == index] = -1
+        return texture
+
+    def _by_texture(
+        self, scene: DrawnScene, chosen: Bools, options: ViewOptions
+    ) -> list[tuple[int, Ints]]:
+        texture = self._texture_of(scene, options)
+        return [
+            (index, np.flatnonzero(chosen & (texture == index)))
+            for index in np.unique(texture[chosen]).tolist()
+        ]
+
+    def _runs(
+        self, scene: DrawnScene, ordered: Ints, options: ViewOptions, detail: Detail
+    ) -> list[Batch]:
+        """Return batches that draw ``ordered`` items, split where texture or source changes."""
+        texture = self._texture_of(scene, options)[ordered]
+        soft = scene.items.kind[ordered] > ItemKind.SITE
+        breaks = np.flatnonzero((np.diff(texture) != 0) | (np.diff(soft.astype(np.int64)) != 0))
+        batches = []
+        for run in np.split(ordered, breaks + 1):
+            index = int(texture[np.flatnonzero(ordered == run[0])[0]])
+            batches.extend(self._batches(scene, run, index, detail))
+        return batches
 
 
-def _indices(rows: NDArray[np.uint32]) -> Any:
-    """Return an index buffer, None for nothing (gloo refuses empty ones)."""
-    return gloo.IndexBuffer(rows.ravel()) if len(rows) else None
-
-
-def _texture_of(scene: DrawnScene, item: int, available: dict[int, Any]) -> int:
-    texture = int(scene.items.texture[item])
-    return texture if texture in available else -1
-
-
-def _by_texture(
-    scene: DrawnScene, chosen: Bools, available: dict[int, Any]
-) -> list[tuple[int, Ints]]:
-    groups: dict[int, list[int]] = {}
-    for item in np.flatnonzero(chosen).tolist():
-        groups.setdefault(_texture_of(scene, item, available), []).append(item)
-    return [(texture, np.array(items)) for texture, items in groups.items()]
-
-
-def _runs(
-    scene: DrawnScene, merged: Buffers, ordered: Ints, available: dict[int, Any]
-) -> list[tuple[int, Any]]:
-    """Return index buffers that draw ``ordered`` items, split where the texture changes."""
-    runs: list[tuple[int, list[int]]] = []
-    for item in ordered.tolist():
-        texture = _texture_of(scene, item, available)
-        if not runs or runs[-1][0] != texture:
-            runs.append((texture, []))
-        runs[-1][1].append(item)
-    found = []
-    for texture, items in runs:
-        faces = _indices(merged.faces_of(np.array(items)))
-        if faces is not None:
-            found.append((texture, faces))
-    return found
+def _batch(rows: NDArray[np.uint32], source: VertexSource) -> list[Batch]:
+    return [Batch(-1, gloo.IndexBuffer(rows.ravel()), source)] if len(rows) else []

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from vispy import gloo
 
-from stroboscope.app.view3d.scene_buffers import SceneBuffers
+from stroboscope.app.view3d.scene_buffers import SceneBuffers, VertexSource
 from stroboscope.app.view3d.shaders import (
     DEPTH_FRAGMENT,
     FLAT_FRAGMENT,
@@ -17,6 +17,8 @@ from stroboscope.app.view3d.shaders import (
 
 __all__ = ["ItemPrograms", "screen_quad"]
 
+_VARIANTS = {"TEXTURED": 0, "LAMPS": 1, "SHADOW_TAPS": 0, "MIRRORED": 0, "GHOST": 0}
+
 
 def screen_quad() -> Any:
     """Return two triangles that cover the screen, as positions (6, 2) in clip space."""
@@ -25,38 +27,45 @@ def screen_quad() -> Any:
 
 
 class ItemPrograms:
-    """Programs that draw a scene's merged buffers, one per set of ``#define`` values."""
+    """Programs that draw a scene's buffers, one per set of ``#define`` values."""
 
     def __init__(self) -> None:
         self._programs: dict[tuple[str, tuple[tuple[str, int], ...]], Any] = {}
-        self._bound: dict[int, int] = {}
+        self._bound: dict[int, tuple[int, int, int]] = {}
 
-    def shaded(self, buffers: SceneBuffers, **defines: int) -> Any:
-        """Return the lit program; TEXTURED, SHADOW_TAPS and MIRRORED choose the variant."""
-        chosen = {"TEXTURED": 0, "SHADOW_TAPS": 0, "MIRRORED": 0, **defines}
+    def shaded(self, buffers: SceneBuffers, source: VertexSource, **defines: int) -> Any:
+        """Return the lit program; TEXTURED (1 image, 2 cube), LAMPS, … choose the variant."""
+        chosen = {**_VARIANTS, **defines}
         attributes: tuple[str, ...] = ("a_position", "a_normal", "a_item")
-        if chosen["TEXTURED"]:
+        if chosen["TEXTURED"] == 1:
             attributes = (*attributes, "a_uv")
-        return self._get(ITEM_FRAGMENT, buffers, attributes, SHADED=1, PICKING=0, **chosen)
+        return self._get(ITEM_FRAGMENT, buffers, source, attributes, SHADED=1, PICKING=0, **chosen)
 
-    def flat(self, buffers: SceneBuffers) -> Any:
-        """Return the program that paints ``u_color``, for masks and wires."""
-        return self._plain(FLAT_FRAGMENT, buffers, PICKING=0)
+    def flat(self, buffers: SceneBuffers, source: VertexSource, *, ghost: bool = False) -> Any:
+        """Return the program that paints ``u_color``, for masks, lines and depth alone."""
+        return self._plain(FLAT_FRAGMENT, buffers, source, PICKING=0, GHOST=int(ghost))
 
-    def depth(self, buffers: SceneBuffers) -> Any:
+    def depth(self, buffers: SceneBuffers, source: VertexSource) -> Any:
         """Return the program that writes depth as a colour, for the shadow map."""
-        return self._plain(DEPTH_FRAGMENT, buffers, PICKING=0)
+        return self._plain(DEPTH_FRAGMENT, buffers, source, PICKING=0, GHOST=0)
 
-    def pick(self, buffers: SceneBuffers) -> Any:
+    def pick(self, buffers: SceneBuffers, source: VertexSource) -> Any:
         """Return the program that writes world position and item number + 1."""
-        return self._plain(PICK_FRAGMENT, buffers, PICKING=1)
+        return self._plain(PICK_FRAGMENT, buffers, source, PICKING=1, GHOST=0)
 
-    def _plain(self, fragment: str, buffers: SceneBuffers, **defines: int) -> Any:
+    def _plain(
+        self, fragment: str, buffers: SceneBuffers, source: VertexSource, **defines: int
+    ) -> Any:
         attributes = ("a_position", "a_item")
-        return self._get(fragment, buffers, attributes, SHADED=0, TEXTURED=0, **defines)
+        return self._get(fragment, buffers, source, attributes, SHADED=0, TEXTURED=0, **defines)
 
     def _get(
-        self, fragment: str, buffers: SceneBuffers, attributes: tuple[str, ...], **defines: int
+        self,
+        fragment: str,
+        buffers: SceneBuffers,
+        source: VertexSource,
+        attributes: tuple[str, ...],
+        **defines: int,
     ) -> Any:
         key = (fragment, tuple(sorted(defines.items())))
         program = self._programs.get(key)
@@ -65,11 +74,12 @@ class ItemPrograms:
                 with_defines(ITEM_VERTEX, **defines), with_defines(fragment, **defines)
             )
             self._programs[key] = program
-        if self._bound.get(id(program)) != buffers.revision:
-            self._bound[id(program)] = buffers.revision
+        bound = (buffers.revision, id(source), source.revision)
+        if self._bound.get(id(program)) != bound:
+            self._bound[id(program)] = bound
             for name in attributes:
-                program[name] = buffers.vertices[name]
-            program["u_poses"] = buffers.poses
+                program[name] = source.vertices[name]
+            program["u_poses"] = buffers.ghost_poses if defines["GHOST"] else buffers.poses
             program["u_poses_size"] = buffers.poses_size
             if defines["SHADED"]:
                 program["u_surfaces"] = buffers.surfaces

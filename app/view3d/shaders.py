@@ -16,6 +16,7 @@ __all__ = [
     "ITEM_VERTEX",
     "MARKER_FRAGMENT",
     "MARKER_VERTEX",
+    "MOST_LAMPS",
     "PICK_FRAGMENT",
     "SCREEN_VERTEX",
     "SKY_FRAGMENT",
@@ -57,13 +58,11 @@ varying vec4 v_rgba;
 varying vec4 v_surface;
 varying float v_highlight;
 #endif
-#if TEXTURED
+#if TEXTURED == 1
 attribute vec2 a_uv;
-varying vec3 v_local;
-varying vec3 v_local_normal;
 varying vec2 v_uv;
-varying vec4 v_mapping;
-varying vec3 v_half;
+#elif TEXTURED == 2
+varying vec3 v_direction;
 #endif
 #if PICKING
 varying vec3 v_world;
@@ -87,12 +86,13 @@ void main() {
     vec4 extra = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 3.0);
     v_highlight = extra.w;
 #endif
-#if TEXTURED
-    v_mapping = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 2.0);
-    v_half = extra.xyz;
-    v_local = a_position;
-    v_local_normal = a_normal;
-    v_uv = a_uv;
+#if TEXTURED == 1
+    // What has no coordinates of its own is painted along its z axis.
+    vec2 painted = vec2(extra.x * a_position.x - 0.5, -extra.y * a_position.y - 0.5);
+    v_uv = a_uv.x < 1e8 ? a_uv : painted;
+#elif TEXTURED == 2
+    // At a box's edges two sides are equally far: its normal tells which one this is.
+    v_direction = extra.xyz * a_position + 0.01 * a_normal;
 #endif
 #if PICKING
     v_world = world;
@@ -104,10 +104,21 @@ void main() {
 
 # Colours are lit in linear light. The curve is straight up to 0.6, so that a surface in plain
 # light shows the colour the model gives it, and bends over above.
-_LIGHT = """
+# A lamp is four columns: place, 1 when it has only a direction; where it shines, cosine of its
+# cone; colour, exponent of the cone; gloss, attenuation. The first lamp casts the shadow.
+MOST_LAMPS = 8
+
+_LAMPS = "".join(f"#if LAMPS > {i}\nuniform mat4 u_lamp{i};\n#endif\n" for i in range(MOST_LAMPS))
+_EACH_LAMP = "".join(
+    f"#if LAMPS > {i}\n    lamp(u_lamp{i}, {'shadow' if i == 0 else '1.0'}, world, normal, view,"
+    f" exponent, diffuse, shine);\n#endif\n"
+    for i in range(MOST_LAMPS)
+)
+
+_LIGHT = (
+    _LAMPS
+    + """
 uniform vec3 u_eye;
-uniform vec3 u_key_direction;
-uniform vec3 u_key_color;
 uniform vec3 u_fill_direction;
 uniform vec3 u_fill_color;
 uniform vec3 u_head_color;
@@ -139,12 +150,14 @@ float noise() {
     return fract(52.9829189 * fract(dot(gl_FragCoord.xy, weights)));
 }
 
-float lit(vec3 world, vec3 normal) {
+float lit(vec3 world, vec3 normal, float facing) {
 #if SHADOW_TAPS
-    float facing = max(dot(normal, u_key_direction), 0.0);
     float slope = sqrt(1.0 - facing * facing);
-    vec3 moved = world + normal * u_shadow_world_texel * (0.7 + 2.2 * slope);
-    vec3 p = (u_shadow_matrix * vec4(moved, 1.0)).xyz * 0.5 + 0.5;
+    vec4 seen = u_shadow_matrix * vec4(world, 1.0);
+    if (seen.w <= 0.0) return 1.0;
+    float texel = u_shadow_world_texel * seen.w;
+    seen = u_shadow_matrix * vec4(world + normal * texel * (0.7 + 2.2 * slope), 1.0);
+    vec3 p = seen.xyz / seen.w * 0.5 + 0.5;
     if (p.x <= 0.0 || p.x >= 1.0 || p.y <= 0.0 || p.y >= 1.0 || p.z >= 1.0) return 1.0;
     float depth = p.z - 0.0004;
     vec2 pixel = p.xy / u_shadow_texel - 0.5;
@@ -174,24 +187,63 @@ vec3 ambient(vec3 world, vec3 normal) {
     return sky * mix(open, 1.0, max(normal.z, 0.0));
 }
 
-vec3 shade(vec3 albedo, vec3 world, vec3 normal, vec4 surface, float light) {
+vec3 lamp_way(mat4 lamp, vec3 world) {
+    return lamp[0].w > 0.5 ? -lamp[1].xyz : lamp[0].xyz - world;
+}
+
+void lamp(mat4 lamp, float shadow, vec3 world, vec3 normal, vec3 view, float exponent,
+          inout vec3 diffuse, inout vec3 shine) {
+    vec3 way = lamp_way(lamp, world);
+    float far = length(way);
+    vec3 toward = way / max(far, 1e-9);
+    float facing = max(dot(normal, toward), 0.0);
+    float strength = shadow;
+    if (lamp[0].w < 0.5) {
+        float axis = -dot(toward, lamp[1].xyz);
+        if (lamp[1].w > -0.99) {
+            strength *= smoothstep(lamp[1].w, lamp[1].w + 0.02, axis);
+            strength *= pow(max(axis, 1e-4), lamp[2].w);
+        }
+        strength /= max(lamp[3].y + far * (lamp[3].z + far * lamp[3].w), 1e-4);
+    }
+    diffuse += lamp[2].rgb * (strength * facing);
+    float glint = pow(max(dot(normal, normalize(toward + view)), 0.0), exponent);
+    shine += lamp[2].rgb * (lamp[3].x * strength * glint * smoothstep(0.0, 0.2, facing));
+}
+
+float shadow_at(vec3 world, vec3 normal) {
+#if LAMPS && SHADOW_TAPS
+    float facing = dot(normal, normalize(lamp_way(u_lamp0, world)));
+    return facing > 0.0 ? lit(world, normal, facing) : 0.0;
+#else
+    return 1.0;
+#endif
+}
+
+vec3 shade(vec3 albedo, vec3 world, vec3 normal, vec4 surface) {
     vec3 view = normalize(u_eye - world);
-    float toward = max(dot(normal, u_key_direction), 0.0);
-    float key = toward * light;
     float fill = max(dot(normal, u_fill_direction), 0.0);
     float facing = max(dot(normal, view), 0.0);
-    vec3 diffuse = ambient(world, normal) + u_key_color * key + u_fill_color * fill
-        + u_head_color * facing;
+    vec3 diffuse = ambient(world, normal) + u_fill_color * fill + u_head_color * facing;
     float exponent = max(surface.y * 128.0, 6.0);
-    vec3 halfway = normalize(u_key_direction + view);
-    float shine = pow(max(dot(normal, halfway), 0.0), exponent);
-    shine *= light * smoothstep(0.0, 0.2, toward);
-    vec3 head = u_head_color * pow(facing, exponent);
+    vec3 shine = vec3(0.0);
+    float shadow = shadow_at(world, normal);
+"""
+    + _EACH_LAMP
+    + """    vec3 head = u_head_color * pow(facing, exponent);
     float rim = pow(1.0 - facing, 4.0);
     float gloss = surface.x;
     vec3 color = albedo * (diffuse + surface.z);
-    color += gloss * (0.45 * u_key_color * shine + 0.25 * head);
+    color += gloss * (shine + 0.25 * head);
     return color + rim * (0.06 + 0.14 * gloss) * u_sky_light;
+}
+
+vec3 lamps_on_floor(vec3 world, vec3 normal) {
+    vec3 diffuse = vec3(0.0), shine = vec3(0.0), view = normal;
+    float exponent = 1.0, shadow = shadow_at(world, normal);
+"""
+    + _EACH_LAMP
+    + """    return diffuse;
 }
 
 vec3 finish(vec3 color, vec3 world) {
@@ -203,47 +255,30 @@ vec3 finish(vec3 color, vec3 world) {
     return color + (noise() - 0.5) / 255.0;
 }
 """
+)
 
 ITEM_FRAGMENT = (
     _LIGHT
     + """
 uniform vec3 u_highlight_color;
 uniform float u_opacity;
+uniform float u_solid;
 varying vec3 v_world;
 varying vec3 v_normal;
 varying vec4 v_rgba;
 varying vec4 v_surface;
 varying float v_highlight;
-#if TEXTURED
+#if TEXTURED == 1
 uniform sampler2D u_texture;
-uniform float u_half_texel;
-varying vec3 v_local;
-varying vec3 v_local_normal;
 varying vec2 v_uv;
-varying vec4 v_mapping;
-varying vec3 v_half;
-
-// Six squares below each other: right, left, up, down, front, back.
-vec3 cube(vec3 d) {
-    vec3 a = abs(d);
-    float face, u, v;
-    if (a.x >= a.y && a.x >= a.z) {
-        face = d.x > 0.0 ? 0.0 : 1.0; u = (d.x > 0.0 ? -d.z : d.z) / a.x; v = -d.y / a.x;
-    } else if (a.y >= a.z) {
-        face = d.y > 0.0 ? 2.0 : 3.0; u = d.x / a.y; v = (d.y > 0.0 ? d.z : -d.z) / a.y;
-    } else {
-        face = d.z > 0.0 ? 4.0 : 5.0; u = (d.z > 0.0 ? d.x : -d.x) / a.z; v = -d.y / a.z;
-    }
-    vec2 at = clamp(vec2(u, v) * 0.5 + 0.5, u_half_texel, 1.0 - u_half_texel);
-    return texture2D(u_texture, vec2(at.x, (face + at.y) / 6.0)).rgb;
-}
-
-vec3 texture_color() {
-    // At a box's edges two sides are equally far: its normal tells which one this is.
-    if (v_mapping.x > 1.5) return cube(v_local / max(v_half, vec3(1e-6)) + 0.01 * v_local_normal);
-    vec2 scale = v_mapping.w > 0.5 ? v_half.xy : vec2(1.0);
-    return texture2D(u_texture, v_uv * v_mapping.yz * scale).rgb;
-}
+vec4 texture_color() { return texture2D(u_texture, v_uv); }
+#elif TEXTURED == 2
+uniform samplerCube u_texture;
+varying vec3 v_direction;
+vec4 texture_color() { return textureCube(u_texture, v_direction); }
+#endif
+#if GHOST
+uniform vec4 u_ghost_color;
 #endif
 #if MIRRORED
 uniform vec4 u_clip_plane;
@@ -254,15 +289,18 @@ void main() {
     if (dot(u_clip_plane, vec4(v_world, 1.0)) < 0.0) discard;
 #endif
     vec3 normal = normalize(v_normal);
-    vec3 base = v_rgba.rgb;
+    vec4 base = v_rgba;
 #if TEXTURED
     base *= texture_color();
 #endif
-    vec3 albedo = to_linear(mix(base, u_highlight_color, 0.35 * v_highlight));
     vec4 surface = v_surface;
-    float light = dot(normal, u_key_direction) > 0.0 ? lit(v_world, normal) : 0.0;
-    vec3 color = shade(albedo, v_world, normal, surface, light);
-    gl_FragColor = vec4(finish(color, v_world), v_rgba.a * u_opacity);
+#if GHOST
+    base = vec4(mix(base.rgb, u_ghost_color.rgb, 0.85), u_ghost_color.a);
+    surface.x *= 0.5;
+#endif
+    vec3 albedo = to_linear(mix(base.rgb, u_highlight_color, 0.35 * v_highlight));
+    vec3 color = shade(albedo, v_world, normal, surface);
+    gl_FragColor = vec4(finish(color, v_world), max(base.a * u_opacity, u_solid));
 }
 """
 )
@@ -364,13 +402,11 @@ void main() {
     base = mix(base, u_line_color.rgb, u_line_color.a * line);
 #endif
     vec3 normal = u_normal;
-    float light = lit(v_world, normal);
     vec3 view = normalize(u_eye - v_world);
-    float key = max(dot(normal, u_key_direction), 0.0) * light;
     vec3 albedo = to_linear(base);
     // No head light here: a spot that follows the camera over the floor would distract.
-    vec3 color = albedo * (ambient(v_world, normal) + u_key_color * key + 0.7 * u_head_color
-        + u_floor_surface.z);
+    vec3 color = albedo * (ambient(v_world, normal) + lamps_on_floor(v_world, normal)
+        + 0.7 * u_head_color + u_floor_surface.z);
     float facing = abs(dot(normal, view));
     float fresnel = pow(1.0 - facing, 3.0);
 #if REFLECTION
@@ -396,8 +432,12 @@ void main() {
 """
 
 SKY_FRAGMENT = """
+#if IMAGE
+uniform samplerCube u_cube;
+#else
 uniform vec3 u_top;
 uniform vec3 u_horizon;
+#endif
 uniform vec3 u_forward;
 uniform vec3 u_right;
 uniform vec3 u_up;
@@ -409,8 +449,12 @@ float noise() {
 void main() {
     vec2 at = v_uv * 2.0 - 1.0;
     vec3 ray = normalize(u_forward + u_right * at.x + u_up * at.y);
+#if IMAGE
+    vec3 color = textureCube(u_cube, vec3(ray.x, ray.z, -ray.y)).rgb;
+#else
     float rise = clamp(ray.z * 3.0, 0.0, 1.0);
     vec3 color = mix(u_horizon, u_top, 1.0 - pow(1.0 - rise, 2.2));
+#endif
     gl_FragColor = vec4(color + (noise() - 0.5) / 255.0, 1.0);
 }
 """
@@ -442,7 +486,7 @@ void main() {
 DOWNSAMPLE_FRAGMENT = """
 uniform sampler2D u_picture;
 varying vec2 v_uv;
-void main() { gl_FragColor = vec4(texture2D(u_picture, v_uv).rgb, 1.0); }
+void main() { gl_FragColor = texture2D(u_picture, v_uv); }
 """
 
 # Markers: copies of one small mesh; four texels each, a 3x4 matrix and a colour.

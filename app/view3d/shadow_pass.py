@@ -1,5 +1,6 @@
 """The shadow map: the scene's depth as the key lamp sees it."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from vispy import gloo
 
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.light_rig import Lamp
 from stroboscope.app.view3d.scene_buffers import SceneBuffers
 from stroboscope.app.view3d.shader_programs import ItemPrograms
 from stroboscope.app.view3d.targets import ColorTarget
@@ -30,27 +32,33 @@ class ShadowPass:
         scene: DrawnScene,
         buffers: SceneBuffers,
         *,
-        direction: NDArray[np.float64],
+        lamp: Lamp,
         size: int,
         options: ViewOptions,
     ) -> int:
         """Bring the map up to date; return how many draw calls that took."""
-        key = (buffers.shown_key, scene.pose_revision, size)
+        place = None if lamp.pos is None else lamp.pos.tobytes()
+        moved = (scene.pose_revision, scene.values_revision if buffers.soft.revision else 0)
+        key = (buffers.shown_key, moved, size, lamp.direction.tobytes(), place)
         if key == self._key:
             return 0
         self._key = key
         center, radius = _casters(scene, options)
-        self._matrix = light_matrix(direction, center=center, radius=radius)
-        self._world_texel = 2.0 * radius / size
+        if lamp.pos is None:
+            self._matrix = light_matrix(-lamp.direction, center=center, radius=radius)
+            self._world_texel = 2.0 * radius / size
+        else:
+            self._matrix, tangent = cone_matrix(lamp, center=center, radius=radius)
+            self._world_texel = 2.0 * tangent / size  # per metre away from the lamp
         self._target.resize((size, size))
         with self._target.framebuffer:
             gloo.set_viewport(0, 0, size, size)
             gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=False)
             gloo.clear(color=(1.0, 1.0, 1.0, 1.0), depth=True)
-            if buffers.shadow_faces is not None:
-                program = self._programs.depth(buffers)
+            for batch in buffers.shadow:
+                program = self._programs.depth(buffers, batch.source)
                 program["u_matrix"] = np.ascontiguousarray(self._matrix.T, dtype=np.float32)
-                program.draw("triangles", buffers.shadow_faces)
+                program.draw("triangles", batch.indices)
         return 1
 
     def uniforms(self) -> dict[str, Any]:
@@ -65,8 +73,7 @@ class ShadowPass:
 
 def _casters(scene: DrawnScene, options: ViewOptions) -> tuple[NDArray[np.float64], float]:
     """Return a sphere about what casts shadows."""
-    shown = scene.visible(options) & ~scene.items.is_plane
-    shown[scene.items.n_geoms :] = False
+    shown = scene.visible(options) & ~scene.items.is_plane & ~scene.items.is_site
     everything = scene.bounds(np.flatnonzero(shown))
     center, radius = scene.scene_bounds(options)
     # Far-away scenery would blur the shadows of what matters.
@@ -89,3 +96,37 @@ def light_matrix(
     matrix[2, :3] = -direction / (4.0 * radius)
     matrix[:3, 3] = -(matrix[:3, :3] @ center)
     return matrix
+
+
+def cone_matrix(
+    lamp: Lamp, *, center: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return the world-to-clip matrix (4, 4) of a lamp with a place, and its half width at 1 m.
+
+    It looks along its own direction where it has a cone, else at ``center``. Clip w is the
+    distance along the view.
+    """
+    place = np.zeros(3) if lamp.pos is None else lamp.pos
+    toward = center - place
+    away = float(np.linalg.norm(toward))
+    narrow = lamp.cutoff < 80.0
+    forward = lamp.direction if narrow or away < 1e-9 else toward / away
+    half = math.radians(lamp.cutoff + 1.0) if narrow else math.radians(70.0)
+    if away > 1.05 * radius:
+        # No wider than the casters: texels beyond them see nothing.
+        aside = math.acos(max(-1.0, min(1.0, float(forward @ toward) / away)))
+        half = min(half, aside + math.asin(radius / away))
+    tangent = math.tan(min(half, math.radians(75.0)))
+    near, far = max(away - radius, 0.02 * radius), away + 4.0 * radius
+    helper = np.array([0.0, 0.0, 1.0]) if abs(forward[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
+    right = np.cross(forward, helper)
+    right /= np.linalg.norm(right)
+    rows = np.eye(4)
+    rows[0, :3], rows[1, :3] = right, np.cross(right, forward)
+    rows[2, :3] = -forward
+    rows[:3, 3] = -(rows[:3, :3] @ place)
+    lens = np.zeros((4, 4))
+    lens[0, 0] = lens[1, 1] = 1.0 / tangent
+    lens[2, 2], lens[2, 3] = -(far + near) / (far - near), -2.0 * far * near / (far - near)
+    lens[3, 2] = -1.0
+    return lens @ rows, tangent

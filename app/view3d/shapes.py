@@ -24,13 +24,14 @@ __all__ = [
 class Mesh:
     """One mesh: ``vertices``, ``normals`` (n, 3), ``uv`` (n, 2) float32; ``faces`` (m, 3) uint32.
 
-    Faces are counter-clockwise seen from outside.
+    Faces are counter-clockwise seen from outside. ``has_uv``: the coordinates are the mesh's own.
     """
 
     vertices: NDArray[np.float32]
     normals: NDArray[np.float32]
     uv: NDArray[np.float32]
     faces: NDArray[np.uint32]
+    has_uv: bool = False
 
 
 def _mesh(

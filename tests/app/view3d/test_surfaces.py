@@ -221,7 +221,7 @@ def test_poses_that_come_while_a_picture_is_in_the_making_are_drawn_after_it(
     viewport.set_poses(xpos, poses[1])
     assert surface.busy
     last = viewport._scene.pose_revision
-    wait_until(lambda: surface.drawing.renderer.buffers._pose_revision == last)
+    wait_until(lambda: surface.drawing.renderer.buffers.pose_revision == last)
 
 
 def test_the_shadow_of_a_coarse_picture_lies_where_that_of_a_fine_one_does(
@@ -230,7 +230,7 @@ def test_the_shadow_of_a_coarse_picture_lies_where_that_of_a_fine_one_does(
     from stroboscope.app.view3d.light_rig import LightRig
 
     surface = played.focusProxy()
-    to_lamp = LightRig.of(DARK).key_direction
+    to_lamp = -LightRig.of(DARK).lamps[0].direction
     shadow = np.array(BALL) - to_lamp * (BALL[2] / to_lamp[2])
     played.set_camera(dataclasses.replace(FRONT, elevation=-89.0))
 

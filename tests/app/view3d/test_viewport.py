@@ -77,7 +77,7 @@ def test_a_shadow_is_darker_than_the_floor_beside_it(
     from stroboscope.app.view3d.light_rig import LightRig
     from stroboscope.resources.themes import DARK
 
-    to_lamp = LightRig.of(DARK).key_direction
+    to_lamp = -LightRig.of(DARK).lamps[0].direction
     top_of_capsule = np.array([1.0, 0.0, 0.9])
     shadow = top_of_capsule - to_lamp * (top_of_capsule[2] / to_lamp[2])
     shaded, sunny = at(front, shadow), at(front, (1.7, -0.7, 0.0))
@@ -553,7 +553,7 @@ def test_poses_that_pour_in_are_drawn_at_the_set_rate(
     # The last of them is drawn too, without another call.
     wait_until(lambda: not front._due_timer.isActive())
     last = front._scene.pose_revision
-    wait_until(lambda: front._surface.drawing.renderer.buffers._pose_revision == last)
+    wait_until(lambda: front._surface.drawing.renderer.buffers.pose_revision == last)
 
 
 def test_a_new_revision_keeps_its_poses_until_others_come(

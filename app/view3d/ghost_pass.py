@@ -1,0 +1,117 @@
+"""Draws see-through copies: the ghost at other poses, convex hulls, what is behind something.
+
+Each writes its depth first and blends afterwards, so that only its nearest surface is seen and
+nothing has to be sorted.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vispy import gloo
+
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.scene_buffers import Batch, SceneBuffers
+from stroboscope.app.view3d.shader_programs import ItemPrograms
+
+__all__ = ["GhostPass"]
+
+HULL_OPACITY = 0.34
+HULL_EDGE = (0.95, 0.97, 1.0, 0.75)
+
+
+class GhostPass:
+    """The programs of ghost and hulls. Leaves depth function and colour mask as they were."""
+
+    def __init__(self) -> None:
+        self._programs = ItemPrograms()
+
+    def draw(
+        self,
+        scene: DrawnScene,
+        buffers: SceneBuffers,
+        *,
+        light: dict[str, Any],
+        matrix: NDArray[np.float32],
+        lamps: int,
+        taps: int,
+        bias: float,
+    ) -> int:
+        """Draw the ghost and the hulls, if any; return how many draw calls that took."""
+        calls = 0
+        if scene.ghost is not None and buffers.ghost:
+            color = scene.ghost.rgba
+            calls += self._blended(
+                buffers,
+                buffers.ghost,
+                light=light,
+                matrix=matrix,
+                variant=(1, lamps, taps),
+                color=color,
+                opacity=1.0,
+            )
+        if buffers.hull_faces:
+            closer = matrix.copy()
+            closer[:, 2] -= np.float32(bias) * closer[:, 3]  # over the mesh it wraps tightly
+            calls += self._blended(
+                buffers,
+                buffers.hull_faces,
+                light=light,
+                matrix=closer,
+                variant=(0, lamps, taps),
+                color=None,
+                opacity=HULL_OPACITY,
+            )
+            closer[:, 2] -= np.float32(bias) * closer[:, 3]
+            calls += self._edges(buffers, closer)
+        return calls
+
+    def _blended(
+        self,
+        buffers: SceneBuffers,
+        batches: list[Batch],
+        *,
+        light: dict[str, Any],
+        matrix: NDArray[np.float32],
+        variant: tuple[int, int, int],
+        color: tuple[float, float, float, float] | None,
+        opacity: float,
+    ) -> int:
+        ghost, lamps, taps = variant
+        gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
+        gloo.set_cull_face("back")
+        gloo.set_color_mask(False, False, False, False)
+        for batch in batches:
+            program = self._programs.flat(buffers, batch.source, ghost=bool(ghost))
+            program["u_matrix"] = matrix
+            program["u_color"] = (0.0, 0.0, 0.0, 0.0)
+            program.draw("triangles", batch.indices)
+        gloo.set_color_mask(True, True, True, True)
+        gloo.set_state(depth_mask=False, blend=True, depth_func="lequal")
+        gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "one", "one_minus_src_alpha")
+        for batch in batches:
+            program = self._programs.shaded(
+                buffers, batch.source, LAMPS=lamps, SHADOW_TAPS=taps, GHOST=ghost
+            )
+            for name, value in light.items():
+                program[name] = value
+            if color is not None:
+                program["u_ghost_color"] = color
+            program["u_matrix"] = matrix
+            program["u_highlight_color"] = (1.0, 1.0, 1.0)
+            program["u_opacity"] = opacity
+            program["u_solid"] = 0.0
+            program.draw("triangles", batch.indices)
+        gloo.set_state(depth_mask=True, depth_func="less", blend=False)
+        return 2 * len(batches)
+
+    def _edges(self, buffers: SceneBuffers, matrix: NDArray[np.float32]) -> int:
+        gloo.set_state(depth_test=True, depth_mask=False, blend=True, depth_func="lequal")
+        gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "one", "one_minus_src_alpha")
+        for batch in buffers.hull_edges:
+            program = self._programs.flat(buffers, batch.source)
+            program["u_matrix"] = matrix
+            program["u_color"] = HULL_EDGE
+            program.draw("lines", batch.indices)
+        gloo.set_state(depth_mask=True, depth_func="less", blend=False)
+        return len(buffers.hull_edges)
