@@ -21,6 +21,7 @@ from stroboscope.engine.element_names import (
 )
 from stroboscope.engine.expression_channels import ExpressionChannel, ExpressionScope
 from stroboscope.engine.frames import FrameMaker
+from stroboscope.engine.frames.bodies import momenta
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
@@ -36,6 +37,10 @@ _ARRAYS_AFTER = (
     "qfrc_passive",
     "qfrc_constraint",
     "qfrc_bias",
+    "qfrc_spring",
+    "qfrc_damper",
+    "qfrc_gravcomp",
+    "qfrc_fluid",
     "actuator_force",
     "actuator_length",
     "actuator_velocity",
@@ -53,6 +58,8 @@ _COMPUTED = (
     "constraint.count",
     "solver.iterations",
     "timing.step",
+    "momentum",
+    "angular_momentum",
 )
 ENGINE_CHANNELS = frozenset((*_INPUTS, *_ARRAYS_AFTER, *_COMPUTED))
 """The names of all channels that a model may have."""
@@ -83,6 +90,10 @@ def channel_table(model: Any, *, adapter: MujocoAdapter) -> ChannelTable:
                 "qfrc_passive",
                 "qfrc_constraint",
                 "qfrc_bias",
+                "qfrc_spring",
+                "qfrc_damper",
+                "qfrc_gravcomp",
+                "qfrc_fluid",
                 "qfrc_applied",
             )
         ),
@@ -99,6 +110,8 @@ def channel_table(model: Any, *, adapter: MujocoAdapter) -> ChannelTable:
         ChannelInfo(name="constraint.count"),
         ChannelInfo(name="solver.iterations"),
         ChannelInfo(name="timing.step", unit="s"),
+        vector("momentum", ("x", "y", "z"), ("kg·m/s",) * 3),
+        vector("angular_momentum", ("x", "y", "z"), ("kg·m²/s",) * 3),
     ]
     return {channel.name: channel for channel in channels if channel.width}
 
@@ -290,6 +303,8 @@ class MujocoSignalSource(SignalSource):
             "constraint.count": lambda source: source.nefc,
             "solver.iterations": _solver_iterations,
             "timing.step": lambda source: self._step_duration(),
+            "momentum": lambda source: momenta(self._model, source)[0],
+            "angular_momentum": lambda source: momenta(self._model, source)[1],
         }[name]
 
     def _energy(self, source: Any, part: str) -> float:

@@ -9,7 +9,7 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.engine.contacts import contact_forces, cross, world_forces
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["body_arrays", "energy_arrays"]
+__all__ = ["body_arrays", "energy_arrays", "momenta"]
 
 _ASLEEP = 0  # mjtSleepState; static bodies are -1
 
@@ -48,6 +48,29 @@ def energy_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Arrays:
         "angular_momentum": np.array(whole.subtree_angmom[0]),
         "com": np.array(whole.subtree_com[0]),
     }
+
+
+def momenta(model: Any, data: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return momentum (3,) [kg·m/s] and angular momentum (3,) [kg·m²/s] of everything.
+
+    The latter about the centre of mass; from the derived arrays of ``data`` alone, as a physics
+    step leaves them.
+    """
+    mass = np.asarray(model.body_mass)[:, None]
+    omega = data.cvel[:, :3]
+    arm = data.xipos - data.subtree_com[model.body_rootid]
+    velocity = data.cvel[:, 3:] + cross(omega, arm)
+    if hasattr(data, "body_awake"):
+        # What sleeps keeps the velocity of its last moments.
+        moving = (np.asarray(data.body_awake) != _ASLEEP)[:, None]
+        velocity, omega = velocity * moving, omega * moving
+    axes = data.ximat.reshape(-1, 3, 3)
+    local = np.einsum("nji,nj->ni", axes, omega) * model.body_inertia
+    spin = np.einsum("nij,nj->i", axes, local)
+    momentum = (mass * velocity).sum(axis=0)
+    mean = momentum / max(float(mass.sum()), 1e-300)
+    orbit = cross(data.xipos - data.subtree_com[0], mass * (velocity - mean)).sum(axis=0)
+    return momentum, spin + orbit
 
 
 def _compute_subtree_velocities(model: Any, whole: Any, *, adapter: MujocoAdapter) -> None:
