@@ -5,12 +5,12 @@ from typing import Any
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.engine.errors import EngineError
-from stroboscope.engine.live_data import HeldData, LiveData, WatchedData
+from stroboscope.engine.live_data import HeldData, LiveData, WatchedData, check_pair
 from stroboscope.engine.model_source import ModelSource, load_model_source
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
 from stroboscope.engine.runtime import current_runtime
-from stroboscope.engine.scene import Scene, check_pair
+from stroboscope.engine.scene import Scene
 
 __all__ = ["adopt_scene", "create_scene", "destroy_scene"]
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from stroboscope.engine.errors import SceneDestroyedError
 
-__all__ = ["HeldData", "LiveData", "WatchedData"]
+__all__ = ["HeldData", "LiveData", "WatchedData", "check_pair"]
 
 
 class LiveData(Protocol):
@@ -48,3 +48,18 @@ class WatchedData:
                 "the script has dropped the MjData of this scene, so the scene has ended"
             )
         return data
+
+
+def check_pair(model: Any, data: Any, *, adapter: Any) -> None:
+    """Raise TypeError or ValueError when ``model`` and ``data`` are no pair."""
+    module = adapter.module
+    if not isinstance(model, module.MjModel) or not isinstance(data, module.MjData):
+        raise TypeError(
+            "an adopted scene needs a mujoco.MjModel and its mujoco.MjData, not "
+            f"{type(model).__name__} and {type(data).__name__}"
+        )
+    if data.qpos.shape != (model.nq,) or data.qvel.shape != (model.nv,):
+        raise ValueError(
+            f"the data belongs to another model: it has {data.qpos.size} positions and "
+            f"{data.qvel.size} velocities, the model {model.nq} and {model.nv}"
+        )
