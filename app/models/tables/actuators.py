@@ -35,6 +35,7 @@ def _ratio_text(value: float) -> str:
 
 _COLUMNS = (
     Column(key="name", title="actuator", kind=ColumnKind.TEXT, sample="left_shoulder_pitch"),
+    Column(key="drives", title="drives", kind=ColumnKind.TEXT, sample="left_shoulder_pitch"),
     Column(key="control", title="control", sample="−000.000 rad"),
     Column(
         key="clamped",
@@ -110,6 +111,17 @@ class ActuatorTable:
         self._ranges = [range_text(*r) if r is not None else "" for r in ctrl_ranges]
         self._ctrl_units = [a.ctrl_unit for a in infos]
         self._force_units = [a.force_unit for a in infos]
+        self._targets = [
+            a.target
+            or (
+                element_name(description, Element(ElementKind.JOINT, a.joint))
+                if a.joint >= 0
+                else ""
+            )
+            for a in infos
+        ]
+        unused = {"activation", "act_dot"} if not any(a.nact for a in infos) else set()
+        self._columns = tuple(column for column in _COLUMNS if column.key not in unused)
         self._gains = [gain_text(a) for a in infos]
         self._elements = [Element(ElementKind.ACTUATOR, int(index)) for index in self._index]
 
@@ -135,6 +147,7 @@ class ActuatorTable:
         kp, kv = self._ratios(frames)
         cells = {
             "name": texts_of(self._names),
+            "drives": texts_of(self._targets),
             "control": control,
             "clamped": Cells(
                 numbers=clamped,
@@ -159,7 +172,7 @@ class ActuatorTable:
             "kv": kv,
             "gain": texts_of(self._gains),
         }
-        return Table(columns=_COLUMNS, cells=cells, keys=self._names, elements=self._elements)
+        return Table(columns=self._columns, cells=cells, keys=self._names, elements=self._elements)
 
     def _of_output(self, frames: FrameSet | None, name: str) -> Cells:
         return numbers_of(frames, Topic.STATE, name, self._output, channel=name)

@@ -34,12 +34,14 @@ __all__ = ["ContactTable", "ContactTotal", "solver_parameters_text"]
 
 _XYZ = tuple(enumerate("xyz"))
 _COLUMNS = (
-    Column(key="name", title="contact", kind=ColumnKind.TEXT, sample="left_foot_1 – floor_plane"),
+    Column(
+        key="name", title="contact", kind=ColumnKind.TEXT, sample="left_gripper_finger – table_top"
+    ),
     Column(
         key="on",
         title="acts on",
         kind=ColumnKind.TEXT,
-        sample="left_ankle_roll_link",
+        sample="left_ankle_roll",
         tip="The body whose force is shown; the other side gets the opposite force.",
     ),
     Column(key="depth", title="depth", unit="mm", decimals=4, sample="−000.0000"),

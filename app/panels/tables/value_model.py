@@ -14,12 +14,13 @@ from PySide6.QtCore import (
 )
 
 from stroboscope.app.models.tables.order import ordered
-from stroboscope.app.models.tables.table import ABSENT, Column, Table, cell_text
+from stroboscope.app.models.tables.table import ABSENT, Column, ColumnKind, Table, cell_text
 
 __all__ = ["MORE_KEY", "ValueModel"]
 
 Index = QModelIndex | QPersistentModelIndex
 _NONE = QModelIndex()
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 MORE_KEY = "+more"
 """The key of the row that stands for those that are not shown."""
@@ -185,7 +186,7 @@ class ValueModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the text of a cell, or its tooltip; the delegate asks the table itself."""
+        """Return the text of a cell, or its tooltip; the painter asks the table itself."""
         if self._table is None or not index.isValid():
             return None
         row = self.source_row(index)
@@ -234,6 +235,8 @@ class ValueModel(QAbstractTableModel):
         column = self.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
             return f"{column.title} [{column.unit}]" if column.unit else column.title
+        if role == Qt.ItemDataRole.TextAlignmentRole and column.kind is not ColumnKind.TEXT:
+            return _RIGHT
         if role == Qt.ItemDataRole.ToolTipRole:
             hint = "Click to sort, right-click to choose columns."
             return f"{column.tip}\n{hint}" if column.tip else hint

@@ -2,15 +2,24 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QMimeData, QModelIndex, QPoint, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent, QDrag, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtCore import QEvent, QMimeData, QModelIndex, QPoint, QRect, Qt
+from PySide6.QtGui import (
+    QAction,
+    QContextMenuEvent,
+    QDrag,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QMenu, QTableView
 
 from stroboscope.app.models.element_values import ValueRow
-from stroboscope.app.models.tables.table import cell_text
+from stroboscope.app.models.tables.table import Column, cell_text
 from stroboscope.app.panels.style import METRICS
-from stroboscope.app.panels.tables.value_delegate import ValueDelegate
 from stroboscope.app.panels.tables.value_model import ValueModel
+from stroboscope.app.panels.tables.value_painter import RowState, ValuePainter
 from stroboscope.resources.themes import Palette
 
 __all__ = ["ValueView"]
@@ -29,9 +38,9 @@ class ValueView(QTableView):
         self._model = model
         self._pressed: tuple[QPoint, QModelIndex] | None = None
         self._widths: tuple[str, ...] = ()
-        self._delegate = ValueDelegate(self, model, palette)
+        self._hovered_row = -1
+        self._painter = ValuePainter(self, palette)
         self.setModel(model)
-        self.setItemDelegate(self._delegate)
         self.setShowGrid(False)
         self.setMouseTracking(True)
         self.setWordWrap(False)
@@ -60,12 +69,60 @@ class ValueView(QTableView):
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
-        self._delegate.set_theme(palette)
+        self._painter.set_theme(palette)
         self.viewport().update()
 
     def prepare(self) -> None:
         """Measure what a new table needs; call before its rows are painted."""
-        self._delegate.measure(self._model.table)
+        self._painter.measure(self._model.table)
+
+    # --- painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rows and columns that can be seen."""
+        table = self._model.table
+        if table is None:
+            return
+        painter = QPainter(self.viewport())
+        area = event.rect()
+        columns = self._visible_columns(area)
+        first = self.rowAt(area.top())
+        last = self.rowAt(area.bottom())
+        last = last if last >= 0 else self._model.rowCount() - 1
+        selected = {index.row() for index in self.selectionModel().selectedRows()}
+        rows = self._model.shown_rows()
+        for row in range(first, last + 1) if first >= 0 else ():
+            top, height = self.rowViewportPosition(row), self.rowHeight(row)
+            line = QRect(0, top, self.viewport().width(), height)
+            source = int(rows[row]) if row < len(rows) else -1
+            state = RowState(row=source, selected=row in selected, hovered=row == self._hovered_row)
+            self._painter.paint_row(painter, state, table=table, rect=line)
+            if source < 0:
+                self._painter.paint_more(painter, self._model.more, rect=line)
+                continue
+            for column, left, width in columns:
+                rect = QRect(left, top, width, height)
+                self._painter.paint_cell(painter, table, column=column, row=source, rect=rect)
+        painter.end()
+
+    def _visible_columns(self, area: QRect) -> list[tuple[Column, int, int]]:
+        """Return the columns within ``area`` with left side and width [px]."""
+        found = []
+        for n, column in enumerate(self._model.columns):
+            left, width = self.columnViewportPosition(n), self.columnWidth(n)
+            if not self.isColumnHidden(n) and left <= area.right() and left + width > area.left():
+                found.append((column, left, width))
+        return found
+
+    def _hover(self, row: int) -> None:
+        if row != self._hovered_row:
+            self._hovered_row = row
+            self.viewport().update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """No row is under the pointer any more."""
+        self._hover(-1)
+        super().leaveEvent(event)
 
     # --- columns
 
@@ -77,7 +134,7 @@ class ValueView(QTableView):
         self._widths = keys
         header = self.horizontalHeader()
         for n, column in enumerate(self._model.columns):
-            header.resizeSection(n, self._delegate.width_of(column))
+            header.resizeSection(n, self._painter.width_of(column))
             self.setColumnHidden(n, column.extra)
 
     def column_at(self, key: str) -> int:
@@ -147,6 +204,7 @@ class ValueView(QTableView):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Begin to drag the signal behind a number."""
+        self._hover(self.rowAt(event.position().toPoint().y()))
         if self._pressed is None or not event.buttons() & Qt.MouseButton.LeftButton:
             super().mouseMoveEvent(event)
             return

@@ -1,15 +1,15 @@
 """Paints the cells of a table: numbers right-aligned in figures of equal width, units muted.
 
 Cells are painted here and not by the style: a table that changes ten times a second would spend
-more time asking for fonts and colours than showing numbers.
+most of its time asking for fonts, colours and states.
 """
 
 import dataclasses
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.models.tables.table import (
@@ -23,17 +23,27 @@ from stroboscope.app.models.tables.table import (
     cell_text,
 )
 from stroboscope.app.panels.icons import Icon, pixmap
-from stroboscope.app.panels.style import METRICS, number_font, ui_font
-from stroboscope.app.panels.tables.value_model import ValueModel
+from stroboscope.app.panels.style import number_font
 from stroboscope.resources.themes import Palette
 
-__all__ = ["CELL_MARGIN", "ValueDelegate"]
+__all__ = ["CELL_MARGIN", "RowState", "ValuePainter"]
 
 CELL_MARGIN = 6
 _INDENT = 14
+_BETWEEN = " – "
 _MARK = 12
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+# As plain numbers: drawText takes them without asking Python's enums.
+_RIGHT = (Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter).value
+_LEFT = (Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RowState:
+    """How a row looks: ``row`` in the table, -1 for "+N more"."""
+
+    row: int
+    selected: bool = False
+    hovered: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +59,15 @@ class _Cell:
     first: bool
 
 
-class ValueDelegate(QStyledItemDelegate):
+class ValuePainter:
     """Knows fonts and colours; measures how wide a column must be."""
 
-    def __init__(self, view: QTableView, model: ValueModel, palette: Palette) -> None:
-        super().__init__(view)
-        self._view = view
-        self._model = model
-        self._font = ui_font()
-        self._figures = number_font()
+    def __init__(self, widget: QWidget, palette: Palette) -> None:
+        self._widget = widget
+        self._font = number_font()
         self._bold = QFont(self._font)
         self._bold.setWeight(QFont.Weight.DemiBold)
-        self._bold_figures = QFont(self._figures)
-        self._bold_figures.setWeight(QFont.Weight.DemiBold)
-        self._metrics = QFontMetrics(self._figures)
-        self._text_metrics = QFontMetrics(self._font)
+        self._metrics = QFontMetrics(self._font)
         self._bold_metrics = QFontMetrics(self._bold)
         # Widest unit of a column's rows, and largest magnitude behind its bars, per table.
         self._measured: Table | None = None
@@ -85,7 +89,7 @@ class ValueDelegate(QStyledItemDelegate):
         self._bar = QColor(palette.accent)
         self._bar.setAlphaF(0.30)
         self._levels = (self._text, QColor(palette.warn), QColor(palette.stop))
-        ratio = self._view.devicePixelRatioF()
+        ratio = self._widget.devicePixelRatioF()
         self._marks = {
             1: pixmap(Icon.WARNING, _MARK, palette.warn, ratio=ratio),
             2: pixmap(Icon.ERROR, _MARK, palette.stop, ratio=ratio),
@@ -98,7 +102,7 @@ class ValueDelegate(QStyledItemDelegate):
         title = f"{column.title} [{column.unit}]" if column.unit else column.title
         header = self._bold_metrics.horizontalAdvance(title) + 2 * CELL_MARGIN + 14
         sample = self._metrics.horizontalAdvance(column.sample)
-        extra = _MARK + 4 if column.kind is ColumnKind.TEXT else 2
+        extra = _MARK + 10 if column.kind is ColumnKind.TEXT else 2
         return max(header, sample + 2 * CELL_MARGIN + extra)
 
     def measure(self, table: Table | None) -> None:
@@ -113,7 +117,7 @@ class ValueDelegate(QStyledItemDelegate):
             if cells.units is not None:
                 units = set(cells.units)
                 self._unit_widths[column.key] = max(
-                    (self._text_metrics.horizontalAdvance(THIN_SPACE + unit) for unit in units),
+                    (self._metrics.horizontalAdvance(THIN_SPACE + unit) for unit in units),
                     default=0,
                 )
             if column.kind is ColumnKind.BAR and cells.numbers is not None:
@@ -121,42 +125,26 @@ class ValueDelegate(QStyledItemDelegate):
                 percent = 100.0 if column.unit == "%" else 0.0
                 self._peaks[column.key] = max(float(finite.max(initial=0.0)), percent)
 
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
-        """Return the width that fits the column's content type."""
-        columns = self._model.columns
-        width = self.width_of(columns[index.column()]) if index.column() < len(columns) else 40
-        return QSize(width, METRICS.compact_height)
-
     # --- painting
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
+    def paint_row(self, painter: QPainter, state: RowState, *, table: Table, rect: QRect) -> None:
+        """Paint what lies behind the cells of a row, ``rect`` wide as all of them."""
+        head = state.row >= 0 and table.parents is not None and table.parents[state.row] < 0
+        if state.selected:
+            painter.fillRect(rect, self._selected)
+        elif head:
+            painter.fillRect(rect, self._head)
+        elif state.hovered:
+            painter.fillRect(rect, self._hover)
+        painter.setPen(self.line)
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+
+    def paint_cell(
+        self, painter: QPainter, table: Table, *, column: Column, row: int, rect: QRect
     ) -> None:
         """Paint one cell."""
-        table, row = self._model.table, self._model.source_row(index)
-        rect = option.rect
-        if table is None:
-            return
-        is_head = row >= 0 and table.parents is not None and table.parents[row] < 0
-        if option.state & QStyle.StateFlag.State_Selected:
-            painter.fillRect(rect, self._selected)
-        elif is_head:
-            painter.fillRect(rect, self._head)
-        elif option.state & QStyle.StateFlag.State_MouseOver:
-            painter.fillRect(rect, self._hover)
-        painter.setPen(QPen(self.line, 1))
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-        inner = rect.adjusted(CELL_MARGIN, 0, -CELL_MARGIN, -1)
-        if row < 0:
-            self._paint_more(painter, inner, index)
-            return
-        column = self._model.columns[index.column()]
         cells = table.cells.get(column.key)
+        is_head = table.parents is not None and table.parents[row] < 0
         cell = _Cell(
             column=column,
             cells=cells,
@@ -164,8 +152,9 @@ class ValueDelegate(QStyledItemDelegate):
             text=cell_text(table, column, row),
             level=cells.level(row) if cells is not None else NORMAL,
             bold=is_head,
-            first=index.column() == 0,
+            first=column is table.columns[0],
         )
+        inner = rect.adjusted(CELL_MARGIN, 0, -CELL_MARGIN, -1)
         if column.kind is ColumnKind.TEXT:
             if cell.first and table.parents is not None and not is_head:
                 inner.setLeft(inner.left() + _INDENT)
@@ -173,13 +162,12 @@ class ValueDelegate(QStyledItemDelegate):
         else:
             self._paint_number(painter, cell, rect=rect, inner=inner)
 
-    def _paint_more(
-        self, painter: QPainter, inner: QRect, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        if index.column() == 0:
-            painter.setPen(self._accent)
-            painter.setFont(self._font)
-            painter.drawText(inner, _LEFT, f"+{self._model.more} more, click to show all")
+    def paint_more(self, painter: QPainter, more: int, *, rect: QRect) -> None:
+        """Paint the row that stands for those that are not shown."""
+        painter.setPen(self._accent)
+        painter.setFont(self._font)
+        place = rect.adjusted(CELL_MARGIN, 0, 0, -1)
+        painter.drawText(place, _LEFT, f"+{more} more: click to show all")
 
     def _paint_text(self, painter: QPainter, cell: "_Cell", *, inner: QRect) -> None:
         text = cell.text
@@ -192,9 +180,9 @@ class ValueDelegate(QStyledItemDelegate):
             inner = inner.adjusted(_MARK + 4, 0, 0, 0)
         painter.setPen(self._text if cell.first else self._levels[cell.level])
         painter.setFont(self._bold if cell.bold else self._font)
-        metrics = self._bold_metrics if cell.bold else self._text_metrics
+        metrics = self._bold_metrics if cell.bold else self._metrics
         if metrics.horizontalAdvance(text) > inner.width():
-            text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, inner.width())
+            text = _elided(text, metrics, inner.width())
         painter.drawText(inner, _LEFT, text)
 
     def _paint_number(self, painter: QPainter, cell: "_Cell", *, rect: QRect, inner: QRect) -> None:
@@ -216,7 +204,7 @@ class ValueDelegate(QStyledItemDelegate):
                 painter.drawText(place, _LEFT, THIN_SPACE + unit)
             inner = inner.adjusted(0, 0, -width, 0)
         painter.setPen(self._levels[cell.level])
-        painter.setFont(self._bold_figures if cell.bold else self._figures)
+        painter.setFont(self._bold if cell.bold else self._font)
         painter.drawText(inner, _RIGHT, cell.text)
 
     def _paint_bar(self, painter: QPainter, cell: "_Cell", *, rect: QRect) -> None:
@@ -232,3 +220,17 @@ class ValueDelegate(QStyledItemDelegate):
         room = rect.adjusted(2, 4, -2, -5)
         length = round(room.width() * min(abs(value) / peak, 1.0))
         painter.fillRect(QRect(room.left(), room.top(), length, room.height()), color)
+
+
+def _elided(text: str, metrics: QFontMetrics, width: int) -> str:
+    """Return ``text`` shortened in the middle; of two names both."""
+    middle = Qt.TextElideMode.ElideMiddle
+    first, dash, second = text.partition(_BETWEEN)
+    if not dash:
+        return metrics.elidedText(text, middle, width)
+    room = width - metrics.horizontalAdvance(_BETWEEN)
+    one, other = metrics.horizontalAdvance(first), metrics.horizontalAdvance(second)
+    # A name that needs less than its half leaves the rest to the other.
+    room_one = min(one, max(room // 2, room - other))
+    first = metrics.elidedText(first, middle, room_one)
+    return f"{first}{_BETWEEN}{metrics.elidedText(second, middle, room - room_one)}"
