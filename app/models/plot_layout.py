@@ -125,10 +125,11 @@ class PlotLayout:
             ],
         }
 
-    def restore(self, data: Mapping[str, Any]) -> None:
+    def restore(self, data: Mapping[str, Any], *, otherwise: SceneKey | None = None) -> None:
         """Replace the layout by a remembered one; entries that make no sense are left out.
 
-        Series appear as soon as their scene does.
+        Series appear as soon as their scene does. Those of a scene that is not there belong to
+        the scene ``otherwise``, if one is given.
         """
         self.plots = []
         entries = data.get("plots", ()) if data.get("version") == LAYOUT_VERSION else ()
@@ -137,10 +138,17 @@ class PlotLayout:
                 continue
             waiting = [_parsed(each) for each in entry if isinstance(each, Mapping)]
             plot = Plot(self._take_id(), [], [each for each in waiting if each is not None])
+            plot.waiting = [self._at_home(each, otherwise) for each in plot.waiting]
             if plot.waiting:
                 self.plots.append(plot)
         self._publish()
         self.resolve()
+
+    def _at_home(self, entry: RememberedSeries, otherwise: SceneKey | None) -> RememberedSeries:
+        scene = self.store.scenes.get(otherwise) if otherwise is not None else None
+        if scene is None or self._find(entry) is not None:
+            return entry
+        return dataclasses.replace(entry, script=scene.script, scene=scene.name)
 
     def resolve(self) -> None:
         """Look whether scenes of remembered or restarted scripts have appeared; adopt them."""

@@ -19,7 +19,8 @@ _MAX_SCRIPTS = 50
 class ScriptMemory(msgspec.Struct, kw_only=True):
     """What belongs to one script: found again when it is started again.
 
-    ``camera`` and ``plots`` are whatever the 3D view and the plots gave us to keep.
+    ``camera`` and ``plots`` are whatever the 3D view and the plots gave us to keep, ``watches``
+    the expressions of the Watch panel.
     """
 
     scene: str = ""
@@ -27,6 +28,7 @@ class ScriptMemory(msgspec.Struct, kw_only=True):
     element_name: str = ""
     camera: dict[str, object] = msgspec.field(default_factory=dict)
     plots: dict[str, object] = msgspec.field(default_factory=dict)
+    watches: list[str] = msgspec.field(default_factory=list)
 
 
 class Settings(msgspec.Struct, kw_only=True):
@@ -44,6 +46,8 @@ class Settings(msgspec.Struct, kw_only=True):
     scripts: dict[str, ScriptMemory] = msgspec.field(default_factory=dict)
     view: dict[str, object] = msgspec.field(default_factory=dict)
     shortcuts: dict[str, str] = msgspec.field(default_factory=dict)
+    # By the names that the user gave them.
+    plot_layouts: dict[str, dict[str, object]] = msgspec.field(default_factory=dict)
 
     def add_recent(self, script: str) -> None:
         """Put ``script`` first in the list of recent ones."""

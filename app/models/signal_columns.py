@@ -28,6 +28,18 @@ class SignalRows:
     values: NDArray[np.float64]
     missing: NDArray[np.int64]
 
+    def between(self, start: float, end: float) -> "SignalRows":
+        """Return the rows with session time in [start, end]."""
+        low, high = np.searchsorted(self.session_time, (start, np.nextafter(end, np.inf)))
+        part = slice(int(low), int(high))
+        return SignalRows(
+            self.axis[part],
+            self.time[part],
+            self.session_time[part],
+            self.values[part],
+            self.missing[part],
+        )
+
 
 class SignalColumns:
     """Columns of one channel: axis, time, session time and ``width`` values per row.

@@ -20,10 +20,17 @@ class CsvExport:
     One line per scene and physics step; several when a channel has several rows in one step (a
     script that logs more than once). A cell is empty where a channel has no row. ``missing``
     counts the steps that are absent just before the line, in any of its channels. Floats are
-    written as ``repr``: reading them back gives the same bits.
+    written as ``repr``: reading them back gives the same bits. ``between`` two session times [s]
+    only: what is shown.
     """
 
-    def __init__(self, store: PlotStore, series: Sequence[PlotSeriesId]) -> None:
+    def __init__(
+        self,
+        store: PlotStore,
+        series: Sequence[PlotSeriesId],
+        *,
+        between: tuple[float, float] | None = None,
+    ) -> None:
         self._series = tuple(series)
         self._header = [
             "scene", "step", "session_time [s]", "episode_time [s]", "missing",
@@ -35,7 +42,8 @@ class CsvExport:
             columns = store.columns(each.scene, each.channel)
             channels = self._rows.setdefault(each.scene, {})
             if columns is not None and each.channel not in channels:
-                channels[each.channel] = columns.rows()
+                rows = columns.rows()
+                channels[each.channel] = rows if between is None else rows.between(*between)
         self.total = sum(
             len(rows.axis) for channels in self._rows.values() for rows in channels.values()
         )

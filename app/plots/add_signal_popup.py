@@ -13,9 +13,10 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFontDatabase, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QListView, QVBoxLayout, QWidget
 
+from stroboscope.app.models.expressions import expression_problem
 from stroboscope.app.models.plot_layout import PlotLayout
 from stroboscope.app.models.plot_store import (
     PlotSeriesId,
@@ -25,6 +26,11 @@ from stroboscope.app.models.plot_store import (
     component_unit,
 )
 from stroboscope.app.plots.plot_style import METRICS, PlotIcon, plot_icon
+from stroboscope.debugger_protocol.expressions import (
+    expression_channel,
+    expression_text,
+    is_expression,
+)
 from stroboscope.debugger_protocol.scene_description import ChannelKind
 from stroboscope.resources.themes import Palette
 
@@ -93,9 +99,10 @@ class AddSignalPopup(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self._layout = layout
+        self._store, self._scene = layout.store, first
         self._all = _entries(layout.store, first)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search signals: qpos knee, reward …")
+        self.search.setPlaceholderText("Search: qpos knee, reward … or compute: = norm(qvel)")
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._filter)
         self.search.installEventFilter(self)
@@ -109,6 +116,7 @@ class AddSignalPopup(QFrame):
         self.view.clicked.connect(self._toggle)
         self.note = QLabel()
         self.note.setWordWrap(True)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setStyleSheet(f"color: {palette.muted}; padding: 2px 4px;")
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 8, 8, 8)
@@ -163,6 +171,10 @@ class AddSignalPopup(QFrame):
             self._model.refresh()
 
     def _filter(self, text: str) -> None:
+        if is_expression(text.strip()):
+            self._offer_expression(expression_text(text.strip()))
+            return
+        self.note.setFont(self.font())
         words = text.lower().split()
         matches = [e for e in self._all if all(word in e.search for word in words)]
         self._model.show_entries(matches[:_LIMIT])
@@ -175,7 +187,32 @@ class AddSignalPopup(QFrame):
         elif len(matches) > _LIMIT:
             self.note.setText(f"+{len(matches) - _LIMIT} more: type to narrow the search.")
         else:
-            self.note.setText("Enter or click adds a signal, once more removes it.")
+            self.note.setText(
+                "Enter or click adds a signal, once more removes it. Begin with = to compute one."
+            )
+
+    def _offer_expression(self, text: str) -> None:
+        """List the expression's values, or say what is wrong with it."""
+        scene = self._store.scenes.get(self._scene) if self._scene is not None else None
+        channel = expression_channel(text)
+        info = self._store.info(scene.key, channel) if scene is not None else None
+        entries = []
+        if scene is not None and info is not None:
+            for component in range(info.width):
+                unit = component_unit(info, component)
+                label = component_label(info, component)
+                series = PlotSeriesId(scene.key, channel, component)
+                entries.append(_Entry(series, f"{label}   [{unit}]" if unit else label, ""))
+        self._model.show_entries(entries)
+        if entries:
+            self.view.setCurrentIndex(self._model.index(0))
+            self.note.setFont(self.font())
+            self.note.setText("Enter or click plots it: computed at every physics step.")
+        else:
+            # The carets stand under their place only where all letters are as wide.
+            self.note.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+            table = scene.table if scene is not None else None
+            self.note.setText(expression_problem(text, table) if text else "= and an expression.")
 
 
 def _entries(store: PlotStore, first: SceneKey | None) -> list[_Entry]:

@@ -113,6 +113,20 @@ class PlotContents:
             )
         return None
 
+    def moment_of(self, session_time: float) -> tuple[SceneKey, Moment] | None:
+        """Return the plotted row nearest to a session time [s], and whose it is."""
+        best: tuple[SceneKey, Moment] | None = None
+        for series in self._layout.all_series():
+            columns = self._columns(series)
+            if columns is None or not columns.count:
+                continue
+            row = _nearest(columns, session_time)
+            at = float(columns.session_time[row])
+            if best is None or abs(at - session_time) < abs(best[1].session_time - session_time):
+                moment = Moment(int(columns.axis[row]), at, float(columns.time[row]))
+                best = series.scene, moment
+        return best
+
     def legend(
         self, plot: Plot, cursor: float | None, *, span: float, palette: Palette
     ) -> list[LegendRow]:
@@ -204,7 +218,7 @@ class PlotContents:
     ) -> str:
         scene = self._store.scenes.get(series.scene)
         axis, time = moment
-        info = scene.channels.get(series.channel) if scene is not None else None
+        info = self._store.info(series.scene, series.channel)
         if info is not None and info.kind is ChannelKind.ENGINE:
             instant = f"EXECUTED: of physics step {axis}, t {time:.6g} s. NOW is one step later."
         else:

@@ -16,8 +16,9 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QFileDialog, QMenu, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from stroboscope.app.models.expressions import expression_problem
 from stroboscope.app.models.plot_layout import Plot, PlotLayout
 from stroboscope.app.models.plot_store import (
     SIGNAL_MIME_TYPE,
@@ -27,15 +28,18 @@ from stroboscope.app.models.plot_store import (
     decode_signals,
 )
 from stroboscope.app.models.session_time import Moment
-from stroboscope.app.models.signal_csv import CsvExport
 from stroboscope.app.models.time_view import TimeView
 from stroboscope.app.plots.add_signal_popup import AddSignalPopup
 from stroboscope.app.plots.csv_saver import CsvSaver
 from stroboscope.app.plots.empty_plots import EmptyPlots
+from stroboscope.app.plots.layout_menu import LayoutMenu
 from stroboscope.app.plots.plot_cell import PlotCell
 from stroboscope.app.plots.plot_contents import PlotContents
+from stroboscope.app.plots.plot_exports import ExportKind, PlotExports
+from stroboscope.app.plots.plot_menu import MenuActions, fill_plot_menu
 from stroboscope.app.plots.plot_toolbar import PlotToolbar
 from stroboscope.app.plots.time_strip import TimeStrip
+from stroboscope.debugger_protocol.expressions import expression_channel
 from stroboscope.resources.themes import Palette
 
 __all__ = ["PlotPanel"]
@@ -49,12 +53,14 @@ class PlotPanel(QWidget):
 
     Draws at most 30 times a second, only while visible and only after something has changed.
     ``subscriptions_changed`` (SceneKey, tuple of channel names) tells which channels of a scene
-    are plotted now. ``message`` carries sentences for the log or the status bar.
+    are plotted now. ``instant_chosen`` (SceneKey, physics step, time [s]): somebody clicked a plot
+    and wants to go there. ``message`` carries sentences for the log or the status bar.
     """
 
     subscriptions_changed = Signal(object, tuple)
     layout_changed = Signal()
     message = Signal(str)
+    instant_chosen = Signal(object, int, float)
 
     def __init__(
         self,
@@ -62,6 +68,7 @@ class PlotPanel(QWidget):
         palette: Palette,
         *,
         layout: PlotLayout | None = None,
+        named_layouts: dict[str, dict[str, Any]] | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -73,12 +80,26 @@ class PlotPanel(QWidget):
         self._cells: dict[int, PlotCell] = {}
         self._cursor: float | None = None
         self._shown_scene: SceneKey | None = None
-        self._saver: CsvSaver | None = None
+        self._chosen: float | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.refresh)
         self.setAcceptDrops(True)
         self._build(palette)
+        self.exports = PlotExports(
+            self.plots,
+            self.toolbar,
+            get_range=lambda: self.time_view.range,
+            get_picture=lambda: self._picture,
+            parent=self,
+        )
+        self.exports.ended.connect(self._tell)
+        self.layouts = LayoutMenu(
+            named_layouts if named_layouts is not None else {},
+            get=self.state,
+            load=self.load_layout,
+            parent=self,
+        )
         store.changed.connect(self._schedule)
         store.scenes_changed.connect(self._on_scenes_changed)
         self.plots.changed.connect(self._on_layout_changed)
@@ -128,26 +149,32 @@ class PlotPanel(QWidget):
 
     def restore_state(self, state: Mapping[str, Any]) -> None:
         """Take a layout remembered by :meth:`state`; nonsense in it is left out."""
+        self._take_span(state)
+        self.plots.restore(state)
+
+    def _take_span(self, state: Mapping[str, Any]) -> None:
         span = state.get("span")
         if isinstance(span, int | float) and math.isfinite(span) and span > 0.0:
             self.time_view.choose_span(float(span))
-        self.plots.restore(state)
 
     def export_csv(self, path: Path) -> CsvSaver | None:
         """Start to save everything plotted to ``path``; None when nothing is plotted."""
-        series = [each for each in self.plots.all_series() if each.scene in self.store.scenes]
-        if not series or self._saver is not None:
-            return None
-        saver = CsvSaver(CsvExport(self.store, series), path, self)
-        self._saver = saver
-        saver.progressed.connect(
-            lambda done: self.toolbar.show_progress(f"CSV {done:.0%}", can_cancel=True)
-        )
-        saver.finished.connect(lambda name: self._export_ended(f"Saved {Path(name).name}"))
-        saver.failed.connect(self._export_ended)
-        saver.cancelled.connect(lambda: self._export_ended("CSV cancelled"))
-        saver.start()
-        return saver
+        return self.exports.save(ExportKind.CSV, path)
+
+    def load_layout(self, state: Mapping[str, Any]) -> None:
+        """Take a named layout; what belonged to a scene that is not there, the shown one gets."""
+        self._take_span(state)
+        self.plots.restore(state, otherwise=self._shown_scene)
+
+    def plot_expression(self, key: SceneKey, text: str) -> str:
+        """Plot an expression about a scene; return what is wrong with it, "" when nothing is."""
+        channel = expression_channel(text)
+        info = self.store.info(key, channel)
+        if info is None:
+            scene = self.store.scenes.get(key)
+            return expression_problem(text, scene.table if scene is not None else None)
+        self.add_signals(*(PlotSeriesId(key, channel, n) for n in range(min(info.width, 8))))
+        return ""
 
     def refresh(self) -> None:
         """Draw everything as it is now."""
@@ -171,14 +198,19 @@ class PlotPanel(QWidget):
 
     def _build(self, palette: Palette) -> None:
         self.toolbar = PlotToolbar(palette)
-        self.toolbar.add.clicked.connect(self.open_add_popup)
+        self.toolbar.add.clicked.connect(lambda: self.open_add_popup())
         self.toolbar.follow.toggled.connect(self.time_view.set_follow)
         self.toolbar.fit.clicked.connect(self.fit)
-        self.toolbar.export.clicked.connect(self._ask_export)
+        self.toolbar.layouts.clicked.connect(
+            lambda: self.layouts.open_at(_below(self.toolbar.layouts))
+        )
+        self.toolbar.export.clicked.connect(
+            lambda: self.exports.open_menu(_below(self.toolbar.export))
+        )
         self.toolbar.clear.clicked.connect(self.store.clear)
-        self.toolbar.cancel_export.connect(self._cancel_export)
+        self.toolbar.cancel_export.connect(lambda: self.exports.cancel())
         self._empty = EmptyPlots(palette)
-        self._empty.add_requested.connect(self.open_add_popup)
+        self._empty.add_requested.connect(lambda: self.open_add_popup())
         self._stack_of_plots = QWidget()
         self._column = QVBoxLayout(self._stack_of_plots)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -198,6 +230,7 @@ class PlotPanel(QWidget):
         rows.setSpacing(0)
         rows.addWidget(self._scroll, 1)
         rows.addWidget(self._strip)
+        self._picture = page
         self._pages.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -217,6 +250,7 @@ class PlotPanel(QWidget):
         view.time_zoomed.connect(self.time_view.zoom)
         view.fit_requested.connect(self.fit)
         view.cursor_moved.connect(self._on_cursor_moved)
+        view.time_clicked.connect(self.choose_instant)
         view.automatic_values_changed.connect(lambda _: self._schedule())
         cell.legend.removed.connect(self.plots.remove)
         cell.menu_requested.connect(self._open_menu)
@@ -255,6 +289,21 @@ class PlotPanel(QWidget):
         self.toolbar.follow.setChecked(self.time_view.follows)
         self._schedule()
 
+    def choose_instant(self, session_time: float) -> None:
+        """Mark an instant and tell where it is; choosing the same one again takes the mark away."""
+        again = self._chosen is not None and abs(session_time - self._chosen) < 4 * self._pixel()
+        found = None if again else self._contents.moment_of(session_time)
+        self._chosen = None if found is None else found[1].session_time
+        self._show_values()
+        if found is not None:
+            key, moment = found
+            self.instant_chosen.emit(key, moment.axis, moment.episode_time)
+
+    @property
+    def chosen_instant(self) -> float | None:
+        """Session time [s] of the marked instant."""
+        return self._chosen
+
     def _on_cursor_moved(self, session_time: float | None) -> None:
         if session_time != self._cursor:
             self._cursor = session_time
@@ -283,11 +332,13 @@ class PlotPanel(QWidget):
 
     def _show_values(self) -> None:
         """Legends and readout: the values at the cursor, else the newest ones."""
-        moment = self._contents.moment(self._cursor)
-        snapped = moment.session_time if moment is not None and self._cursor is not None else None
+        cursor = self._cursor if self._cursor is not None else self._chosen
+        moment = self._contents.moment(cursor)
+        snapped = moment.session_time if moment is not None and cursor is not None else None
         for plot in self.plots.plots:
             cell = self._cells[plot.plot_id]
-            cell.view.cursor_line.set_times(() if snapped is None else (snapped,))
+            lines = {each for each in (snapped, self._chosen) if each is not None}
+            cell.view.cursor_line.set_times(sorted(lines))
             low, high = cell.view.value_range
             rows = self._contents.legend(plot, snapped, span=high - low, palette=self._palette)
             cell.legend.set_rows(rows)
@@ -295,6 +346,8 @@ class PlotPanel(QWidget):
 
     def _show_moment(self, moment: Moment | None) -> None:
         prefix = "cursor: " if self._cursor is not None else "EXECUTED: "
+        if self._cursor is None and self._chosen is not None:
+            prefix = "chosen: "
         if self._cursor is not None:
             reason = self._contents.restore_near(self._cursor, self._pixel())
             prefix = f"{reason} · " if reason else prefix
@@ -309,15 +362,18 @@ class PlotPanel(QWidget):
 
     def fit(self) -> None:
         """Show everything there is, values too."""
+        self._chosen = None
         for cell in self._cells.values():
             cell.view.set_automatic_values(True)
         self.time_view.fit(*self._contents.extent())
 
-    def open_add_popup(self) -> AddSignalPopup:
-        """Open the searchable list of signals below the toolbar."""
+    def open_add_popup(self, text: str = "") -> AddSignalPopup:
+        """Open the searchable list of signals below the toolbar; "= …" is an expression."""
         popup = AddSignalPopup(self.plots, self._palette, first=self._shown_scene, parent=self)
         popup.toggled.connect(self._toggle)
-        popup.open_at(self.toolbar.add.mapToGlobal(QPoint(0, self.toolbar.add.height() + 2)))
+        popup.open_at(_below(self.toolbar.add))
+        if text:
+            popup.search.setText(text)
         return popup
 
     def _toggle(self, series: PlotSeriesId) -> None:
@@ -330,36 +386,24 @@ class PlotPanel(QWidget):
         cell, plot = self._cells[plot_id], self.plots.plot(plot_id)
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Add signal…").triggered.connect(self.open_add_popup)
+        fill_plot_menu(
+            menu,
+            plot,
+            self.plots,
+            MenuActions(self.open_add_popup, self.open_add_popup, self.add_signals),
+        )
         automatic = menu.addAction("Automatic value range")
         automatic.setCheckable(True)
         automatic.setChecked(cell.view.automatic_values)
         automatic.toggled.connect(cell.view.set_automatic_values)
         menu.addAction("Show everything").triggered.connect(self.fit)
         menu.addSeparator()
-        for series in plot.series if plot is not None else ():
-            action = menu.addAction(f"Remove {self.store.label(series)}")
-            action.triggered.connect(lambda _=False, each=series: self.plots.remove(each))
         menu.addAction("Remove this plot").triggered.connect(
             lambda: self.plots.remove_plot(plot_id)
         )
         menu.popup(position)
 
-    def _ask_export(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self, "Save plotted signals", "signals.csv", "CSV (*.csv)"
-        )
-        if name:
-            self.export_csv(Path(name))
-
-    def _cancel_export(self) -> None:
-        if self._saver is not None:
-            self._saver.cancel()
-
-    def _export_ended(self, text: str) -> None:
-        if self._saver is not None:
-            self._saver.deleteLater()
-            self._saver = None
+    def _tell(self, text: str) -> None:
         self.toolbar.show_progress(text)
         self.message.emit(text)
 
@@ -427,10 +471,14 @@ class PlotPanel(QWidget):
         if not self._closed:
             self._closed = True
             self._timer.stop()
-            self._cancel_export()
+            self.exports.cancel()
             self.store.changed.disconnect(self._schedule)
             self.store.scenes_changed.disconnect(self._on_scenes_changed)
             self.plots.changed.disconnect(self._on_layout_changed)
             self.plots.subscriptions_changed.disconnect(self._on_subscriptions_changed)
             self.time_view.changed.disconnect(self._on_time_view_changed)
         super().closeEvent(event)
+
+
+def _below(button: QWidget) -> QPoint:
+    return button.mapToGlobal(QPoint(0, button.height() + 2))

@@ -21,6 +21,7 @@ class PlotIcon(enum.StrEnum):
     FOLLOW = "mdi6.arrow-collapse-right"
     FIT = "mdi6.fit-to-page-outline"
     EXPORT = "mdi6.file-delimited-outline"
+    LAYOUTS = "mdi6.view-dashboard-outline"
     CLEAR = "mdi6.delete-sweep-outline"
     REMOVE = "mdi6.close"
     CHART = "mdi6.chart-line"

@@ -17,7 +17,7 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["PlotToolbar"]
 
-_ICONS = ("add", "follow", "fit", "export", "clear")
+_ICONS = ("add", "follow", "fit", "layouts", "export", "clear")
 
 
 class _Text(QLabel):
@@ -56,8 +56,11 @@ class PlotToolbar(QWidget):
         )
         self.follow.setCheckable(True)
         self.fit = tool_button(PlotIcon.FIT, palette, "Show everything (double-click a plot)")
+        self.layouts = tool_button(
+            PlotIcon.LAYOUTS, palette, "Save or load an arrangement of plots"
+        )
         self.export = tool_button(
-            PlotIcon.EXPORT, palette, "Save as CSV: every physics step of what is plotted"
+            PlotIcon.EXPORT, palette, "Save what is plotted: CSV, NumPy or a picture"
         )
         self.clear = tool_button(PlotIcon.CLEAR, palette, "Forget what was drawn so far")
         self.note = _Text()
@@ -74,7 +77,14 @@ class PlotToolbar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 8, 2)
         row.setSpacing(2)
-        for button in (self.add, self.follow, self.fit, self.export, self.clear):
+        for button in (
+            self.add,
+            self.follow,
+            self.fit,
+            self.layouts,
+            self.export,
+            self.clear,
+        ):
             row.addWidget(button)
         row.addSpacing(METRICS.gap)
         row.addWidget(self.note)
@@ -89,7 +99,14 @@ class PlotToolbar(QWidget):
 
     def set_theme(self, palette: Palette) -> None:
         """Take the colours of a palette."""
-        icons = (PlotIcon.ADD, PlotIcon.FOLLOW, PlotIcon.FIT, PlotIcon.EXPORT, PlotIcon.CLEAR)
+        icons = (
+            PlotIcon.ADD,
+            PlotIcon.FOLLOW,
+            PlotIcon.FIT,
+            PlotIcon.LAYOUTS,
+            PlotIcon.EXPORT,
+            PlotIcon.CLEAR,
+        )
         for name, which in zip(_ICONS, icons, strict=True):
             getattr(self, name).setIcon(plot_icon(which, palette))
         self.setStyleSheet(

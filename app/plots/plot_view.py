@@ -31,6 +31,7 @@ class _TimeViewBox(pg.ViewBox):  # type: ignore[misc]  # pyqtgraph has no types
     time_zoomed = Signal(float, float)  # factor, about this session time
     values_changed_by_hand = Signal()
     fit_requested = Signal()
+    time_clicked = Signal(float)  # session time
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False, defaultPadding=0.0)
@@ -66,10 +67,13 @@ class _TimeViewBox(pg.ViewBox):  # type: ignore[misc]  # pyqtgraph has no types
             self.values_changed_by_hand.emit()
 
     def mouseClickEvent(self, event: MouseClickEvent) -> None:
-        """Fit on double click."""
-        if event.double() and event.button() == Qt.MouseButton.LeftButton:
+        """Fit on double click; a single one chooses an instant."""
+        if event.button() == Qt.MouseButton.LeftButton:
             event.accept()
-            self.fit_requested.emit()
+            if event.double():
+                self.fit_requested.emit()
+            else:
+                self.time_clicked.emit(self.mapSceneToView(event.scenePos()).x())
 
 
 class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
@@ -78,6 +82,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     time_panned = Signal(float)
     time_zoomed = Signal(float, float)
     fit_requested = Signal()
+    time_clicked = Signal(float)
     cursor_moved = Signal(object)  # session time [s], or None when the pointer left
     automatic_values_changed = Signal(bool)
 
@@ -111,6 +116,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._box.time_panned.connect(self.time_panned)
         self._box.time_zoomed.connect(self.time_zoomed)
         self._box.fit_requested.connect(self.fit_requested)
+        self._box.time_clicked.connect(self.time_clicked)
         self._box.values_changed_by_hand.connect(self._on_values_changed_by_hand)
         self.scene().sigMouseMoved.connect(self._on_mouse_moved)
         self.set_theme(palette)

@@ -1,0 +1,67 @@
+"""What a person is told about an expression, and which words can complete it."""
+
+from stroboscope.debugger_protocol.expressions import (
+    CONTACT_PARTS,
+    ExpressionError,
+    SignalTable,
+    compile_expression,
+)
+from stroboscope.debugger_protocol.expressions.arithmetic import FUNCTIONS
+
+__all__ = ["completions", "expression_problem"]
+
+
+def expression_problem(text: str, table: SignalTable | None) -> str:
+    """Return what is wrong with an expression, with carets under the place; "" when nothing is."""
+    if table is None:
+        return "No scene is shown that this could be about."
+    try:
+        compile_expression(text, table)
+    except ExpressionError as error:
+        return str(error)
+    return ""
+
+
+def completions(text: str, table: SignalTable) -> tuple[int, list[str]]:
+    """Return where the word before the end of ``text`` begins, and what it could become.
+
+    Inside ``name['`` these are the names of its columns, of geoms and bodies for contacts.
+    """
+    quote = max(text.rfind("'"), text.rfind('"'))
+    is_open = quote >= 0 and text.count(text[quote]) % 2 == 1
+    if is_open:
+        owner, typed = text[:quote], text[quote + 1 :]
+        return quote + 1, _matching(typed, _columns_of(owner, table))
+    start = len(text)
+    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_."):
+        start -= 1
+    typed = text[start:]
+    if start and text[start - 1] == "]" and typed.startswith("."):
+        return start + 1, _matching(typed[1:], CONTACT_PARTS)
+    words = [*table.names, *(f"{name}(" for name in FUNCTIONS)]
+    return start, _matching(typed, words) if typed else []
+
+
+def _columns_of(owner: str, table: SignalTable) -> list[str]:
+    """Return the names that may stand in the brackets at the end of ``owner``."""
+    open_at = owner.rfind("[")
+    start = open_at
+    while start > 0 and (owner[start - 1].isalnum() or owner[start - 1] in "_."):
+        start -= 1
+    name = owner[start:open_at]
+    if name == "contact":
+        return list(table.contact_names)
+    if name == "user":
+        return list(table.names)
+    entry = table.find(name)
+    if entry is None:
+        return []
+    elements = (each.rpartition(".")[0] for each in entry.names)
+    return list(dict.fromkeys((*filter(None, elements), *entry.names)))
+
+
+def _matching(typed: str, words: object) -> list[str]:
+    low = typed.casefold()
+    every = list(words)  # type: ignore[call-overload]
+    begin = [word for word in every if word.casefold().startswith(low)]
+    return begin + [word for word in every if low in word.casefold() and word not in begin]
