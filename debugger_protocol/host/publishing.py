@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import Clock, SceneBackend, TopicFrames
+from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 __all__ = ["FramePublisher", "PublishedFrame"]
@@ -63,6 +64,8 @@ class FramePublisher:
         """Subscribed topics and their shortest interval [s]; replaced by the server thread."""
         self.slots: dict[tuple[Topic, Instant], PublishedFrame] = {}
         self.revision = 0
+        self.time: PublishingTime | None = None
+        """What all this takes; None while nobody asks for TIMING."""
         self._due: dict[Topic, float] = {}
         self._due_of: Mapping[Topic, float] = self.interest
         self._disabled: frozenset[Topic] = frozenset()
@@ -78,6 +81,7 @@ class FramePublisher:
         topics = self._due_topics(now, every_step=every_step)
         if not topics:
             return False
+        since = PublishingTime.now()
         try:
             clock = self._backend.clock()
             self._backend.begin_frame(topics)
@@ -85,6 +89,8 @@ class FramePublisher:
             self._disable(topics, error, doing="preparing")
             return False
         self._begun, self._begun_clock = topics, clock
+        if self.time is not None:
+            self.time.add(since)
         return True
 
     def end(self) -> None:
@@ -93,8 +99,11 @@ class FramePublisher:
         self._begun, self._begun_clock = frozenset(), None
         if clock is None:
             return
+        since = PublishingTime.now()
         frames = self._collect(self._backend.end_frame, topics)
         self._publish(frames, clock=clock, instant=Instant.EXECUTED)
+        if self.time is not None:
+            self.time.add(since)
 
     def next_due(self) -> float:
         """Return the wall time [s] at which the next frame is due."""
@@ -120,6 +129,7 @@ class FramePublisher:
                 if topic not in self._disabled
             }
             self._due_of = interest
+            self._measure(wanted=Topic.TIMING in interest)
         due = self._due
         topics = frozenset(due) if every_step else self._due_together(now)
         for topic in topics:
@@ -128,6 +138,12 @@ class FramePublisher:
             late = now - due[topic]
             due[topic] = due[topic] + interval if 0.0 <= late < interval else now + interval
         return topics
+
+    def _measure(self, *, wanted: bool) -> None:
+        if not wanted:
+            self.time = None
+        elif self.time is None:
+            self.time = PublishingTime(self._backend.clock().axis)
 
     def _due_together(self, now: float) -> frozenset[Topic]:
         """Return what is due, so that topics that are shown side by side have instants in common.
@@ -243,6 +259,8 @@ class FramePublisher:
         self, frames: TopicFrames, *, clock: Clock, instant: Instant, only_changed: bool = False
     ) -> None:
         for topic, arrays in frames.arrays.items():
+            if topic is Topic.TIMING and self.time is not None:
+                arrays = {**arrays, "publish": self.time.take(clock.axis)}
             key = (topic, instant)
             previous = self.slots.get(key)
             if (
