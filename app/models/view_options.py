@@ -133,7 +133,7 @@ class ViewOptions:
     lights: bool = False
 
     # How overlays look
-    xray: bool = False  # arrows and points show, dimmed, through what is before them
+    xray: bool = True  # a force begins inside what it pushes: it shows, dimmed, through that
     legend: bool = True
     labels: LabelMode = LabelMode.NONE
     force_scale: float = 1.0

@@ -1,4 +1,4 @@
-"""What lies under a pixel: one draw into a framebuffer of a single float pixel."""
+"""What lies under a pixel: one draw into a framebuffer of a single float pixel, then glyphs."""
 
 import dataclasses
 
@@ -9,6 +9,7 @@ from vispy import gloo
 from stroboscope.app.models.selection import Element
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import GlCanvas, read_float_pixel
+from stroboscope.app.view3d.overlays.glyph_hit import glyph_at
 from stroboscope.app.view3d.renderer import Frame, Renderer
 from stroboscope.app.view3d.targets import ColorTarget
 
@@ -51,6 +52,27 @@ class Picker:
             self._canvas.flush()
             pixel = read_float_pixel()
         self._canvas.flush()
+        surface = self._surface_hit(scene, pixel)
+        if frame.overlays is None:
+            return surface
+        depth = (
+            None
+            if surface is None
+            else float((surface.point - frame.view.eye) @ frame.view.forward)
+        )
+        glyph = glyph_at(
+            frame.overlays,
+            frame.view,
+            size=frame.size,
+            at=(x + 0.5, y + 0.5),
+            pixel_ratio=frame.pixel_ratio,
+            depth=depth,
+            xray=frame.options.xray,
+        )
+        return surface if glyph is None else Hit(glyph.element, glyph.point)
+
+    @staticmethod
+    def _surface_hit(scene: DrawnScene, pixel: NDArray[np.float32]) -> Hit | None:
         number = float(pixel[3])
         if number <= 0.0:
             return None

@@ -96,13 +96,12 @@ def contact_glyphs(subject: Subject) -> Iterator[Glyphs]:
     if options.contact_torques:
         size = np.linalg.norm(torque, axis=1)
         some = size > NEGLIGIBLE
-        reach = np.linalg.norm(sizes.vectors(torque[some], Amount.TORQUE), axis=1)
         yield shown(
             solids(
                 Shape.RING,
                 pos=pos[some],
                 mat=frame_along(torque[some]),
-                size=np.repeat(np.maximum(reach, 0.2 * sizes.mean)[:, None], 3, axis=1),
+                size=sizes.ring_sizes(torque[some], Amount.TORQUE),
                 color=Role.CONTACT_TORQUE,
                 layer=Layer.INSIDE,
             ),

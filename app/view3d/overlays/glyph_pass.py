@@ -28,7 +28,7 @@ _SIDES = {Shape.ARROW: 8, Shape.LINE: 6}
 # Solids never become smaller than this.
 LEAST_PIXELS = 2.2
 # How much is left of what shows through something.
-XRAY_STRENGTH = 0.35
+XRAY_STRENGTH = 0.55
 # Towards the eye, in clip depth: what lies on a surface shall not sink into it.
 _BIAS = 2e-4
 

@@ -15,6 +15,8 @@ __all__ = ["inertia_sizes", "mass_glyphs", "tree_centers"]
 
 Floats = NDArray[np.float64]
 WATER = 1000.0  # [kg/m³]
+# Drawn over the body and not, as in MuJoCo, inside it: the body shall stay visible.
+_INERTIA_ALPHA = 0.32
 
 
 def inertia_sizes(bodies: BodyFacts, *, ellipsoids: bool, water: bool) -> Floats:
@@ -61,7 +63,8 @@ def mass_glyphs(subject: Subject) -> Iterator[Glyphs]:
             pos=com[which],
             mat=np.matmul(subject.scene.body_mat[which], bodies.imat[which]),
             size=half[which],
-            color=Role.INERTIA,
+            color=(*Role.INERTIA.value[:3], _INERTIA_ALPHA),
+            roles=(Role.INERTIA,),
             layer=Layer.SHEER,
         ).of_elements(ElementKind.BODY, which)
     radius = sizes.scale.com * sizes.mean

@@ -83,22 +83,20 @@ def _pair(
     for part, (amount, role) in ((values[:, :3], linear), (values[:, 3:], angular)):
         size = np.linalg.norm(part, axis=1)
         some = np.flatnonzero((size > _STILL[amount]) & np.isfinite(pos).all(axis=1))
-        vectors = sizes.vectors(part[some], amount)
         if amount is linear[0]:
             made = arrows(
                 pos[some],
-                vectors,
+                sizes.vectors(part[some], amount),
                 radius=0.8 * sizes.arrow_radius,
                 color=role,
                 layer=Layer.INSIDE,
             )
         else:
-            reach = np.linalg.norm(vectors, axis=1)
             made = solids(
                 Shape.RING,
                 pos=pos[some],
                 mat=frame_along(part[some]),
-                size=np.repeat(np.maximum(reach, 0.25 * sizes.mean)[:, None], 3, axis=1),
+                size=sizes.ring_sizes(part[some], amount),
                 color=role,
                 layer=Layer.INSIDE,
             )

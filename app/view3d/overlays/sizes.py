@@ -1,7 +1,8 @@
 """How large things beside the bodies are, and how long an arrow is for one unit.
 
-MuJoCo's sizes are multiples of the scene's mean size; forces become longer the lighter the scene
-is, so that one's own weight is always a good arrow (``visual/map/force`` over ``meanmass``).
+MuJoCo's sizes are multiples of the scene's mean size. The lighter the scene, the longer its
+arrows: the weight of a mean body is a good arrow in every scene. MuJoCo takes 0.005 m·kg/N over the
+mean mass, whatever the size of the scene; here that length grows with its mean size.
 """
 
 import dataclasses
@@ -19,8 +20,11 @@ Floats = NDArray[np.float64]
 
 # Of the scene's radius: a mean size that a huge floor or one tiny geom has spoiled.
 _LEAST_MEAN, _MOST_MEAN = 0.02, 0.2
-# Arrows longer than this many radii of the scene are cut.
-LONGEST = 1.2
+# Arrows longer than this many radii of the scene are cut, rings wider than so many mean sizes.
+LONGEST, WIDEST = 1.2, 1.1
+# Of the mean size: how long the weight of a mean body is, with MuJoCo's own ``map`` values.
+_WEIGHT_LENGTH, _MAP_FORCE, _MAP_TORQUE = 2.0, 0.005, 0.1
+_GRAVITY = 9.81  # [m/s²], also where there is none
 # [m] per unit, at a mean size of 0.1 m: how far a body gets in a tenth of a second, and so on.
 _MOTION = {
     Amount.VELOCITY: 0.1,
@@ -35,7 +39,8 @@ class Sizes:
     """Sizes [m] for one scene and the user's factors."""
 
     extent: float
-    mean: float
+    mean: float  # of what is drawn, with the user's factor
+    scene_mean: float
     scale: VisualScale
     options: ViewOptions
 
@@ -44,16 +49,17 @@ class Sizes:
         """Return the sizes for a scene of radius ``extent`` [m]."""
         scale = description.scale
         mean = min(max(scale.meansize, _LEAST_MEAN * extent), _MOST_MEAN * extent)
-        return Sizes(extent, mean * options.marker_scale, scale, options)
+        return Sizes(extent, mean * options.marker_scale, mean, scale, options)
 
     def metres_per(self, amount: Amount) -> float:
         """Return how long [m] an arrow for one unit is."""
         factor = float(getattr(self.options, amount.scale_field))
         mass = self.scale.meanmass if self.scale.meanmass > 0.0 else 1.0
         if amount is Amount.FORCE:
-            return factor * self.scale.force / mass
+            length = _WEIGHT_LENGTH * self.scene_mean * self.scale.force / _MAP_FORCE
+            return factor * length / (mass * _GRAVITY)
         if amount is Amount.TORQUE:
-            return factor * self.scale.torque / mass
+            return factor * self.scale.torque / _MAP_TORQUE / (mass * _GRAVITY)
         return factor * _MOTION[amount]
 
     def vectors(self, values: Floats, amount: Amount) -> Floats:
@@ -62,6 +68,12 @@ class Sizes:
         length = np.linalg.norm(scaled, axis=1, keepdims=True)
         cut = np.minimum(1.0, LONGEST * self.extent / np.maximum(length, 1e-30))
         return np.asarray(scaled * cut)
+
+    def ring_sizes(self, values: Floats, amount: Amount) -> Floats:
+        """Return radii (n, 3) [m] of rings for ``values`` (n, 3): small ones stay visible."""
+        radius = np.linalg.norm(values, axis=1) * self.metres_per(amount)
+        limited = np.clip(radius, 0.3 * self.mean, WIDEST * self.mean)
+        return np.repeat(limited[:, None], 3, axis=1)
 
     @property
     def arrow_radius(self) -> float:
