@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.edit_messages import EditField, Finding, Perturb
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["Clock", "SceneBackend", "SignalSource", "TopicFrames"]
@@ -117,6 +117,10 @@ class SceneBackend(abc.ABC):
         """Put the scene back to ``state``, all of it or nothing (CommandError)."""
         raise CommandError("this scene can't be restored: its engine offers no capture")
 
+    def exactness(self) -> str:
+        """Return why a captured state may not continue bit for bit; empty when it does."""
+        return ""
+
     def edit_state(self, field: EditField, index: int, values: Sequence[float]) -> None:
         """Write into a state array, all of it or nothing (CommandError)."""
         raise CommandError("this scene can't be edited: its engine offers no way to")
@@ -137,6 +141,24 @@ class SceneBackend(abc.ABC):
 
     def release_interventions(self) -> None:  # noqa: B027 - optional to implement
         """End perturbation, overrides and noise: the client that wanted them has gone."""
+
+    def intervene(self) -> None:  # noqa: B027 - optional to implement
+        """Put perturbation, overrides and noise in place for the step that follows at once.
+
+        Called in the gate, before the step's inputs are copied for frames and signals, and only
+        while there is something to put in place. The engine takes it back after the step.
+        """
+
+    def label(self, kind: str, index: int) -> tuple[str, str]:
+        """Return what people call an element (``body``, …) or a value of a state array; its unit.
+
+        ``kind`` is the description's word or that of an :class:`EditField`.
+        """
+        return f"{kind}[{index}]", ""
+
+    def option_info(self, name: str) -> OptionInfo:
+        """Return one of the description's options."""
+        raise CommandError(f"this scene has no option {name!r}")
 
     def option(self, name: str) -> tuple[float, ...]:
         """Return the values of one of the description's options."""

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol import messages as wire
 from stroboscope.debugger_protocol.arrays import parse_asset, unpack_arrays
 from stroboscope.debugger_protocol.client_connection import ClientConnection, fetch_asset
+from stroboscope.debugger_protocol.client_edits import EditingClient
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionInfo,
     find_session,
@@ -38,7 +39,7 @@ from stroboscope.debugger_protocol.exceptions import (
     InvalidMessage,
 )
 from stroboscope.debugger_protocol.limits import Limits
-from stroboscope.debugger_protocol.messages import EditField, OwnerActivity, PlaybackMode
+from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode
 from stroboscope.debugger_protocol.outgoing import FrameQueue
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.sessions import debugger_dialect
@@ -95,7 +96,7 @@ class Frame:
     notes: tuple[str, ...] = ()
 
 
-class DebuggerClient:
+class DebuggerClient(EditingClient):
     """A connected client. Methods may be called from any thread and block until they are done.
 
     Commands raise CommandError (the server's reason), CommandTimeout (where the owner thread is)
@@ -113,8 +114,7 @@ class DebuggerClient:
         timeout: float = 5.0,
         limits: Limits | None = None,
     ) -> None:
-        self._limits = limits or Limits()
-        self._changed = threading.Condition()
+        super().__init__(limits or Limits())
         self._frames = FrameQueue(self._limits)
         self._added: dict[int, wire.SceneAdded] = {}
         self._status: dict[int, wire.SceneStatus] = {}
@@ -273,19 +273,6 @@ class DebuggerClient:
         """Put a scene back to the state just before its first step after attaching."""
         self._command(wire.RestoreInitial, scene_id=scene_id)
 
-    def edit_state(
-        self, scene_id: int, field: EditField | str, index: int, values: Iterable[float]
-    ) -> None:
-        """Write ``values`` into a state array of a paused or held scene, all or nothing."""
-        numbers = tuple(float(value) for value in values)
-        self._command(
-            wire.EditState,
-            scene_id=scene_id,
-            field=EditField(field),
-            index=index,
-            values=numbers,
-        )
-
     def request_control(self) -> None:
         """Take control of the session; everybody is told."""
         self._command(wire.RequestControl)
@@ -422,11 +409,14 @@ class DebuggerClient:
             case wire.SceneRemoved(scene_id=scene_id):
                 for table in (self._added, self._status, self._descriptions):
                     table.pop(scene_id, None)
+                self._forget_edits(scene_id)
                 self._frames.discard_scene(scene_id)
             case wire.ControlChanged(controller=controller) if self._session_status:
                 self._session_status = msgspec.structs.replace(
                     self._session_status, controller=controller
                 )
+            case _:
+                self._take_edit_news(message)
 
     def _lost(self, reason: str) -> None:
         with self._changed:
@@ -459,7 +449,7 @@ class DebuggerClient:
         if self._closed_reason:
             raise ConnectionLost(f"the connection has ended: {self._closed_reason}")
 
-    def _command(self, kind: type[wire.Command], **fields: Any) -> None:
+    def _command(self, kind: type[wire.Command], /, **fields: Any) -> None:
         self._raise_if_closed()
         try:
             self._call(self._request(kind, fields))

@@ -141,7 +141,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
                 await self._drop_socket()
                 raise
 
-    def request(self, kind: type[Command], **fields: Any) -> "asyncio.Future[msgspec.Struct]":
+    def request(self, kind: type[Command], /, **fields: Any) -> "asyncio.Future[msgspec.Struct]":
         """Send a command; the future holds its Done or AssetChunk.
 
         The future raises CommandError or CommandTimeout (the server's word), or ConnectionLost.

@@ -38,4 +38,9 @@ class Limits:
     # Longer sentences are cut.
     log_text_bytes: int = 64 << 10
     nesting: int = 16
+    # What is kept of each scene for clients: named states, and edits that can be undone.
+    checkpoints: int = 100
+    checkpoint_bytes: int = 256 << 20
+    edits: int = 200
+    edit_bytes: int = 64 << 20
     mailbox: int = 256

@@ -26,7 +26,10 @@ from stroboscope.debugger_protocol.messages import (
     LogLevel,
     SceneAdded,
     SceneChannels,
+    SceneCheckpoints,
     SceneDescribed,
+    SceneFindings,
+    SceneInterventions,
     SceneRemoved,
     SceneRestored,
     SceneStatus,
@@ -44,6 +47,19 @@ _ABOUT_SCENES = (
     "scene_described",
     "scene_channels",
     "scene_restored",
+    "scene_interventions",
+    "scene_checkpoints",
+    "scene_findings",
+)
+_LATEST_OF_SCENE = (
+    SceneAdded,
+    SceneStatus,
+    SceneChannels,
+    SceneRestored,
+    SceneRemoved,
+    SceneInterventions,
+    SceneCheckpoints,
+    SceneFindings,
 )
 
 
@@ -236,7 +252,7 @@ class OutgoingLanes:
 
 def _replaceable(message: msgspec.Struct) -> tuple[str, int] | None:
     """Return the key of a message of which one at a time needs to wait."""
-    if isinstance(message, SceneAdded | SceneStatus | SceneChannels | SceneRestored | SceneRemoved):
+    if isinstance(message, _LATEST_OF_SCENE):
         return str(message.__struct_config__.tag), message.scene_id
     if isinstance(message, SceneDescribed):
         return "scene_described", message.description.scene_id

@@ -454,7 +454,7 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
 
     # --- messages out
 
-    def command(self, kind: type[Command], **fields: Any) -> tuple[int, bytes]:
+    def command(self, kind: type[Command], /, **fields: Any) -> tuple[int, bytes]:
         """Return the id and the bytes of a new command.
 
         Raises InvalidMessage or LimitExceeded when it can't be sent, ConnectionLost when closed.

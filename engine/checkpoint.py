@@ -212,6 +212,11 @@ class CheckpointCodec:
         return Counters(steps, physics_steps)
 
     @property
+    def keeps_sleep(self) -> bool:
+        """Whether checkpoints hold which islands sleep."""
+        return self._sleep is not None
+
+    @property
     def has_nonfinite_inputs(self) -> bool:
         """Whether the state restored last has a control or force that is not finite."""
         return self._has_nonfinite_inputs

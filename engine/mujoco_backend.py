@@ -4,15 +4,27 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stroboscope.debugger_protocol.backend import Clock, SceneBackend, SignalSource, TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.messages import EditField
-from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.messages import EditField, Finding, Perturb
+from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.callbacks import Event
+from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.debug_draw import NOTHING_DRAWN
 from stroboscope.engine.describe import describe_model
+from stroboscope.engine.edit_labels import label
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.expression_channels import ExpressionScope
+from stroboscope.engine.lint import lint
+from stroboscope.engine.physics_options import (
+    check_option,
+    option_info,
+    read_option,
+    write_option,
+)
 from stroboscope.engine.signal_channels import MujocoSignalSource
 
 if TYPE_CHECKING:
@@ -20,12 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MujocoBackend"]
 
+_TIMESTEP = "timestep"
+_SHORTEST_QUATERNION = 1e-9
+
 
 class MujocoBackend(SceneBackend):
     """Answers the host for one scene. ``describe`` and ``asset`` run on the server thread."""
 
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
+        self._step_of_frame = 0
 
     def describe(self, scene_id: int, name: str) -> SceneDescription:
         """Return the description of the scene's model; reads nothing that a step writes."""
@@ -58,11 +74,13 @@ class MujocoBackend(SceneBackend):
 
     def begin_frame(self, topics: frozenset[Topic]) -> None:
         """Copy the inputs of the coming physics step."""
+        self._step_of_frame = self._scene.counters.total_steps
         self._scene.world.frames.begin(topics)
 
     def end_frame(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the executed frame."""
-        return self._scene.world.frames.executed(topics)
+        frames = self._scene.world.frames.executed(topics)
+        return self._with_drawing(frames, topics, step=self._step_of_frame)
 
     def frame_last_executed(self, topics: frozenset[Topic]) -> tuple[Clock, TopicFrames] | None:
         """Return the executed frame of the last physics step, recomputed from its row."""
@@ -76,11 +94,29 @@ class MujocoBackend(SceneBackend):
         completed = now.step_count - (0 if scene.stepper.is_inside else 1)
         total = now.total_steps - (now.step_count - completed)
         steps = now.physics_step_count - 1
+        frames = self._with_drawing(frames, topics, step=total)
         return Clock(float(row[0]), completed, steps, total, now.axis - 1), frames
 
     def frame_now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the state as it stands, recomputed on scratch data."""
-        return self._scene.world.frames.now(topics)
+        frames = self._scene.world.frames.now(topics - {Topic.DRAWING})
+        return self._with_drawing(frames, topics, step=None)
+
+    def _with_drawing(
+        self, frames: TopicFrames, topics: frozenset[Topic], *, step: int | None
+    ) -> TopicFrames:
+        """Add what the script has drawn: for the step that began after ``step``; None: now."""
+        if Topic.DRAWING not in topics:
+            return frames
+        scene = self._scene
+        drawing = scene.drawing
+        if drawing is None:
+            arrays = NOTHING_DRAWN
+        elif step is None:
+            arrays = drawing.now(step_begun=scene.link.is_step_open)
+        else:
+            arrays = drawing.at(step)
+        return TopicFrames({**frames.arrays, Topic.DRAWING: arrays}, frames.notes)
 
     def signal_source(self, channels: Sequence[str]) -> SignalSource:
         """Return a writer for engine channels."""
@@ -116,22 +152,132 @@ class MujocoBackend(SceneBackend):
         except StateError as error:
             raise CommandError(str(error)) from error
 
+    def exactness(self) -> str:
+        """Return why a captured state may not continue bit for bit; empty when it does."""
+        return self._scene.world.codec.inexact_reason
+
+    # --- edits
+
     def edit_state(self, field: EditField, index: int, values: Sequence[float]) -> None:
         """Write values into a state array, all of them or none."""
-        data: Any = self._scene.world.live()
-        array = getattr(data, field.value)
-        end = index + len(values)
-        if not values or index < 0 or end > array.size:
-            raise CommandError(
-                f"{field.value} has {array.size} values; {len(values)} from index {index} on "
-                "do not fit"
-            )
+        array = self._state_array(field, index, len(values))
         if not all(math.isfinite(value) for value in values):
             raise CommandError(
                 f"{field.value} takes finite numbers only, not {[*map(float, values)]}"
             )
-        array[index:end] = values
-        self._scene.link.state_replaced(f"{field.value}[{index}:{end}] was edited")
+        end = index + len(values)
+        if field is EditField.EQ_ACTIVE and not all(value in (0.0, 1.0) for value in values):
+            raise CommandError(f"eq_active is 0 (off) or 1 (on), not {[*map(float, values)]}")
+        if field is EditField.MOCAP_QUAT:
+            _write_quaternions(array, index, values)
+        else:
+            array[index:end] = values
+
+    def state_values(self, field: EditField, index: int, count: int) -> tuple[float, ...]:
+        """Return part of a state array."""
+        return tuple(map(float, self._state_array(field, index, count)[index : index + count]))
+
+    def _state_array(self, field: EditField, index: int, count: int) -> Any:
+        """Return a flat view of a state array that holds ``count`` values from ``index`` on."""
+        data: Any = self._scene.world.live()
+        array = getattr(data, field.value).reshape(-1)
+        if not count or index < 0 or index + count > array.size:
+            raise CommandError(
+                f"{field.value} has {array.size} values; {count} from index {index} on do not fit"
+            )
+        return array
+
+    def load_keyframe(self, index: int) -> None:
+        """Reset the scene to a keyframe of its model."""
+        scene = self._scene
+        world, count = scene.world, int(scene.world.model.nkey)
+        if not 0 <= index < count:
+            raise CommandError(f"there is no keyframe {index}: this model has {count}, from 0 on")
+        world.adapter.module.mj_resetDataKeyframe(world.model, world.live(), index)
+        scene.stepper.mend()
+        scene.counters.set_state(Counters(0, 0))
+        scene.stepper.forget_time()
+        scene.forget_drawing()
+
+    def option_info(self, name: str) -> OptionInfo:
+        """Return the description of a physics option."""
+        return option_info(name, adapter=self._scene.world.adapter)
+
+    def option(self, name: str) -> tuple[float, ...]:
+        """Return the values of a physics option."""
+        scene = self._scene
+        if name == _TIMESTEP and scene.nominal_timestep is not None:
+            return (scene.nominal_timestep,)
+        return read_option(scene.world.model, name, adapter=scene.world.adapter)
+
+    def edit_option(self, name: str, values: Sequence[float]) -> None:
+        """Set a physics option; checkpoints of before still fit unless the state has changed."""
+        scene = self._scene
+        world = scene.world
+        if name == _TIMESTEP:
+            check_option(self.option_info(name), values)
+            value, now = float(values[0]), self.option(name)[0]
+            if scene.nominal_timestep is not None:
+                # The step under way takes shorter ones of its own.
+                scene.nominal_timestep = value
+            else:
+                world.model.opt.timestep = value
+            own = world.unedited_timestep(now)
+            world.timestep_edit = None if value == own else (own, value)
+            return
+        write_option(world.model, name, values, adapter=world.adapter)
+        world.options_changed()
+
+    def label(self, kind: str, index: int) -> tuple[str, str]:
+        """Return what people call a value of a state array or an element, and its unit."""
+        world = self._scene.world
+        channel = world.channels.get(kind)
+        if channel is not None:
+            unit = channel.units[index] if channel.units else channel.unit
+            return (channel.names[index] if channel.names else channel.name), unit
+        return label(world.model, kind, index, adapter=world.adapter)
+
+    # --- interventions
+
+    def perturb(self, perturbation: Perturb | None) -> None:
+        """Pull a body from the next physics step on, or let go of it (None)."""
+        if perturbation is not None:
+            self._check_steps_here("pulled")
+        self._scene.world.interventions.perturb(perturbation)
+
+    def override_control(self, index: int, value: float | None) -> None:
+        """Use ``value`` for one control whatever the script writes; None gives it back."""
+        if value is not None:
+            self._check_steps_here("overridden")
+        self._scene.world.interventions.override(index, value)
+
+    def set_control_noise(self, std: float, rate: float) -> None:
+        """Add noise to the controls."""
+        if std > 0.0:
+            self._check_steps_here("disturbed")
+        self._scene.world.interventions.set_noise(std, rate)
+
+    def release_interventions(self) -> None:
+        """End perturbation, overrides and noise."""
+        self._scene.world.interventions.release()
+
+    def intervene(self) -> None:
+        """Put them in place for the physics step that follows at once."""
+        self._scene.world.interventions.apply()
+
+    def _check_steps_here(self, what: str) -> None:
+        stepper, name = self._scene.stepper, self._scene.name
+        if stepper.synced_at == self._scene.counters.single > 0:
+            raise CommandError(
+                f"{name!r} can't be {what}: its script calls mj_step itself and only reports by "
+                "sync(), so nothing can be put in just before its steps; let it call "
+                "scene.step(), or start it with `stroboscope run`"
+            )
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what usually is a mistake in the model and the state as it stands."""
+        world = self._scene.world
+        return lint(world.model, world.live(), adapter=world.adapter)
 
     def on_mode(self, event: str) -> None:
         """Run the script's callbacks for ``play``, ``pause`` or ``restore``."""
@@ -143,3 +289,14 @@ class MujocoBackend(SceneBackend):
                 scene.callbacks.run(Event.PRE_STEP, scene)
         elif event in (Event.PLAY, Event.PAUSE):
             scene.callbacks.run(Event(event), scene)
+
+
+def _write_quaternions(array: Any, index: int, values: Sequence[float]) -> None:
+    """Write into (n, 4) quaternions seen flat, and make those written unit quaternions."""
+    first, last = index // 4, (index + len(values) - 1) // 4 + 1
+    wanted = array[4 * first : 4 * last].copy()
+    wanted[index - 4 * first : index - 4 * first + len(values)] = values
+    lengths = np.linalg.norm(wanted.reshape(-1, 4), axis=1, keepdims=True)
+    if not (lengths > _SHORTEST_QUATERNION).all():
+        raise CommandError("a quaternion of length 0 has no direction: mocap_quat needs w, x, y, z")
+    array[4 * first : 4 * last] = (wanted.reshape(-1, 4) / lengths).reshape(-1)

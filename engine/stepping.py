@@ -32,6 +32,7 @@ class Stepper:
         self._model = world.model
         self._option = world.model.opt
         self._live = world.live
+        self._interventions = world.interventions
         self._adapter = adapter
         self._mj_step = adapter.mj_step
         self._get_state = adapter.mj_getState
@@ -49,6 +50,8 @@ class Stepper:
         """Whether the pre-step callbacks of a step have run and its physics has not begun."""
         self.is_inside = False
         """Whether an application step has completed some of its physics steps and not all."""
+        self.synced_at = -1
+        """Which application step was the script's own, told by sync(), last."""
         self.has_failed = False
         """Whether the script's own data is as MuJoCo left it when a step failed."""
 
@@ -68,7 +71,8 @@ class Stepper:
         try:
             self._run(count)
         finally:
-            option.timestep = own
+            # Somebody may have edited it meanwhile.
+            option.timestep = self._scene.nominal_timestep
             self._scene.nominal_timestep = None
 
     def _run(self, count: int) -> None:
@@ -135,6 +139,8 @@ class Stepper:
         except BaseException:
             link.abandon_step()
             raise
+        finally:
+            self._interventions.take_back()
         link.end_step()
 
     def _detached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
@@ -181,6 +187,7 @@ class Stepper:
             return self._physics_steps_of(count, data)
         finally:
             self.is_inside = False
+            self._interventions.take_back()
 
     def _physics_steps_of(self, count: int, data: Any) -> bool:
         link, counters = self._link, self._counters
@@ -198,6 +205,7 @@ class Stepper:
                 raise self.failure(error) from error
             counters.add_physics(1)
             link.after_physics()
+            self._interventions.take_back()
         self._time_seen = data.time
         return True
 
@@ -214,6 +222,7 @@ class Stepper:
     def sync(self) -> None:
         """Count what the script has stepped by itself since the last call, park and pace."""
         data = self._live()
+        self.synced_at = self._counters.single + 1
         if self._time_before > -np.inf:
             self._time_seen = self._time_before + float(self._model.opt.timestep)
             self._time_before = -np.inf
@@ -247,6 +256,7 @@ class Stepper:
         """Write the state before the physics step that failed into the live data."""
         self._adapter.free_stack(data)
         self._adapter.mj_setState(self._model, data, self._row, self._mask)
+        self._interventions.take_back()
 
     def note_time_before(self, data: Any) -> None:
         """Notice that the script has reset the data since its last step: an episode."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from stroboscope.engine.checkpoint import CheckpointCodec
 from stroboscope.engine.frames import FrameMaker
+from stroboscope.engine.interventions import Interventions
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.model_digest import model_digest
 from stroboscope.engine.model_source import ModelSource
@@ -30,8 +31,32 @@ class World:
             self.model, live, digest=model_digest(self.model, adapter=adapter), adapter=adapter
         )
         self.frames = FrameMaker(self.model, live, adapter=adapter)
+        self.interventions = Interventions(
+            self.model, live, scratch=lambda: self.frames.scratch, adapter=adapter
+        )
+        self.frames.predict = self.interventions.predict
         self.assets = SceneAssets(self.model)
+        self.timestep_edit: tuple[float, float] | None = None
+        """The timestep [s] before somebody edited it in the debugger, and after; or None."""
         self._channels: ChannelTable | None = None
+
+    def unedited_timestep(self, timestep: float) -> float:
+        """Return what ``timestep`` [s] would be had nobody edited it in the debugger."""
+        edit = self.timestep_edit
+        return timestep if edit is None or timestep != edit[1] else edit[0]
+
+    def options_changed(self) -> None:
+        """Prepare anew what depends on physics options: whether islands sleep makes the state.
+
+        The identity of the model stays: a state may be continued under other options.
+        """
+        adapter = self.adapter
+        if self.codec.keeps_sleep is not adapter.sleeps(self.model) or (
+            self.codec.inexact_reason != adapter.hidden_state_reason(self.model)
+        ):
+            self.codec = CheckpointCodec(
+                self.model, self.live, digest=self.codec.digest, adapter=adapter
+            )
 
     @property
     def channels(self) -> ChannelTable:

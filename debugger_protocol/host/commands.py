@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.activity import describe_owner
+from stroboscope.debugger_protocol.host.edits import EDIT_WORDS
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.playback import Reply, Ticket
 from stroboscope.debugger_protocol.messages import (
     Command,
     Done,
-    EditState,
     Failed,
     FailureKind,
     FastForward,
@@ -80,7 +80,9 @@ class CommandDesk:
         )
         self._under_way[entry] = None
         try:
-            entry.ticket = self._give(command, partial(self._answered, entry))
+            entry.ticket = self._give(
+                command, partial(self._answered, entry), client=client.client_id
+            )
         except CommandError as error:
             self._finish(entry, self._failed(entry, str(error)))
         self._watch()
@@ -97,7 +99,7 @@ class CommandDesk:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _give(self, command: Command, reply: Reply) -> Ticket:
+    def _give(self, command: Command, reply: Reply, *, client: int) -> Ticket:
         host = self._host
         match command:
             case Play():
@@ -126,10 +128,8 @@ class CommandDesk:
                 )
             case RestoreInitial():
                 return host.restore_initial(command.scene_id, reply=reply)
-            case EditState():
-                return host.edit_state(
-                    command.scene_id, command.field, command.index, command.values, reply=reply
-                )
+        if type(command) in EDIT_WORDS:
+            return host.edit(command, client=client, reply=reply)
         raise CommandError(f"this server can't do {type(command).__name__}")
 
     # --- answers

@@ -90,6 +90,7 @@ class Control:
             self._holding = self._on_disconnect is OnDisconnect.HOLD
             self._announce(ControlChanged(controller=None, reason=f"{self._name()}: {reason}"))
         if self._holding:
+            self._host.end_perturbations(f"the controlling client has gone: {reason}")
             return
         if not self._clients:
             self._begun = False
@@ -103,6 +104,8 @@ class Control:
             return
         self._clients.add(client_id)
         previous = f", taken from {self._name()}" if self.controller is not None else ""
+        if previous:
+            self._host.end_perturbations("another client has taken control")
         self._give(client_id, name, f"it asked for control{previous}")
 
     def release(self, client_id: int) -> None:

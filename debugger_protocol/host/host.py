@@ -9,7 +9,7 @@ CommandError at once when it can't be.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -18,6 +18,8 @@ import msgspec
 from stroboscope.debugger_protocol.backend import SceneBackend
 from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.edits import AT_REST_FIELDS, EDIT_WORDS
+from stroboscope.debugger_protocol.host.events import EventQueue, HostListener
 from stroboscope.debugger_protocol.host.owners import Job, Owner
 from stroboscope.debugger_protocol.host.playback import (
     MAX_SPEED,
@@ -33,25 +35,23 @@ from stroboscope.debugger_protocol.host.playback import (
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.scene_playback import Interest, ScenePlayback
 from stroboscope.debugger_protocol.limits import Limits
-from stroboscope.debugger_protocol.messages import EditField, LogEntry, LogLevel, PlaybackMode
+from stroboscope.debugger_protocol.messages import (
+    Command,
+    EditState,
+    Finding,
+    LoadKeyframe,
+    LogEntry,
+    LogLevel,
+    PlaybackMode,
+    RestoreCheckpoint,
+)
 
 __all__ = ["Host", "HostListener"]
 
-_MAX_EVENTS = 1000
 # What " (12345)" adds to a name that is taken.
 _NUMBER_BYTES = 16
 _NO_STEPS = "count must be 1…1,000,000, got {}"
 _RUNS_FREE = "runs free and never stops: create it with playback='follow' to step and pause it"
-
-
-class HostListener:
-    """What the server thread wants to hear. Called on any thread: must not block or raise."""
-
-    def wake(self) -> None:
-        """Something was published: look at the scenes soon."""
-
-    def released(self, reason: str) -> None:
-        """Every thread was released for good: tell the clients and stop."""
 
 
 class Host:
@@ -72,8 +72,7 @@ class Host:
         self._links: dict[int, SceneLink] = {}
         self._owners: dict[threading.Thread, Owner] = {}
         self._next_id = 1
-        self._events: deque[msgspec.Struct] = deque()
-        self._events_lost = 0
+        self._events = EventQueue()
         self._reported: set[tuple[int, str]] = set()
         # The main thread may come out of its shutdown while the server thread does its work for it.
         self._publishing_last = threading.Lock()
@@ -105,7 +104,7 @@ class Host:
             self._next_id += 1
             self._links = {**self._links, link.scene_id: link}
             owner.links.append(link)
-            link.needs_initial = self.playback.attached
+            link.needs_initial = link.needs_findings = self.playback.attached
             link.refresh()
         self.wake()
         return link
@@ -158,6 +157,7 @@ class Host:
         with self.playback.lock:
             for link in self._links.values():
                 link.initial = None
+                link.changes.editor.forget()
 
     def attach(self, mode: PlaybackMode) -> None:
         """Let the session hold, pace and publish from now on."""
@@ -169,6 +169,7 @@ class Host:
             self.playback.mode = mode
             for link in self._links.values():
                 link.needs_initial = link.initial is None
+                link.needs_findings = link.needs_findings or newly
                 if newly:
                     link.in_step = False
                     link.told_paused = link.told_paused and link.owner.parked_in is not None
@@ -183,6 +184,7 @@ class Host:
             for link in self._links.values():
                 self._forget_pending(link, reason)
                 link.holds.clear()
+                link.want_release(reason, everything=True)
                 link.interest = Interest()
             self._refresh_all()
 
@@ -193,6 +195,16 @@ class Host:
             for link in self._links.values():
                 self._forget_pending(link, reason)
                 link.holds.clear()
+                link.want_release(reason, everything=True)
+            self._refresh_all()
+        self.wake()
+
+    def end_perturbations(self, reason: str) -> None:
+        """Let go of every perturbed body: whoever pulled is not in control any more."""
+        with self.playback.lock:
+            for link in self._links.values():
+                if link.changes.editor.interventions.told.perturbed_body >= 0:
+                    link.want_release(reason, everything=False)
             self._refresh_all()
         self.wake()
 
@@ -383,28 +395,21 @@ class Host:
             self._check_attached()
             link = self._owned(self._scope(scene_id)[0], ticket.what)
             link.cancel_grants("the scene was restored")
-            link.owner.post(Job(link, ticket, partial(link.run_restore, ticket)))
+            link.owner.post(Job(link, ticket, partial(link.changes.run_restore, ticket)))
         return ticket
 
-    def edit_state(
-        self,
-        scene_id: int,
-        field: EditField,
-        index: int,
-        values: Sequence[float],
-        *,
-        reply: Reply | None = None,
-    ) -> Ticket:
-        """Write into a state array of a scene that stands still; all of it or nothing."""
-        ticket = Ticket("edit", scene_id, reply)
+    def edit(self, command: Command, *, client: int = 0, reply: Reply | None = None) -> Ticket:
+        """Change one scene from outside: one of :data:`EDIT_WORDS`, given by ``client``."""
+        scene_id: int = command.scene_id  # type: ignore[attr-defined]
+        ticket = Ticket(EDIT_WORDS[type(command)], scene_id, reply)
         with self.playback.lock:
             self._check_attached()
             link = self._owned(self._scope(scene_id)[0], ticket.what)
-            if link.follow and link.moves_by_mode():
-                raise CommandError(
-                    f"{link.name!r} is running: pause it before its state can be edited"
-                )
-            run = partial(link.run_edit, ticket, field, index, values)
+            if isinstance(command, EditState) and command.field in AT_REST_FIELDS:
+                link.check_at_rest()
+            if isinstance(command, LoadKeyframe | RestoreCheckpoint):
+                link.cancel_grants("the scene was restored")
+            run = partial(link.changes.run_command, ticket, command, client)
             link.owner.post(Job(link, ticket, run))
         return ticket
 
@@ -470,13 +475,9 @@ class Host:
 
     def emit(self, message: msgspec.Struct) -> None:
         """Queue a message for every client."""
-        if self.listener is None:
-            return
-        if len(self._events) >= _MAX_EVENTS:
-            self._events_lost += 1
-            return
-        self._events.append(message)
-        self.listener.wake()
+        if self.listener is not None:
+            self._events.put(message)
+            self.listener.wake()
 
     def log(
         self, level: LogLevel, text: str, *, link: SceneLink | None = None, source: str = ""
@@ -503,6 +504,13 @@ class Host:
             self._reported.add(key)
             self.log(LogLevel.ERROR, f"{link.name}: {text}", link=link)
 
+    def log_finding(self, link: SceneLink, finding: Finding) -> None:
+        """Queue what usually is a mistake, unless it was told before."""
+        key = (link.scene_id, f"{finding.rule}: {finding.text}")
+        if key not in self._reported:
+            self._reported.add(key)
+            self.log(finding.level, f"{finding.text} {finding.advice}".strip(), link=link)
+
     def model_changed(self, link: SceneLink) -> None:
         """Note that a scene has to be described anew."""
         self.wake()
@@ -510,14 +518,7 @@ class Host:
     def take_events(self) -> list[msgspec.Struct]:
         """Return what was queued for the clients since the last call; server thread."""
         self._close_finalized()
-        events = []
-        while self._events:
-            events.append(self._events.popleft())
-        lost, self._events_lost = self._events_lost, 0
-        if lost:
-            text = f"{lost} messages were not sent: the scripts say more than can be shown"
-            events.append(LogEntry(level=LogLevel.WARNING, text=text, wall_time=time.time()))
-        return events
+        return self._events.take()
 
     # --- inside, lock held
 

@@ -6,7 +6,6 @@ that somebody watches is running.
 """
 
 import asyncio
-import dataclasses
 import logging
 import math
 import threading
@@ -21,7 +20,8 @@ from stroboscope.debugger_protocol.host.control import Control, OnDisconnect
 from stroboscope.debugger_protocol.host.descriptions import Descriptions
 from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.host.main_thread import Ending, Likelihood, MainThreadWatch
-from stroboscope.debugger_protocol.host.scene_link import SceneLink, channel_info
+from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.host.scene_news import SceneNews
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
 from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
@@ -39,9 +39,9 @@ from stroboscope.debugger_protocol.messages import (
     ReleaseControl,
     RequestControl,
     SceneAdded,
-    SceneChannels,
     SceneDescribed,
     SceneRemoved,
+    SceneRestored,
     SceneStatus,
     SessionStatus,
     Subscribe,
@@ -77,14 +77,6 @@ class _Client:
         """Since when [s] it has not taken the frames that were sent to it."""
         self.is_stuck = False
         """Whether that is so long ago that frames are not made for it any more."""
-
-
-@dataclasses.dataclass(slots=True)
-class _Told:
-    """How many restores and user channels of a scene the clients have been told of."""
-
-    restores: int
-    channels: int = 0
 
 
 class Hub(HostListener):
@@ -127,7 +119,7 @@ class Hub(HostListener):
         self._packer = FramePacker()
         self._known: dict[int, SceneLink] = {}
         self._meters: dict[int, SceneMeter] = {}
-        self._told: dict[int, _Told] = {}
+        self._news: dict[int, SceneNews] = {}
         self._statuses: dict[int, SceneStatus] = {}
         self._session_status: SessionStatus | None = None
         self._untold = False
@@ -325,7 +317,7 @@ class Hub(HostListener):
         self._update_scenes()
         self._send_events()
         self._send_session_status()
-        self._untold = False
+        self._untold = any(news.is_waiting for news in self._news.values())
         for link in self._known.values():
             self._send_status(link, force=False)
         for client in tuple(self._clients.values()):
@@ -364,7 +356,7 @@ class Hub(HostListener):
             self._descriptions.forget(link)
             self._packer.forget(scene_id)
             self._meters.pop(scene_id, None)
-            self._told.pop(scene_id, None)
+            self._news.pop(scene_id, None)
             self._statuses.pop(scene_id, None)
             for client in self._clients.values():
                 client.scenes.pop(scene_id, None)
@@ -373,7 +365,7 @@ class Hub(HostListener):
             if scene_id not in self._known:
                 self._known[scene_id] = link
                 self._meters[scene_id] = SceneMeter()
-                self._told[scene_id] = _Told(restores=link.restored.count)
+                self._news[scene_id] = SceneNews(link)
                 self._broadcast(_added(link))
 
     def _send_events(self) -> None:
@@ -383,19 +375,12 @@ class Hub(HostListener):
             self._send_news(link)
 
     def _send_news(self, link: SceneLink) -> None:
-        """Tell of restores and new user channels: found by looking, so that none is ever lost."""
-        told, restored = self._told[link.scene_id], link.restored
-        if restored.count != told.restores:
-            count, told.restores = restored.count - told.restores, restored.count
-            for client in self._clients.values():
-                client.connection.discard_values(link.scene_id, before=restored.axis)
-            self._broadcast(msgspec.structs.replace(restored, count=count))
-        number = len(link.user_channels)
-        if number != told.channels:
-            channels = tuple(link.user_channels.values())[told.channels :]
-            told.channels += len(channels)
-            infos = tuple(channel_info(channel) for channel in channels)
-            self._broadcast(SceneChannels(scene_id=link.scene_id, channels=infos))
+        """Tell what has come of a scene: found by looking, so that none of it is ever lost."""
+        for message in self._news[link.scene_id].take(self._host.monotonic()):
+            if isinstance(message, SceneRestored):
+                for client in self._clients.values():
+                    client.connection.discard_values(link.scene_id, before=message.axis)
+            self._broadcast(message)
 
     def _send_session_status(self) -> None:
         status = self._make_session_status()
@@ -471,9 +456,7 @@ class Hub(HostListener):
         links = self._host.links
         for link in self._known.values():
             messages.append(_added(link))
-            channels = tuple(channel_info(c) for c in tuple(link.user_channels.values()))
-            if channels:
-                messages.append(SceneChannels(scene_id=link.scene_id, channels=channels))
+            messages += self._news[link.scene_id].snapshot()
             meter = self._meters[link.scene_id]
             if not self._host.playback.attached:
                 link.refresh_clock()  # nobody else does; good enough to see that it runs

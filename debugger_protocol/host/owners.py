@@ -166,6 +166,9 @@ class Owner:
         for each in self.links:
             if (not may_move or each.shows_old_state) and each.has_stale_now():
                 return each.publish_now
+        for each in self.links:
+            if each.needs_findings:
+                return each.changes.look_over  # the picture comes first
         if not may_move:
             return None
         if visit is not Visit.SERVE and link.told_paused and not link.grants:
@@ -179,6 +182,8 @@ class Owner:
         for each in self.links:
             if each.needs_initial:
                 return each.capture_initial
+            if each.release_wanted is not None:
+                return each.changes.release
             if each.interest is not each.applied_interest:
                 return each.apply_interest
         if not self.mailbox:

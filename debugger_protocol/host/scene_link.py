@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import SceneBackend, SignalSource
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
-from stroboscope.debugger_protocol.host.edits import SceneEditor
 from stroboscope.debugger_protocol.host.owners import Visit
 from stroboscope.debugger_protocol.host.playback import GrantKind, HoldKind, Pacer, Ticket
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
+from stroboscope.debugger_protocol.host.scene_changes import SceneChanges
 from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 from stroboscope.debugger_protocol.host.signals import SignalRing, UserChannel
 from stroboscope.debugger_protocol.host.user_channels import (
@@ -30,12 +30,7 @@ from stroboscope.debugger_protocol.host.user_channels import (
     check_channel_name,
     open_channel,
 )
-from stroboscope.debugger_protocol.messages import (
-    Command,
-    LogLevel,
-    SceneFindings,
-    SceneRestored,
-)
+from stroboscope.debugger_protocol.messages import LogLevel, SceneRestored
 from stroboscope.debugger_protocol.topics import Topic
 
 if TYPE_CHECKING:
@@ -67,7 +62,7 @@ class SceneLink(ScenePlayback):
             scene_id=scene_id,
             name=name,
             monotonic=host.monotonic,
-            report=self._report_failure,
+            report=self.report_failure,
         )
         self._host = host
         self.monotonic = host.monotonic
@@ -85,13 +80,11 @@ class SceneLink(ScenePlayback):
         self.stamp = 0.0
         """When the owner last passed a gate or ended a step [s]."""
         self.pacer = Pacer()
-        self.publisher = FramePublisher(backend, report=self._report_failure)
+        self.publisher = FramePublisher(backend, report=self.report_failure)
         self.ring: SignalRing | None = None
         self.user_channels: dict[str, UserChannel] = {}
-        self.editor = SceneEditor(self, host.limits)
+        self.changes = SceneChanges(self, host)
         """What clients change in this scene."""
-        self.findings: SceneFindings | None = None
-        """What looking the scene over has found; replaced by reference."""
         self._step_open = False
         self._step_ticks = 0
         self._frame_begun = False
@@ -124,7 +117,7 @@ class SceneLink(ScenePlayback):
                 return False
             self.stamp = now = self._monotonic()
         if self.intervening:
-            self._intervene()
+            self.changes.intervene()
         if now >= self._due or self._granted:
             self._before_due(now)
         if self.ring is not None:
@@ -253,12 +246,12 @@ class SceneLink(ScenePlayback):
         """Say that the script has restored or reset the scene: an episode, never a stop."""
         self.replacements += 1
         self.pacer.forget()
-        self.editor.end_drag()
+        self.changes.editor.end_drag()
         self.publisher.state_replaced()
         if not self.active or self.closed:
             return
         if self.ring is None and self.applied_interest.channels:
-            self._rebuild_ring()  # reading signals failed, maybe because of the state
+            self.rebuild_ring()  # reading signals failed, maybe because of the state
         clock = self.refresh_clock()
         self.restored = SceneRestored(
             scene_id=self.scene_id,
@@ -283,9 +276,9 @@ class SceneLink(ScenePlayback):
         self.publisher.model_replaced()
         self.pacer.forget()
         self.initial = None
-        self.editor.model_replaced()
+        self.changes.editor.model_replaced()
         self.intervening = False
-        self._rebuild_ring()
+        self.rebuild_ring()
         with self._playback.lock:
             self.needs_initial = self.needs_findings = self._playback.attached
             self.refresh()
@@ -319,7 +312,7 @@ class SceneLink(ScenePlayback):
             try:
                 sim_time = self.backend.clock().time
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self._report_failure(f"reading the clock failed, so it is not paced: {error!r}")
+                self.report_failure(f"reading the clock failed, so it is not paced: {error!r}")
                 return True
             now = self._monotonic()
             ahead = pacer.ahead(sim_time, now=now, speed=self._playback.speed)
@@ -379,7 +372,7 @@ class SceneLink(ScenePlayback):
         if not self._quiet:
             self.quiet_until = -math.inf
 
-    def _report_failure(self, text: str) -> None:
+    def report_failure(self, text: str) -> None:
         self._host.log_once(self, text)
 
     # --- signals
@@ -387,22 +380,30 @@ class SceneLink(ScenePlayback):
     def _signal_before(self) -> None:
         ring = self.ring
         if ring is not None:
+            spent = self.publisher.time
+            since = 0.0 if spent is None else spent.now()
             try:
                 ring.before(self.backend.clock())
+                if spent is not None:
+                    spent.add(since)
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 self.ring = None
-                self._report_failure(f"reading signals failed, so they are switched off: {error!r}")
+                self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
 
     def _signal_after(self) -> None:
         ring = self.ring
         if ring is not None:
+            spent = self.publisher.time
+            since = 0.0 if spent is None else spent.now()
             try:
                 ring.after()
+                if spent is not None:
+                    spent.add(since)
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 self.ring = None
-                self._report_failure(f"reading signals failed, so they are switched off: {error!r}")
+                self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
 
-    def _rebuild_ring(self) -> None:
+    def rebuild_ring(self) -> None:
         """Fill a new ring with the channels that are wanted now."""
         interest = self.applied_interest
         self._signal_due = 0.0 if interest.channels or interest.user_channels else math.inf
@@ -426,7 +427,7 @@ class SceneLink(ScenePlayback):
                 # A model that was replaced may have had the others.
                 readable = tuple(n for n in channels if self._signal_source((n,)) is not None)
             if len(channels) == 1 or len(readable) == len(channels):
-                self._report_failure(f"the channel {', '.join(channels)} can't be read: {error}")
+                self.report_failure(f"the channel {', '.join(channels)} can't be read: {error}")
                 return None
         return self._signal_source(readable)
 
@@ -440,7 +441,7 @@ class SceneLink(ScenePlayback):
             self.initial = self.backend.capture_initial()
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             self.initial = b""
-            self._report_failure(f"the initial state could not be captured: {error!r}")
+            self.report_failure(f"the initial state could not be captured: {error!r}")
         self.refresh_clock()
         self._host.wake()
         with self._playback.lock:
@@ -454,7 +455,7 @@ class SceneLink(ScenePlayback):
         self.publisher.interest = interest.intervals
         self.shows_old_state = True
         if channels_changed:
-            self._rebuild_ring()
+            self.rebuild_ring()
         elif self.ring is None:
             self._signal_due = 0.0 if interest.user_channels else math.inf
         with self._playback.lock:
@@ -512,119 +513,15 @@ class SceneLink(ScenePlayback):
         """Return whether physics steps of the open application step have run already."""
         return self._step_open and self.physics_ticks > self._step_ticks
 
-    def run_restore(self, ticket: Ticket) -> None:
-        """Restore the initial state and answer ``ticket``."""
-        try:
-            if not self.initial:
-                raise CommandError(f"{self.name!r} can't be restored: no state could be captured")
-            self.backend.restore_initial(self.initial)
-        except CommandError as error:
-            self.answer(ticket, error)
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
-            self.answer(ticket, CommandError(f"restoring {self.name!r} failed: {error!r}"))
-        else:
-            self._replaced_by_client(ticket, "initial state restored")
-
-    def run_command(self, ticket: Ticket, command: Command, client: int) -> None:
-        """Perform an edit command of a client and answer ``ticket``."""
-        replacements = self.replacements
-        try:
-            replaced = self.editor.perform(command, client)
-        except CommandError as error:
-            self.answer(ticket, error)
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
-            self.answer(ticket, CommandError(f"{ticket.what} of {self.name!r} failed: {error!r}"))
-        else:
-            if replaced:
-                self._replaced_by_client(ticket, replaced)
-                return
-            # What was edited is the state that the open step goes on with, not another one.
-            self.replacements = replacements
-            self.answer(ticket, None)
-
-    def _replaced_by_client(self, ticket: Ticket, reason: str) -> None:
-        self.state_replaced(reason)
-        try:
-            self.backend.on_mode("restore")
-        except BaseException as error:
-            self.answer(ticket, CommandError(f"{reason}, but on_restore raised {error!r}"))
-            raise
-        self.publisher.state_changed()
-        self.shows_old_state = True
-        self.refresh_clock()
-        self.answer(ticket, None)
-
-    # --- what clients change; called by the editor
-
-    def check_at_rest(self) -> None:
-        """Raise CommandError when the scene runs, so that its state can't be edited."""
+    def refresh_flags(self) -> None:
+        """Recompute the flags of the fast path, and tell the server thread that there are news."""
         with self._playback.lock:
-            self.check_at_rest_locked()
-
-    def now_axis(self) -> int:
-        """Return how many physics steps there have been."""
-        return self.backend.clock().axis
-
-    def state_edited(self, reason: str, *, goes_on: bool) -> None:
-        """The state was edited; when that ``goes_on`` as before, it is the same edit."""
-        if not goes_on:
-            self.state_replaced(reason)
-        self.publisher.state_changed()
-        self.shows_old_state = True
-
-    def inputs_edited(self) -> None:
-        """What the coming physics steps are given was edited: where the scene stands is not."""
-        self.publisher.state_changed()
-        with self._playback.lock:
-            self.intervening = self.editor.interventions.are_active
             self.refresh()
         self._host.wake()
-
-    def options_edited(self) -> None:
-        """Physics options were edited: whatever was prepared for them is made anew."""
-        self.publisher.state_changed()
-        self.pacer.forget()
-        if self.ring is not None:
-            self._rebuild_ring()
 
     def tell_news(self) -> None:
         """Let the server thread look for what has to be told."""
         self._host.wake()
-
-    def look_over(self) -> None:
-        """Look for common mistakes in the model and the state as it stands, and tell them."""
-        self.needs_findings = False
-        try:
-            found = self.backend.findings()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            found = ()
-            self._report_failure(f"looking for common mistakes failed: {error!r}")
-        self.findings = SceneFindings(scene_id=self.scene_id, findings=found)
-        for finding in found:
-            if finding.level is not LogLevel.INFO:
-                self._host.log_finding(self, finding)
-        self._host.wake()
-        with self._playback.lock:
-            self.refresh()
-
-    def release_interventions(self) -> None:
-        """End what clients do beside the script, because they are gone."""
-        wanted, self.release_wanted = self.release_wanted, None
-        if wanted is not None:
-            try:
-                self.editor.release(wanted.reason, everything=wanted.everything)
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self.intervening = False
-                self._report_failure(f"interventions could not be ended: {error!r}")
-
-    def _intervene(self) -> None:
-        if self.release_wanted is not None:
-            return
-        try:
-            self.backend.intervene()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self._report_failure(f"intervening failed, so it was ended: {error!r}")
-            self.editor.release("it failed", everything=True)
 
     def answer(self, ticket: Ticket, error: CommandError | None) -> None:
         """Settle a ticket, unless that was done already."""

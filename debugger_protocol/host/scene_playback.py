@@ -4,7 +4,9 @@ Everything here is guarded by the playback's lock, except that the owner thread 
 without it.
 """
 
+import dataclasses
 import math
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -23,11 +25,19 @@ from stroboscope.debugger_protocol.topics import Topic
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.owners import Owner
 
-__all__ = ["Interest", "ScenePlayback"]
+__all__ = ["Interest", "Release", "ScenePlayback"]
 
 # How often a running scene tells the server thread where it stands [s].
 _CLOCK_INTERVAL = 0.1
 _NOWHERE = Clock(time=0.0, step_count=0, physics_step_count=0, total_steps=0, axis=0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Release:
+    """The perturbation, or ``everything`` that clients do beside a script, has to end; why."""
+
+    reason: str
+    everything: bool
 
 
 class Interest:
@@ -80,6 +90,12 @@ class ScenePlayback:
         self.told_paused = False
         """Whether the script's ``on_pause`` has run and its ``on_play`` has not."""
         self.needs_initial = False
+        self.needs_findings = False
+        """Whether the scene has to be looked over for common mistakes."""
+        self.intervening = False
+        """Whether the coming physics step is not the script's alone."""
+        self.release_wanted: Release | None = None
+        """What the owner has to end of that before its next physics step."""
         self.initial: bytes | None = None
         self.interest = self.applied_interest = Interest()
         """What clients want: set by the server thread, applied by the owner."""
@@ -127,11 +143,15 @@ class ScenePlayback:
             or bool(self.grants)
             or bool(self.owner.mailbox)
             or self.needs_initial
+            or self.needs_findings
+            or self.release_wanted is not None
             or self.interest is not self.applied_interest
             or (self.told_paused and moves)
         )
         calls = self.attention or self._paced or self._granted
-        self._quiet = attached and not calls and not self.applied_interest.channels
+        self._quiet = (
+            attached and not calls and not self.intervening and not self.applied_interest.channels
+        )
         # The next gate, with nobody's lock, says until when; see SceneLink._set_due.
         self.quiet_until = -math.inf
         self.active = attached
@@ -181,8 +201,26 @@ class ScenePlayback:
         self.holds.clear()
         self.pause_waits.clear()
         self.told_paused = self.needs_initial = self.in_step = False
+        self.want_release("the process was forked", everything=True)
         self.interest = Interest()
         self.initial = None
+
+    @property
+    def playback_lock(self) -> threading.Lock:
+        """What guards whether the scene may move."""
+        return self._playback.lock
+
+    def check_at_rest(self) -> None:
+        """Raise CommandError when the scene runs, so that its state can't be edited. Lock held."""
+        if self.follow and self.moves_by_mode():
+            raise CommandError(f"{self.name!r} is running: pause it before its state can be edited")
+
+    def want_release(self, reason: str, *, everything: bool) -> None:
+        """Have the owner end what clients do beside the script, or the perturbation. Lock held."""
+        if self.intervening:
+            before = self.release_wanted
+            everything = everything or (before is not None and before.everything)
+            self.release_wanted = Release(reason, everything)
 
     def refresh_clock(self) -> Clock:
         """Read where the scene stands, for the server thread.

@@ -25,6 +25,12 @@ class HalfStepper(Stepper):
         self.world = scene.world
         self._mj_step = self._second_half
         self._begun = np.full_like(self._row, np.nan)
+        # Controls and applied forces stand side by side in a row, and the first half reads none.
+        states, module = self._adapter.module.mjtState, self._adapter.module
+        read_later = states.mjSTATE_CTRL | states.mjSTATE_QFRC_APPLIED | states.mjSTATE_XFRC_APPLIED
+        first = int(module.mj_stateSize(self._model, self._mask & (int(states.mjSTATE_CTRL) - 1)))
+        count = int(module.mj_stateSize(self._model, int(read_later)))
+        self._read_by_first_half = np.r_[0:first, first + count : self._row.size]
         self.is_open = False
         """Whether an application step has begun that :meth:`go_on` or :meth:`close` ends."""
 
@@ -62,6 +68,7 @@ class HalfStepper(Stepper):
 
     def _second_half(self, model: Any, data: Any, count: int = 1) -> None:
         self.capture_row(data)
-        if not np.array_equal(self._row.view(np.uint64), self._begun.view(np.uint64)):
+        read = self._read_by_first_half
+        if not np.array_equal(self._row.view(np.uint64)[read], self._begun.view(np.uint64)[read]):
             self._adapter.mj_step1(model, data)
         self._adapter.mj_step2(model, data)

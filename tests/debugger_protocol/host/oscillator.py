@@ -124,6 +124,11 @@ class Oscillator(SceneBackend):
             raise CommandError("only qpos[0] can be edited")
         self.q = values[0]
 
+    def state_values(self, field: EditField, index: int, count: int) -> tuple[float, ...]:
+        if field is not EditField.QPOS or index != 0 or count != 1:
+            raise CommandError("only qpos[0] can be edited")
+        return (self.q,)
+
     def on_mode(self, event: str) -> None:
         self.events.append(event)
         self.on_event(event)

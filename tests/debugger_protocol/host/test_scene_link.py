@@ -7,7 +7,7 @@ from oscillator import Scene, Stepper
 
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.host import Host
-from stroboscope.debugger_protocol.messages import EditField, PlaybackMode
+from stroboscope.debugger_protocol.messages import EditField, EditState, PlaybackMode
 
 PAUSED, PLAYING, FAST = PlaybackMode.PAUSED, PlaybackMode.PLAYING, PlaybackMode.FAST_FORWARD
 Wait = Callable[..., None]
@@ -329,17 +329,21 @@ def test_a_script_that_pauses_itself_stays_until_it_is_released(
     stepper.join()
 
 
+def edit(scene_id: int, field: EditField) -> EditState:
+    return EditState(id=0, scene_id=scene_id, field=field, index=0, values=(2.0,))
+
+
 def test_edits_need_a_scene_that_stands_still(host: Host, run: Run, answer: Run) -> None:
     host.attach(FAST)
     stepper = Stepper(host, "A")
     scene_id = stepper.scene.link.scene_id
     with pytest.raises(CommandError, match="pause it"):
-        host.edit_state(scene_id, EditField.QPOS, 0, [2.0])
+        host.edit(edit(scene_id, EditField.QPOS))
     run(host.pause)
-    run(host.edit_state, scene_id, EditField.QPOS, 0, [2.0])
+    run(host.edit, edit(scene_id, EditField.QPOS))
     assert stepper.scene.backend.q == 2.0
     reply = answer()
-    host.edit_state(scene_id, EditField.QVEL, 0, [2.0], reply=reply)
+    host.edit(edit(scene_id, EditField.QVEL), reply=reply)
     assert "only qpos" in str(reply.error())
     host.close()
     stepper.join()
@@ -503,7 +507,7 @@ def test_an_edit_does_not_void_the_rest_of_a_step(host: Host, run: Run) -> None:
     stepper = Stepper(host, "A", nstep=4)
     scene = stepper.scene
     run(host.physics_step, scene.link.scene_id, 2)
-    run(host.edit_state, scene.link.scene_id, EditField.QPOS, 0, [2.0])
+    run(host.edit, edit(scene.link.scene_id, EditField.QPOS))
     run(host.step, scene.link.scene_id)
     assert (scene.backend.axis, scene.backend.step_count, scene.abandoned) == (4, 1, 0)
     host.close()
