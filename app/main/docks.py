@@ -2,9 +2,17 @@
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QMenu, QTabBar, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QHBoxLayout,
+    QMainWindow,
+    QMenu,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import icon_button, label
@@ -32,10 +40,15 @@ class PanelDock(QDockWidget):
         self.content = content
         self.in_front = False
         # Panels shrink below what they would like, or a small screen at 200 % could not hold them.
-        content.setMinimumSize(*_MIN_CONTENT)
-        self.setWidget(content)
+        # The page stays when its content hides: a dock of hidden widgets has no size.
+        page = QWidget()
+        page.setMinimumSize(*_MIN_CONTENT)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(content)
+        self.setWidget(page)
         self.setAllowedAreas(Qt.DockWidgetArea.AllDockWidgetAreas)
-        bar = QWidget()
+        bar = _TitleBar()
         bar.setObjectName("dockTitle")
         bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         row = QHBoxLayout(bar)
@@ -50,16 +63,13 @@ class PanelDock(QDockWidget):
         for button in (self._float, self._close):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             row.addWidget(button)
-        bar.setFixedHeight(_TITLE_HEIGHT)
         self._bar = bar
         self.setTitleBarWidget(bar)
         self.visibilityChanged.connect(self._on_visibility)
 
     def set_tabbed(self, tabbed: bool) -> None:
         """Leave the title bar out while a tab says the same."""
-        height = 0 if tabbed else _TITLE_HEIGHT
-        if self._bar.height() != height or self._bar.maximumHeight() != height:
-            self._bar.setFixedHeight(height)
+        self._bar.fold(tabbed)
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
@@ -69,6 +79,31 @@ class PanelDock(QDockWidget):
     def _on_visibility(self, visible: bool) -> None:
         self.in_front = visible
         self.content.setVisible(visible)
+
+
+class _TitleBar(QWidget):
+    """As high as a title bar, or nothing at all: Qt's dock layout asks the size hint."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._height = _TITLE_HEIGHT
+        self.setFixedHeight(_TITLE_HEIGHT)
+
+    def fold(self, folded: bool) -> None:
+        """Take no room, or the usual."""
+        height = 0 if folded else _TITLE_HEIGHT
+        if height != self._height:
+            self._height = height
+            self.setFixedHeight(height)
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Return the height that is wanted now."""
+        return QSize(super().sizeHint().width(), self._height)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the height that is wanted now."""
+        return QSize(super().minimumSizeHint().width(), self._height)
 
 
 class DockTabs(QObject):

@@ -133,7 +133,7 @@ class PanelSet(QObject):
         self._appeared = False
         self._kept: QByteArray | None = None
         self._kept_names: list[str] = []
-        self._put_away: list[str] = []
+        self._put_away: QByteArray | None = None
         self.docks: dict[str, PanelDock] = {}
         self.actions: dict[str, QAction] = {}
         for spec in specs:
@@ -151,6 +151,9 @@ class PanelSet(QObject):
             dock.visibilityChanged.connect(self._later)
             dock.topLevelChanged.connect(self._later)
             dock.dockLocationChanged.connect(self._later)
+        # Hidden first: docks that are tabbed while shown leave tab bars behind in Qt's layout.
+        for dock in self.docks.values():
+            dock.hide()
         self._place_all()
         for dock in self.docks.values():
             dock.hide()
@@ -178,18 +181,16 @@ class PanelSet(QObject):
         self._refresh()
 
     def toggle_all(self) -> None:
-        """Put all panels away, or bring back those that were there."""
+        """Put all panels away, or bring back those that were there, as they were."""
         visible = [name for name, dock in self.docks.items() if not dock.isHidden()]
         if visible:
-            front = [name for name in visible if self.docks[name].in_front]
-            self._put_away = [*(name for name in visible if name not in front), *front]
+            self._put_away = self._window.saveState(_LAYOUT_VERSION)
             for name in visible:
                 self.docks[name].hide()
+        elif self._put_away is not None:
+            self._window.restoreState(self._put_away, _LAYOUT_VERSION)
         else:
-            for name in self._put_away or [spec.name for spec in self._shown_specs()]:
-                self.docks[name].show()
-            for name in self._put_away:  # last those that were in front
-                self.docks[name].raise_()
+            self.reset()
 
     def appear(self, shown: bool) -> None:
         """Show the panels as they were last, or keep in mind how they are and hide them."""
@@ -304,25 +305,28 @@ class PanelSet(QObject):
         return True
 
     def _place_all(self) -> None:
-        for area in PanelArea:
-            names = self._names(area)
-            for name in names:
+        # The areas before their tabs: Qt makes a split beside a group of tabs one more tab.
+        names = [self._names(area) for area in PanelArea]
+        for group in names:
+            self._place(group[0])
+        for group in names:
+            for name in group[1:]:
                 self._place(name)
 
     def _place(self, name: str) -> None:
         """Add a dock to its area, as a tab when another of that area is there already."""
         window, dock, area = self._window, self.docks[name], self._specs[name].area
+        nowhere = Qt.DockWidgetArea.NoDockWidgetArea
         for other in self._names(area):
             neighbour = self.docks[other]
-            placed = window.dockWidgetArea(neighbour) is not Qt.DockWidgetArea.NoDockWidgetArea
+            placed = window.dockWidgetArea(neighbour) is not nowhere
             if other != name and placed and not neighbour.isFloating():
                 window.tabifyDockWidget(neighbour, dock)
                 return
         window.addDockWidget(_DOCK_AREAS[area], dock)
         if area is PanelArea.BOTTOM_RIGHT:
-            window.splitDockWidget(
-                self._first(PanelArea.BOTTOM_LEFT), dock, Qt.Orientation.Horizontal
-            )
+            plots = self._first(PanelArea.BOTTOM_LEFT)
+            window.splitDockWidget(plots, dock, Qt.Orientation.Horizontal)
 
     def _raise_first(self) -> None:
         for area in PanelArea:
