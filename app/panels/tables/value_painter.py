@@ -73,6 +73,7 @@ class ValuePainter:
         self._measured: Table | None = None
         self._unit_widths: dict[str, int] = {}
         self._peaks: dict[str, float] = {}
+        self._signed: set[str] = set()
         self.set_theme(palette)
 
     def set_theme(self, palette: Palette) -> None:
@@ -105,11 +106,20 @@ class ValuePainter:
         extra = _MARK + 10 if column.kind is ColumnKind.TEXT else 2
         return max(header, sample + 2 * CELL_MARGIN + extra)
 
+    def width_of_texts(self, table: Table) -> int:
+        """Return the width [px] of the widest text in the first column."""
+        cells = table.cells.get(table.columns[0].key)
+        texts = cells.texts if cells is not None and cells.texts is not None else ()
+        widest = max(map(self._metrics.horizontalAdvance, texts), default=0)
+        indent = _INDENT if table.parents is not None else 0
+        return widest + indent + 2 * CELL_MARGIN + 2
+
     def measure(self, table: Table | None) -> None:
         """Find what the cells of a table share: room for units, scale of bars."""
         if table is None or table is self._measured:
             return
         self._measured = table
+        self._signed.clear()
         for column in table.columns:
             cells = table.cells.get(column.key)
             if cells is None:
@@ -122,6 +132,8 @@ class ValuePainter:
                 )
             if column.kind is ColumnKind.BAR and cells.numbers is not None:
                 finite = np.abs(cells.numbers[np.isfinite(cells.numbers)])
+                if (cells.numbers < 0.0).any():
+                    self._signed.add(column.key)
                 percent = 100.0 if column.unit == "%" else 0.0
                 self._peaks[column.key] = max(float(finite.max(initial=0.0)), percent)
 
@@ -218,8 +230,20 @@ class ValuePainter:
             color = QColor(self._levels[cell.level])
             color.setAlphaF(0.30)
         room = rect.adjusted(2, 4, -2, -5)
+        if cell.column.key in self._signed:
+            # Both directions from the middle.
+            half = room.width() // 2
+            length = round(half * min(abs(value) / peak, 1.0))
+            left = room.left() + half - (length if value < 0.0 else 0)
+            self._fill(painter, QRect(left, room.top(), length, room.height()), color)
+            return
         length = round(room.width() * min(abs(value) / peak, 1.0))
-        painter.fillRect(QRect(room.left(), room.top(), length, room.height()), color)
+        self._fill(painter, QRect(room.left(), room.top(), length, room.height()), color)
+
+    @staticmethod
+    def _fill(painter: QPainter, rect: QRect, color: QColor) -> None:
+        if rect.width() > 0:
+            painter.fillRect(rect, color)
 
 
 def _elided(text: str, metrics: QFontMetrics, width: int) -> str:

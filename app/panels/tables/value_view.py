@@ -24,6 +24,9 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["ValueView"]
 
+# The widest column of names that fits itself to them [px].
+_NAMES = 260
+
 
 class ValueView(QTableView):
     """Shows a :class:`ValueModel`. The functions are what the widget around it does."""
@@ -65,12 +68,20 @@ class ValueView(QTableView):
         header.sectionClicked.connect(self._on_header)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._column_menu)
+        self._line_below_header(palette)
         model.modelReset.connect(self.fit_columns)
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self._painter.set_theme(palette)
+        self._line_below_header(palette)
         self.viewport().update()
+
+    def _line_below_header(self, palette: Palette) -> None:
+        self.horizontalHeader().setStyleSheet(
+            f"QHeaderView {{ background: {palette.surface1}; border: none; "
+            f"border-bottom: 1px solid {palette.line}; }}"
+        )
 
     def prepare(self) -> None:
         """Measure what a new table needs; call before its rows are painted."""
@@ -127,14 +138,20 @@ class ValueView(QTableView):
     # --- columns
 
     def fit_columns(self) -> None:
-        """Give each column the width of its content type; once per set of columns."""
+        """Give each column the width of its content type; once per set of columns.
+
+        The names in front get what they need, as far as that leaves room for numbers.
+        """
         keys = tuple(column.key for column in self._model.columns)
         if keys == self._widths:
             return
         self._widths = keys
         header = self.horizontalHeader()
         for n, column in enumerate(self._model.columns):
-            header.resizeSection(n, self._painter.width_of(column))
+            width = self._painter.width_of(column)
+            if n == 0 and self._model.table is not None:
+                width = max(width, min(self._painter.width_of_texts(self._model.table), _NAMES))
+            header.resizeSection(n, width)
             self.setColumnHidden(n, column.extra)
 
     def column_at(self, key: str) -> int:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import stroboscope.engine as physics
@@ -11,6 +12,7 @@ from stroboscope.app.models.frames import FrameSet, SceneFrame
 from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.engine.physics_options import describe_options
 
 TOPICS = frozenset(Topic) - {Topic.SIGNALS, Topic.LOG}
 
@@ -23,8 +25,11 @@ class EngineScene:
 
     @property
     def description(self) -> SceneDescription:
-        """Its description."""
-        return self.scene.link.backend.describe(1, self.scene.name)
+        """Its description, with the options that its frames carry."""
+        described = self.scene.link.backend.describe(1, self.scene.name)
+        world = self.scene.world
+        options = describe_options(world.model, adapter=world.adapter)
+        return msgspec.structs.replace(described, options=options)
 
     def executed(self) -> FrameSet:
         """Take one step and return everything that it computed."""
