@@ -103,14 +103,18 @@ def flex_arrays(model: Any, index: int) -> Arrays:
     begin, count = int(model.flex_shelldataadr[index]), int(model.flex_shellnum[index])
     shell = slice(max(0, begin), max(0, begin) + (corners - 1) * count)
     edges = _slice(model.flex_edgeadr, model.flex_edgenum, index)
+    vertices = _table(model.flex_elem[elements], columns=corners)
     arrays: dict[str, NDArray[np.generic]] = {
-        "elements": _table(model.flex_elem[elements], columns=corners),
+        "elements": vertices,
         "shell": _table(model.flex_shell[shell], columns=corners - 1),
         "edges": _table(model.flex_edge[edges], columns=2),
     }
     first = int(model.flex_texcoordadr[index])
     if first >= 0:
-        of_corner = _table(model.flex_elemtexcoord[elements], columns=corners)
+        if hasattr(model, "flex_elemtexcoord"):
+            of_corner = _table(model.flex_elemtexcoord[elements], columns=corners)
+        else:
+            of_corner = vertices  # one coordinate per vertex
         # How many coordinates a flex has is said nowhere but by who uses them.
         used = int(of_corner.max(initial=-1)) + 1
         coordinates = model.flex_texcoord[first : first + used]

@@ -13,7 +13,10 @@ def describe_flexes(part: Part, assets: SceneAssets) -> tuple[FlexInfo, ...]:
     model = part.model
     dim, radius = scalars(model.flex_dim), scalars(model.flex_radius)
     vert, nvert = scalars(model.flex_vertadr), scalars(model.flex_vertnum)
-    rgba, material = part.colours(model.flex_rgba, model.flex_matid), scalars(model.flex_matid)
+    # One material per element since 4.0; the first element's stands for the flex.
+    per_element = len(model.flex_matid) == model.nflexelem
+    matid = model.flex_matid[model.flex_elemadr] if per_element else model.flex_matid
+    rgba, material = part.colours(model.flex_rgba, matid), scalars(matid)
     flatskin, group = scalars(model.flex_flatskin), scalars(model.flex_group)
     return tuple(
         FlexInfo(
