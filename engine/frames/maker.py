@@ -17,12 +17,12 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.contacts import contact_arrays
-from stroboscope.engine.drawing_arrays import flex_positions, tendon_arrays, tendon_path
 from stroboscope.engine.frames.acceleration import acceleration_arrays
 from stroboscope.engine.frames.bodies import body_arrays, energy_arrays
 from stroboscope.engine.frames.constraint_rows import constraint_arrays, solver_arrays
 from stroboscope.engine.frames.evaluation import evaluate
 from stroboscope.engine.frames.moment import Moment
+from stroboscope.engine.frames.shapes import flex_positions, tendon_arrays, tendon_path
 from stroboscope.engine.frames.stage_timer import StageTimer
 from stroboscope.engine.frames.state import state_arrays, state_inputs, unknown_state_arrays
 from stroboscope.engine.live_data import LiveData
@@ -40,9 +40,8 @@ _OF_KINEMATICS = frozenset({Topic.POSE, Topic.TIMING, Topic.DEFORMABLE})
 
 @dataclasses.dataclass(slots=True)
 class _Begun:
-    """What a physics step was about to read, and the topics that it is wanted for."""
+    """What a physics step was about to read."""
 
-    topics: frozenset[Topic]
     inputs: Arrays
     row: NDArray[np.float64] | None
 
@@ -80,12 +79,7 @@ class FrameMaker:
             row = np.empty(self._row_length)
             self._adapter.mj_getState(self._model, data, row, self._adapter.integration)
         inputs = state_inputs(data) if Topic.STATE in topics else {}
-        self._begun = _Begun(topics, inputs, row)
-
-    def inputs_changed(self) -> None:
-        """Copy them again: what the step reads is not what the script has written."""
-        if self._begun is not None:
-            self.begin(self._begun.topics)
+        self._begun = _Begun(inputs, row)
 
     def executed(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the physics step since :meth:`begin`."""

@@ -3,7 +3,11 @@
 import numpy as np
 
 from stroboscope.debugger_protocol.messages import Finding, LogLevel
-from stroboscope.engine.lint.servo_stability import servos, share_of_limit
+from stroboscope.engine.lint.servo_stability import (
+    servos,
+    share_of_limit,
+    takes_damping_implicitly,
+)
 from stroboscope.engine.lint.subject import Subject
 
 __all__ = ["idle_actuators", "unlimited_servos", "violent_actuators"]
@@ -57,7 +61,9 @@ def violent_actuators(subject: Subject) -> list[Finding]:
         if model.actuator_ctrllimited[index] or model.actuator_forcelimited[index]:
             continue
         gain = abs(float(model.actuator_gainprm[index, 0]))
-        jump = gain * subject.timestep / servo.inertia
+        # Where kv is taken implicitly it resists already within the step.
+        resisting = servo.kv * subject.timestep if takes_damping_implicitly(subject) else 0.0
+        jump = gain * subject.timestep / (servo.inertia + resisting)
         if jump < _VIOLENT or share_of_limit(subject, servo) >= 1.0:  # the latter is told anyway
             continue
         found.append(

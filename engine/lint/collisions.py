@@ -135,20 +135,27 @@ def tunnelling(subject: Subject) -> list[Finding]:
             # Of two that move, the one that is faster is told.
             if per_step[target] > per_step[geom]:
                 continue
-            offset = data.geom_xpos[target] - data.geom_xpos[geom]
-            if _passes(offset, relative[target], model.geom_rbound[[geom, target]].sum()):
+            if _heads_for(subject, geom, target, relative[target], radius=thickness[geom] / 2.0):
                 found.append(
                     _tunnel(subject, geom, target, float(crossed[target]), thickness[target])
                 )
     return found
 
 
-def _passes(offset: NDArray[np.float64], velocity: NDArray[np.float64], reach: float) -> bool:
-    """Return whether bounding spheres ``offset`` apart meet soon at this velocity."""
-    speed_squared = float(velocity @ velocity)
-    at = float(np.clip(offset @ velocity / speed_squared, 0.0, _HORIZON_S))
-    nearest = offset - at * velocity
-    return float(np.linalg.norm(nearest)) <= reach
+def _heads_for(
+    subject: Subject, geom: int, target: int, velocity: NDArray[np.float64], *, radius: float
+) -> bool:
+    """Return whether a geom will enter the box around another one soon at this velocity."""
+    model, data = subject.model, subject.data
+    axes = data.geom_xmat[target].reshape(3, 3)
+    box = model.geom_aabb[target]
+    start = (data.geom_xpos[geom] - data.geom_xpos[target]) @ axes - box[:3]
+    along = velocity @ axes
+    half = box[3:] + radius
+    safe = np.where(np.abs(along) > 1e-12, along, 1e-12)
+    times = np.stack(((-half - start) / safe, (half - start) / safe))
+    enters, leaves = float(times.min(axis=0).max()), float(times.max(axis=0).min())
+    return -subject.timestep <= enters <= min(leaves, _HORIZON_S)
 
 
 def _tunnel(subject: Subject, geom: int, target: int, crossed: float, thickness: float) -> Finding:

@@ -2,11 +2,12 @@
 
 With a = kp·dt²/I and b = kv·dt/I, one step of the semi-implicit Euler method maps (q, v) by a
 matrix of trace 2 - a - b and determinant 1 - b: stable for a + 2b < 4. Where the integrator takes
-the damping implicitly the trace is 1 + (1 - a)/(1 + b): stable for a < 4 + 2b. RK4 is stable for
-about b < 2.78 and a < 8.
+the damping implicitly the trace is 1 + (1 - a)/(1 + b): stable for a < 4 + 2b. RK4 multiplies each
+mode z² + bz + a = 0 by 1 + z + z²/2 + z³/6 + z⁴/24.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.messages import Finding, LogLevel
 from stroboscope.engine.lint.subject import Subject
 
-__all__ = ["Servo", "servos", "share_of_limit", "unstable_servos"]
+__all__ = ["Servo", "servos", "share_of_limit", "takes_damping_implicitly", "unstable_servos"]
 
 _MAX_DOFS = 1000
 
@@ -95,6 +96,11 @@ def _damps_joints_implicitly(subject: Subject) -> bool:
     return not _is(subject, "mjINT_RK4")
 
 
+def takes_damping_implicitly(subject: Subject) -> bool:
+    """Return whether the integrator takes the damping of actuators implicitly."""
+    return not _is(subject, "mjINT_EULER", "mjINT_RK4")
+
+
 def share_of_limit(subject: Subject, servo: Servo) -> float:
     """Return how far a servo has come towards instability: from 1 on it is unstable."""
     dt, inertia = subject.timestep, servo.damped_inertia
@@ -102,23 +108,42 @@ def share_of_limit(subject: Subject, servo: Servo) -> float:
     if _is(subject, "mjINT_EULER"):
         return (a + 2.0 * b) / 4.0
     if _is(subject, "mjINT_RK4"):
-        return max(b / 2.78, a / 8.0)
+        return _share_of_rk4(a, b + _joint_damping(subject, servo) * dt / inertia)
     if _is(subject, "mjINT_IMPLICIT", "mjINT_IMPLICITFAST"):
         return a / (4.0 + 2.0 * b)
     return 0.0  # "discrete" takes both implicitly
+
+
+def _joint_damping(subject: Subject, servo: Servo) -> float:
+    """Return the damping of the joints that a servo moves, along its length."""
+    squares = servo.moment**2
+    return float((squares * subject.model.dof_damping).sum() / squares.sum() ** 2)
+
+
+def _share_of_rk4(a: float, b: float) -> float:
+    modes = np.roots([1.0, b, a]) if a > 0.0 else np.array([-b])
+    size = float(np.abs(modes).max())
+    if _grows(modes):
+        return max(1.0, size / 2.78)
+    return _NEAR + 0.05 if _grows(modes / 0.8) else 0.0
+
+
+def _grows(z: NDArray[Any]) -> bool:
+    factor = 1.0 + z + z**2 / 2.0 + z**3 / 6.0 + z**4 / 24.0
+    return bool((np.abs(factor) > 1.0 + 1e-9).any())
 
 
 def _finding(subject: Subject, servo: Servo, share: float) -> Finding:
     dt, names = subject.timestep, subject.names
     kp_ratio, kv_ratio = servo.kp * dt * dt / servo.inertia, servo.kv * dt / servo.inertia
     joints = np.unique(np.asarray(subject.model.dof_jntid)[servo.moment != 0.0])
-    explicit = _is(subject, "mjINT_EULER", "mjINT_RK4")
+    explicit = not takes_damping_implicitly(subject)
     integrator = str(subject.module.mjtIntegrator(int(subject.model.opt.integrator)).name)
     word = integrator.removeprefix("mjINT_").lower()
     limits = (
-        "kv·dt/I must stay below 2 and kp·dt²/I below 4"
+        "which takes both explicitly, kv·dt/I must stay below about 2 and kp·dt²/I below about 4"
         if explicit
-        else ("it damps implicitly, so only kp·dt²/I must stay below 4 + 2·kv·dt/I")
+        else "which damps implicitly, only kp·dt²/I is limited: to 4 + 2·kv·dt/I"
     )
     moved = subject.listed("joint", joints)
     verdict = "unstable" if share >= 1.0 else "close to instability"
@@ -135,7 +160,7 @@ def _finding(subject: Subject, servo: Servo, share: float) -> Finding:
             f"{names.actuator(servo.actuator)} is {verdict} on {moved}: "
             f"kv·dt/I = {kv_ratio:.4g}, kp·dt²/I = {kp_ratio:.4g} "
             f"(kp {servo.kp:.4g}, kv {servo.kv:.4g}, dt {dt:.4g}\u2009s, effective inertia "
-            f"{servo.inertia:.3g}); with integrator {word} {limits}"
+            f"{servo.inertia:.3g}); with integrator {word}, {limits}"
         ),
         advice=text[0].upper() + text[1:],
         elements=(subject.ref("actuator", servo.actuator), *subject.refs("joint", joints[:4])),
@@ -145,7 +170,7 @@ def _finding(subject: Subject, servo: Servo, share: float) -> Finding:
 def _stable_timestep(subject: Subject, servo: Servo) -> float:
     """Return half the timestep at which the servo becomes unstable under explicit Euler."""
     a, b = servo.kp / servo.damped_inertia, 2.0 * servo.kv / servo.damped_inertia
-    if not _is(subject, "mjINT_EULER", "mjINT_RK4"):
+    if takes_damping_implicitly(subject):
         b = 0.0
     if a <= 0.0:
         return 0.5 * 4.0 / b
