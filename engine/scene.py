@@ -16,8 +16,9 @@ from stroboscope.engine.articulation import Articulation
 from stroboscope.engine.byte_array import DynamicArrayUint8
 from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
 from stroboscope.engine.checkpoint import Counters, StateBytes
+from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
-from stroboscope.engine.live_data import HeldData, LiveData
+from stroboscope.engine.live_data import HeldData, LiveData, check_pair
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_backend import MujocoBackend
 from stroboscope.engine.options import Playback, SceneOptions, options_in_force
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from stroboscope.engine.runtime import Runtime
 
-__all__ = ["Scene", "check_pair"]
+__all__ = ["Scene"]
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Scene:
     (SceneDestroyedError), unless it says otherwise.
     """
 
-    # `world`, `link`, `stepper`, `states`, `counters` and `callbacks` are for the engine's own
+    # `world`, `link`, `stepper`, `states`, `counters`, `callbacks`, `drawing` are for the engine's
     # modules, which run on the owner thread or read what never changes; scripts need none of them.
 
     def __init__(
@@ -72,6 +73,7 @@ class Scene:
         self._adapter = adapter
         self.counters = StepCounters()
         self.callbacks = SceneCallbacks()
+        self.drawing: DebugDraw | None = None
         self.nominal_timestep: float | None = None
         self.revision = 0
         self._mj_step = adapter.mj_step
@@ -171,6 +173,8 @@ class Scene:
         """Serve a scene that isn't stepped: answer the debugger and publish; never parks."""
         self._guard()
         self._guarded(self.link.serve)
+        if self.drawing is not None:
+            self.drawing.served()
 
     def reset(self, *, keyframe: int | str | None = None) -> None:
         """Begin a new episode: the model's initial state, or a keyframe by index or name."""
@@ -181,6 +185,7 @@ class Scene:
         else:
             number = self._keyframe_number(keyframe)
             module.mj_resetDataKeyframe(self._model, data, number)
+        self.forget_drawing()
         self.episode_began("reset")
 
     def _keyframe_number(self, keyframe: int | str) -> int:
@@ -272,7 +277,7 @@ class Scene:
         self._guard()
         if self.counters.single == 0:
             return 0.0
-        return self.stepper.last_time_step(self.timestep_of_state)
+        return self.stepper.last_time_step(self.nominal_timestep or float(self._option.timestep))
 
     # --- states
 
@@ -417,6 +422,19 @@ class Scene:
         else:
             log_values(self.link, name, value, names=names)
 
+    @property
+    def debug_draw(self) -> DebugDraw:
+        """Draws arrows, lines, texts, points … into the 3D view, for a frame or to stay."""
+        self._guard()
+        if self.drawing is None:
+            self.drawing = DebugDraw(self)
+        return self.drawing
+
+    def forget_drawing(self) -> None:
+        """Drop what was drawn for a state that is replaced; what is persistent stays."""
+        if self.drawing is not None:
+            self.drawing.forget_frame()
+
     def pause(self, reason: str = "") -> None:
         """Stop here until the debugger lets this scene go on; nothing when detached.
 
@@ -497,12 +515,17 @@ class Scene:
         self.states.release_all()
         self._enter_world(World(source, live, adapter=self._adapter))
         self.revision += 1
+        self.forget_drawing()
         self.link.model_replaced()
 
     @property
     def timestep_of_state(self) -> float:
-        """The model's own timestep [s], also while a step uses a smaller one."""
-        return self.nominal_timestep or float(self._option.timestep)
+        """The model's own timestep [s], also while a step uses a smaller one.
+
+        What somebody edits in the debugger does not change it: the script's checkpoints still fit.
+        """
+        own = self.nominal_timestep or float(self._option.timestep)
+        return own if self.world.timestep_edit is None else self.world.unedited_timestep(own)
 
     @property
     def is_adopted(self) -> bool:
@@ -566,18 +589,3 @@ class Scene:
         """Say its name and number; any thread."""
         ended = f", {self._destroyed}" if self._destroyed else ""
         return f"Scene({self.name!r}, scene_id={self.scene_id}{ended})"
-
-
-def check_pair(model: Any, data: Any, *, adapter: Any) -> None:
-    """Raise TypeError or ValueError when ``model`` and ``data`` are no pair."""
-    module = adapter.module
-    if not isinstance(model, module.MjModel) or not isinstance(data, module.MjData):
-        raise TypeError(
-            "an adopted scene needs a mujoco.MjModel and its mujoco.MjData, not "
-            f"{type(model).__name__} and {type(data).__name__}"
-        )
-    if data.qpos.shape != (model.nq,) or data.qvel.shape != (model.nv,):
-        raise ValueError(
-            f"the data belongs to another model: it has {data.qpos.size} positions and "
-            f"{data.qvel.size} velocities, the model {model.nq} and {model.nv}"
-        )

@@ -88,6 +88,7 @@ class SceneStates:
         scene.stepper.mend()
         scene.counters.set_state(counters)
         scene.stepper.forget_time()
+        scene.forget_drawing()
         if codec.has_nonfinite_inputs:
             _log.warning(
                 "scene %r: the restored checkpoint holds a control or force that is not finite",

@@ -53,7 +53,8 @@ COLORS: dict[str, Rgba] = {
 def vector(what: str, value: Any) -> Vector:
     """Return three finite numbers."""
     try:
-        x, y, z = value
+        # Iterating over an array takes several times as long as over a list.
+        x, y, z = value.tolist() if isinstance(value, np.ndarray) else value
         numbers = float(x), float(y), float(z)
         # False for NaN, too.
         if (

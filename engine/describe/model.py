@@ -28,6 +28,7 @@ from stroboscope.engine.describe.surfaces import (
 )
 from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.physics_options import describe_options
 from stroboscope.engine.scene_assets import SceneAssets
 from stroboscope.engine.signal_channels import channel_table
 
@@ -94,6 +95,7 @@ def describe_model(
         flexes=describe_flexes(part, assets),
         skins=describe_skins(part, assets),
         keyframes=describe_keyframes(part),
+        options=describe_options(model, adapter=adapter),
         channels=tuple(channel_table(model, adapter=adapter).values()),
         notes=_notes(model, adapter=adapter),
     )
