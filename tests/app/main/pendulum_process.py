@@ -209,6 +209,16 @@ class Pendulum(SceneBackend):
         else:
             raise CommandError(f"a pendulum has no {field}")
 
+    def state_values(self, field: EditField, index: int, count: int) -> tuple[float, ...]:
+        held = {
+            EditField.QPOS: self.angle,
+            EditField.QVEL: self.speed,
+            EditField.CTRL: self.torque,
+        }
+        if field not in held:
+            raise CommandError(f"a pendulum has no {field}")
+        return (held[field],)
+
 
 def main() -> int:
     parser = argparse.ArgumentParser()
