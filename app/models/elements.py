@@ -46,6 +46,9 @@ def elements_of(description: SceneDescription, kind: ElementKind) -> Sequence[ob
 def element_name(description: SceneDescription, element: Element) -> str:
     """Return the element's name; unnamed ones are called by kind and index."""
     items = elements_of(description, element.kind)
+    if element.kind is ElementKind.CONTACT:
+        pair = (Element(ElementKind.GEOM, index) for index in (element.index, element.other))
+        return " : ".join(element_name(description, g) if g.index >= 0 else "flex" for g in pair)
     if element.index >= len(items):
         return f"{element.kind.value} {element.index}"
     return getattr(items[element.index], "name", "") or f"{element.kind.value} {element.index}"

@@ -28,6 +28,7 @@ from stroboscope.app.view3d.gl_surface import GlSurface
 from stroboscope.app.view3d.items import body_of
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
 from stroboscope.app.view3d.navigation import Navigation, PickAction
+from stroboscope.app.view3d.overlays.legend import LegendOverlay, legend_rows
 from stroboscope.app.view3d.overlays.picture import OverlayPicture, Overlays
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
@@ -79,6 +80,7 @@ class Viewport(QWidget):
         self._surface: GlSurface | SoftwareSurface | None = None
         self._input: SurfaceInput | None = None
         self._labels: tuple[list[Label], int, View | None] = ([], 0, None)
+        self._legend: LegendOverlay | None = None
         self._overlay: LabelOverlay | None = None
         self._message = QLabel(NO_GL, self)
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -126,6 +128,7 @@ class Viewport(QWidget):
         self._surface = surface
         self._overlay = LabelOverlay(self)
         self._overlay.set_bright(self._palette.name == "light")
+        self._legend = LegendOverlay(self._palette, self)
         self._message.hide()
         self.setFocusProxy(surface)
 
@@ -223,6 +226,8 @@ class Viewport(QWidget):
         self._palette = palette
         if self._overlay is not None:
             self._overlay.set_bright(palette.name == "light")
+        if self._legend is not None:
+            self._legend.set_theme(palette)
         self._redraw()
 
     @property
@@ -458,9 +463,17 @@ class Viewport(QWidget):
     def _on_drawn(self) -> None:
         if self._overlay is not None:
             labels, missing, view = self._labels
+            picture = self._overlay_picture()
+            left_out = picture.left_out if picture is not None else 0
             self._overlay.show_labels(
-                labels, missing=missing, triad=view if self._options.triad else None
+                labels,
+                missing=missing,
+                triad=view if self._options.triad else None,
+                notes=(f"+{left_out} drawings of the script left out",) if left_out else (),
             )
+            if self._legend is not None:
+                shown = picture is not None and self._options.legend
+                self._legend.show_rows(legend_rows(picture) if picture and shown else ())
 
     @property
     def _dragging(self) -> bool:
@@ -496,11 +509,7 @@ class Viewport(QWidget):
         self._due_timer.stop()  # not when it is done: poses that come meanwhile are not in it
         view = self.view()
         labels, missing = labels_of(
-            self._scene,
-            view=view,
-            options=self._options,
-            selection=self._selection,
-            size=(float(self.width()), float(self.height())),
+            self._overlay_picture(), view=view, size=(float(self.width()), float(self.height()))
         )
         self._labels = labels, missing, view
 
@@ -572,6 +581,9 @@ class Viewport(QWidget):
         if self._overlay is not None:
             self._overlay.setGeometry(self.rect())
             self._overlay.raise_()
+        if self._legend is not None:
+            self._legend.place()
+            self._legend.raise_()
         self._redraw()
 
     def showEvent(self, event: QShowEvent) -> None:

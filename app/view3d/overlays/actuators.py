@@ -12,7 +12,7 @@ from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape, frame_a
 from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["actuator_glyphs", "actuator_levels", "saturated"]
+__all__ = ["actuator_glyphs", "actuator_levels", "actuator_places", "saturated"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -71,7 +71,7 @@ def actuator_glyphs(subject: Subject) -> Iterator[Glyphs]:
     level = actuator_levels(subject)
     full = saturated(subject)
     colors = _colors(level)
-    pos, direction = _places(subject, facts)
+    pos, direction = actuator_places(subject)
     placed = np.flatnonzero(shown & np.isfinite(pos).all(axis=1))
     scale, mean = subject.sizes.scale, subject.sizes.mean
     radius, half = scale.actuatorwidth * mean, 0.5 * scale.actuatorlength * mean
@@ -115,8 +115,9 @@ def _colors(level: Floats) -> Floats:
     return np.asarray((1.0 - part) * neutral + part * end)
 
 
-def _places(subject: Subject, facts: ActuatorFacts) -> tuple[Floats, Floats]:
+def actuator_places(subject: Subject) -> tuple[Floats, Floats]:
     """Return where actuators are and along what they act, (nu, 3) each; NaN for tendons."""
+    facts = subject.facts.actuators
     pos = np.full((len(facts.joint), 3), np.nan)
     direction = np.tile([0.0, 0.0, 1.0], (len(facts.joint), 1))
     anchor, axis = subject.joint_frames()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.app.models.elements import element_name, elements_of
+from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d.rotations import quat_to_matrix
 from stroboscope.debugger_protocol.scene_description import (
     JointType,
@@ -201,6 +203,16 @@ class Facts:
     touches: SiteSensors
     others: SiteSensors
     tendon_width: Floats
+    _names: dict[ElementKind, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    def names(self, kind: ElementKind) -> tuple[str, ...]:
+        """Return what all elements of a kind are called, gathered when first asked for."""
+        if kind not in self._names:
+            count = len(elements_of(self.description, kind))
+            self._names[kind] = tuple(
+                element_name(self.description, Element(kind, index)) for index in range(count)
+            )
+        return self._names[kind]
 
     @staticmethod
     def of(description: SceneDescription) -> "Facts":

@@ -24,7 +24,7 @@ from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.app.view3d.rotations import quat_to_matrix
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["AXIS_COLORS", "axes", "frame_glyphs", "icon_glyphs"]
+__all__ = ["AXIS_COLORS", "axes", "camera_frames", "frame_glyphs", "icon_glyphs", "light_rays"]
 
 Floats = NDArray[np.float64]
 AXIS_COLORS = (Role.AXIS_X.value, Role.AXIS_Y.value, Role.AXIS_Z.value)
@@ -82,10 +82,10 @@ def _frames(subject: Subject, mode: FrameMode) -> tuple[NDArray[np.int64], Float
             pos, mat = subject.site_frames()
             shown = scene.visible(subject.options)[first : first + len(pos)]
         case FrameMode.CAMERA:
-            pos, mat = _camera_frames(subject)
+            pos, mat = camera_frames(subject)
             shown = np.ones(len(pos), dtype=np.bool_)
         case FrameMode.LIGHT:
-            pos, direction = _light_rays(subject)
+            pos, direction = light_rays(subject)
             mat = frame_along(direction)
             shown = np.ones(len(pos), dtype=np.bool_)
         case _:
@@ -99,7 +99,8 @@ def _frames(subject: Subject, mode: FrameMode) -> tuple[NDArray[np.int64], Float
     return which, pos[which], mat[which]
 
 
-def _camera_frames(subject: Subject) -> tuple[Floats, Floats]:
+def camera_frames(subject: Subject) -> tuple[Floats, Floats]:
+    """Return where the cameras are (ncam, 3) and how they are turned (ncam, 3, 3)."""
     cameras = subject.facts.description.cameras
     scene = subject.scene
     body = np.clip([c.body for c in cameras], 0, len(scene.body_pos) - 1).astype(np.int64)
@@ -110,7 +111,8 @@ def _camera_frames(subject: Subject) -> tuple[Floats, Floats]:
     return pos, np.matmul(mat, turned)
 
 
-def _light_rays(subject: Subject) -> tuple[Floats, Floats]:
+def light_rays(subject: Subject) -> tuple[Floats, Floats]:
+    """Return where the lights are and where they shine (nlight, 3)."""
     lights = subject.facts.description.lights
     scene = subject.scene
     body = np.clip([light.body for light in lights], 0, len(scene.body_pos) - 1).astype(np.int64)
@@ -130,7 +132,7 @@ def icon_glyphs(subject: Subject) -> Iterator[Glyphs]:
     thin = 0.6 * subject.sizes.arrow_radius
     ray = 2.0 * subject.sizes.mean
     if subject.options.cameras:
-        pos, mat = _camera_frames(subject)
+        pos, mat = camera_frames(subject)
         which = np.array([i for i in range(len(pos)) if i != subject.hidden_camera], dtype=np.int64)
         pos, mat = pos[which], mat[which]
         half = size * np.array([[1.0, 0.7, 1.2]])
@@ -140,7 +142,7 @@ def icon_glyphs(subject: Subject) -> Iterator[Glyphs]:
         ):
             yield made.of_elements(ElementKind.CAMERA, which)
     if subject.options.lights:
-        pos, direction = _light_rays(subject)
+        pos, direction = light_rays(subject)
         every = np.arange(len(pos))
         for made in (
             spheres(pos, radius=size, color=Role.LIGHT),

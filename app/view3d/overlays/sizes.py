@@ -19,7 +19,7 @@ __all__ = ["Sizes"]
 Floats = NDArray[np.float64]
 
 # Of the scene's radius: a mean size that a huge floor or one tiny geom has spoiled.
-_LEAST_MEAN, _MOST_MEAN = 0.02, 0.2
+_LEAST_MEAN, _MOST_MEAN = 0.02, 0.12
 # Arrows longer than this many radii of the scene are cut, rings wider than so many mean sizes.
 LONGEST, WIDEST = 1.2, 1.1
 # Of the mean size: how long the weight of a mean body is, with MuJoCo's own ``map`` values.

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.view_options import FloorStyle, FrameMode, Quality, ViewOptions
+from stroboscope.app.models.view_options import (
+    FloorStyle,
+    FrameMode,
+    LabelMode,
+    Quality,
+    ViewOptions,
+)
 from stroboscope.app.view3d.camera import CameraState, StandardView, ViewMode
 from stroboscope.debugger_protocol.scene_description import (
     BodyInfo,
@@ -493,14 +499,11 @@ def test_no_scene_and_an_empty_scene_are_drawn_too(front: Any, pixels: Read, cap
     assert not caplog.records
 
 
-def test_labels_name_the_bodies_in_the_picture(front: Any, scene: SceneDescription) -> None:
-    from stroboscope.app.models.view_options import LabelMode
+def test_labels_name_the_bodies_in_the_picture(front: Any) -> None:
     from stroboscope.app.view3d.labels import labels_of
 
-    options = ViewOptions(labels=LabelMode.BODY)
-    labels, missing = labels_of(
-        front._scene, view=front.view(), options=options, selection=None, size=(640.0, 480.0)
-    )
+    replace_options(front, labels=LabelMode.BODY)
+    labels, missing = labels_of(front._overlay_picture(), view=front.view(), size=(640.0, 480.0))
     assert {label.text for label in labels} == {"box", "ball", "capsule"}
     assert missing == 0
     ball = next(label for label in labels if label.text == "ball")

@@ -1,0 +1,175 @@
+"""What the colours in the picture mean and how long its arrows are, in a corner of the view."""
+
+import dataclasses
+import math
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from stroboscope.app.models.overlays import Amount, Role, active_overlays
+from stroboscope.app.view3d.overlays.picture import OverlayPicture
+from stroboscope.resources.themes import Metrics, Palette
+
+__all__ = ["LegendOverlay", "LegendRow", "legend_rows", "scale_text"]
+
+THIN_SPACE = "\u2009"
+# Switched on from the start: they are not worth a line while there is nothing of them.
+_QUIET = frozenset({"tendons", "rangefinders", "drawings", "perturbation"})
+# Drawn by the scene itself, so no glyph of theirs says whether there are any.
+_DRAWN_ELSEWHERE = frozenset({Role.TENDON, Role.TARGET, Role.ASLEEP})
+_ABSENT = "none now"
+_ROW, _SWATCH, _PADDING, _MARGIN = 18.0, 9.0, 8.0, 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LegendRow:
+    """One line: a colour, what it means, how long one unit is; ``present``: is any in sight."""
+
+    color: tuple[float, float, float, float]
+    text: str
+    scale: str = ""
+    is_arrow: bool = False
+    present: bool = True
+
+
+def scale_text(metres_per_unit: float, unit: str) -> str:
+    """Return for instance ``1 cm = 20 N``: a round length with a number people can read."""
+    if not metres_per_unit > 0.0:
+        return ""
+    lengths = ((0.01, "1 cm"), (0.1, "10 cm"), (1.0, "1 m"), (0.001, "1 mm"))
+    fitting = [each for each in lengths if 1.0 <= each[0] / metres_per_unit < 1000.0]
+    shortest = metres_per_unit < lengths[-1][0]  # even a millimetre is more than a thousand
+    length, name = fitting[0] if fitting else lengths[3 if shortest else 2]
+    amount = length / metres_per_unit
+    digits = 1 - math.floor(math.log10(amount))
+    rounded = round(amount, digits)
+    number = f"{rounded:.0f}" if rounded >= 10.0 else f"{rounded:.2g}"
+    return f"{name.replace(' ', THIN_SPACE)} = {number}{THIN_SPACE}{unit}"
+
+
+def legend_rows(picture: OverlayPicture) -> tuple[LegendRow, ...]:
+    """Return a line for each colour that is switched on, those in sight and those that are not."""
+    subject, present = picture.subject, picture.roles
+    rows = []
+    for overlay in active_overlays(subject.options):
+        here = [
+            entry
+            for entry in overlay.legend
+            if entry.role in present
+            or (entry.role in _DRAWN_ELSEWHERE and _is_drawn(picture, entry.role))
+        ]
+        quiet = here or overlay.name in _QUIET
+        for entry in here if quiet else overlay.legend[:1]:
+            amount = entry.amount
+            rings = amount in (Amount.ANGULAR_VELOCITY, Amount.ANGULAR_ACCELERATION, Amount.TORQUE)
+            scale = ""
+            if amount is not None and not rings:
+                scale = scale_text(subject.sizes.metres_per(amount), amount.value)
+            rows.append(
+                LegendRow(
+                    entry.role.value, entry.text, scale, amount is not None, present=bool(here)
+                )
+            )
+    return tuple(rows)
+
+
+def _is_drawn(picture: OverlayPicture, role: Role) -> bool:
+    subject = picture.subject
+    if role is Role.TENDON:
+        return any(tendon.spatial for tendon in subject.facts.description.tendons)
+    if role is Role.TARGET:
+        return picture.target is not None
+    return picture.tints is not None and bool((picture.tints[:, 3] > 0.0).any())
+
+
+class LegendOverlay(QWidget):
+    """Paints the rows into the lower right corner; takes no mouse events."""
+
+    def __init__(self, palette: Palette, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self._palette = palette
+        self._font = QFont(self.font())
+        self._font.setPixelSize(Metrics().small_font_px)
+        self._metrics = QFontMetricsF(self._font)
+        self.rows: tuple[LegendRow, ...] = ()
+        self.hide()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self.update()
+
+    def show_rows(self, rows: tuple[LegendRow, ...]) -> None:
+        """Show these rows from now on; nothing is painted again while they stay the same."""
+        if rows == self.rows:
+            return
+        self.rows = rows
+        self.setVisible(bool(rows))
+        self.resize(self.sizeHint())
+        self.place()
+        self.update()
+
+    def place(self) -> None:
+        """Stand in the corner of the parent; rows that do not fit above it are left out."""
+        parent = self.parentWidget()
+        if parent is not None:
+            self.move(
+                parent.width() - self.width() - _MARGIN, parent.height() - self.height() - _MARGIN
+            )
+
+    def sizeHint(self) -> QSize:
+        """Return the size that holds all rows."""
+        text = max((self._metrics.horizontalAdvance(r.text) for r in self.rows), default=0.0)
+        scales = [row.scale if row.present else _ABSENT for row in self.rows]
+        scale = max((self._metrics.horizontalAdvance(s) for s in scales), default=0.0)
+        width = 2.0 * _PADDING + _SWATCH + 8.0 + text + (16.0 + scale if scale else 0.0)
+        return QSize(math.ceil(width), math.ceil(len(self.rows) * _ROW + 2.0 * 5.0))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the rows; called by Qt."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._font)
+        back = QColor(self._palette.surface1)
+        back.setAlphaF(0.86)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(back)
+        painter.drawRoundedRect(QRectF(self.rect()), 5.0, 5.0)
+        for index, row in enumerate(self.rows):
+            top = 5.0 + index * _ROW
+            self._paint_swatch(painter, row, QPointF(_PADDING, top + 0.5 * _ROW))
+            ink = self._palette.text if row.present else self._palette.muted
+            painter.setPen(QColor(ink))
+            left = _PADDING + _SWATCH + 8.0
+            box = QRectF(left, top, self.width() - left - _PADDING, _ROW)
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, row.text)
+            painter.setPen(QColor(self._palette.muted))
+            scale = row.scale if row.present else _ABSENT
+            painter.drawText(
+                box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, scale
+            )
+        painter.end()
+
+    def _paint_swatch(self, painter: QPainter, row: LegendRow, middle: QPointF) -> None:
+        color = QColor.fromRgbF(*row.color[:3])
+        if not row.present:
+            color.setAlphaF(0.45)
+        # Pale colours on a pale panel: an edge keeps them apart from it.
+        edge = QColor(self._palette.line)
+        if not row.is_arrow:
+            painter.setPen(QPen(edge, 1.0))
+            painter.setBrush(color)
+            painter.drawEllipse(middle + QPointF(0.5 * _SWATCH, 0.0), 4.5, 4.5)
+            return
+        tip = middle + QPointF(_SWATCH + 2.0, 0.0)
+        shaft = ((middle - QPointF(1.0, 0.0)), tip)
+        for ink, width in ((edge, 4.0), (color, 2.2)):
+            pen = QPen(ink, width)
+            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+            painter.setPen(pen)
+            painter.drawLine(*shaft)
+            for side in (-3.2, 3.2):
+                painter.drawLine(tip, tip + QPointF(-3.6, side))
