@@ -123,10 +123,14 @@ class TablePanel(QWidget):
         layout.addLayout(self.bar)
         self.add_above(layout)
         layout.addWidget(rule())
-        layout.addWidget(self.table, 1)
+        self.add_rows(layout)
 
     def add_above(self, layout: QVBoxLayout) -> None:
         """Add what stands between the bar and the rows."""
+
+    def add_rows(self, layout: QVBoxLayout) -> None:
+        """Add the rows, and what stands beside them."""
+        layout.addWidget(self.table, 1)
 
     # --- showing
 

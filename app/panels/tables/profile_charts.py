@@ -1,0 +1,216 @@
+"""Small drawings of the profiler: a stacked bar, a histogram, and counts over time."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.tables.profile import StagePart, StepTimes, duration_text
+from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.resources.themes import Palette
+
+__all__ = ["CountHistory", "StackedBar", "StepHistogram"]
+
+_LEFT = (Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value
+_RIGHT = (Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter).value
+
+
+class _Chart(QWidget):
+    """Colours and fonts of a drawing."""
+
+    def __init__(self, palette: Palette, height: int) -> None:
+        super().__init__()
+        self._height = height
+        self.palette_tokens = palette
+        self.setMinimumHeight(height)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        font = number_font()
+        font.setPixelSize(METRICS.small_font_px)
+        self.setFont(font)
+
+    def sizeHint(self) -> QSize:
+        """Return the size that shows everything."""
+        return QSize(240, self._height)
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self.palette_tokens = palette
+        self.update()
+
+    def pen(self, color: str) -> QPen:
+        """Return a line one pixel wide."""
+        return QPen(QColor(color), 1)
+
+
+class StackedBar(_Chart):
+    """The stages of a step beside each other, as wide as they take long, named below."""
+
+    def __init__(self, palette: Palette) -> None:
+        super().__init__(palette, 56)
+        self._parts: tuple[StagePart, ...] = ()
+        self._places: list[tuple[QRectF, StagePart]] = []
+
+    def show_parts(self, parts: tuple[StagePart, ...]) -> None:
+        """Show other durations."""
+        if parts != self._parts:
+            self._parts = parts
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint bar and legend."""
+        p = self.palette_tokens
+        painter = QPainter(self)
+        left, width = 0.0, float(self.width())
+        self._places = []
+        x = left
+        for n, part in enumerate(self._parts):
+            length = part.part * width
+            rect = QRectF(x, 0.0, max(length - 1.0, 0.5), 18.0)
+            painter.fillRect(rect, self._color(n, part))
+            self._places.append((rect, part))
+            x += length
+        if not self._parts:
+            painter.fillRect(QRectF(0, 0, width, 18), QColor(p.surface2))
+        self._legend(painter)
+        painter.end()
+
+    def _color(self, n: int, part: StagePart) -> QColor:
+        p = self.palette_tokens
+        return QColor(p.disabled if part.name == "other" else p.plot[n % len(p.plot)])
+
+    def _legend(self, painter: QPainter) -> None:
+        """Name the parts from left to right, as many as fit into two lines."""
+        p, metrics = self.palette_tokens, QFontMetrics(self.font())
+        x, line = 0, 0
+        order = sorted(range(len(self._parts)), key=lambda n: -self._parts[n].part)
+        left_out = 0
+        for n in order:
+            part = self._parts[n]
+            text = f"{part.name} {number_text(100 * part.part, 0)}\u2009%"
+            width = metrics.horizontalAdvance(text) + 28
+            if x + width > self.width() and line == 0:
+                x, line = 0, 1
+            if x + width > self.width() - 60 and line == 1:
+                left_out += 1
+                continue
+            top = 22 + 17 * line
+            painter.fillRect(QRect(x, top + 4, 9, 9), self._color(n, part))
+            painter.setPen(QColor(p.muted))
+            painter.drawText(QRect(x + 14, top, width, 17), _LEFT, text)
+            x += width
+        if left_out:
+            painter.setPen(QColor(p.muted))
+            painter.drawText(QRect(x, 39, 60, 17), _LEFT, f"+{left_out} more")
+
+    def event(self, event: QEvent) -> bool:
+        """Say what a part is, under the pointer."""
+        if isinstance(event, QHelpEvent):
+            at = event.pos().toPointF()
+            for rect, part in self._places:
+                if rect.contains(at):
+                    share = number_text(100 * part.part, 1)
+                    text = f"{part.name}: {duration_text(part.seconds)} per step, {share} %"
+                    QToolTip.showText(event.globalPos(), text, self)
+                    return True
+            QToolTip.hideText()
+            return True
+        return super().event(event)
+
+
+class StepHistogram(_Chart):
+    """How often steps took how long, with p50 and p95."""
+
+    def __init__(self, palette: Palette) -> None:
+        super().__init__(palette, 84)
+        self._times: StepTimes | None = None
+
+    def show_times(self, times: StepTimes | None) -> None:
+        """Show another distribution."""
+        self._times = times
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint bars, lines and the scale below."""
+        p, times = self.palette_tokens, self._times
+        painter = QPainter(self)
+        base = self.height() - 18
+        painter.setPen(self.pen(p.line))
+        painter.drawLine(0, base, self.width(), base)
+        if times is None:
+            painter.setPen(QColor(p.muted))
+            text = "Steps are timed as soon as the scene runs."
+            painter.drawText(QRect(0, 0, self.width(), base), Qt.AlignmentFlag.AlignCenter, text)
+            painter.end()
+            return
+        peak = int(times.bins.max())
+        step = self.width() / len(times.bins)
+        for n, count in enumerate(times.bins):
+            if count:
+                # Rare long steps matter: the height is logarithmic.
+                height = (base - 14) * math.log1p(int(count)) / math.log1p(peak)
+                bar = QRectF(n * step, base - height, max(step - 1.0, 1.0), height)
+                painter.fillRect(bar, QColor(p.accent))
+        for value, name, color in (
+            (times.p50, "p50", p.ok),
+            (times.p95, "p95", p.warn),
+        ):
+            x = min(value / times.top, 1.0) * self.width()
+            painter.setPen(self.pen(color))
+            painter.drawLine(QPointF(x, 12.0), QPointF(x, base))
+            painter.setPen(QColor(p.text))
+            width = 30
+            left = min(max(int(x) - width // 2, 0), self.width() - width)
+            painter.drawText(QRect(left, 0, width, 12), Qt.AlignmentFlag.AlignCenter, name)
+        painter.setPen(QColor(p.muted))
+        scale = QRect(0, base + 1, self.width(), 16)
+        painter.drawText(scale, _LEFT, "0")
+        painter.drawText(scale, _RIGHT, f"≥ {duration_text(times.top)}")
+        painter.end()
+
+
+class CountHistory(_Chart):
+    """One count over the last physics steps, with its newest and largest value."""
+
+    def __init__(self, palette: Palette, title: str, color: int) -> None:
+        super().__init__(palette, 46)
+        self._title = title
+        self._color = color
+        self._values: NDArray[np.float64] = np.empty(0)
+
+    def show_values(self, values: NDArray[np.float64]) -> None:
+        """Show other values, oldest first, (n,)."""
+        self._values = values[np.isfinite(values)]
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the title, the newest value, and the curve."""
+        p = self.palette_tokens
+        painter = QPainter(self)
+        values = self._values
+        top, base = 18, self.height() - 3
+        painter.setPen(QColor(p.muted))
+        painter.drawText(QRect(0, 0, self.width(), 16), _LEFT, self._title)
+        painter.setPen(self.pen(p.line))
+        painter.drawLine(0, base + 1, self.width(), base + 1)
+        if values.size:
+            peak = float(values.max())
+            painter.setPen(QColor(p.text))
+            newest = f"{number_text(float(values[-1]), 0)}, max {number_text(peak, 0)}"
+            painter.drawText(QRect(0, 0, self.width(), 16), _RIGHT, newest)
+            painter.setPen(self.pen(p.plot[self._color]))
+            painter.drawPolyline(self._curve(values, peak, top=top, base=base))
+        painter.end()
+
+    def _curve(self, values: NDArray[np.float64], peak: float, *, top: int, base: int) -> QPolygonF:
+        """Return the curve, the largest value of each pixel column."""
+        columns = max(self.width(), 2)
+        if values.size > columns:
+            edges = np.linspace(0, values.size, columns, endpoint=False).astype(np.int64)
+            values = np.maximum.reduceat(values, edges)
+        x = np.linspace(0.0, self.width() - 1.0, values.size)
+        y = base - (base - top) * values / (peak or 1.0)
+        return QPolygonF([QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
