@@ -101,6 +101,8 @@ def acceleration_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Ar
     kind, index, force = rows.collected(awake)
     solved = _solve(model, whole, force, adapter=adapter)
     total = np.array(whole.qacc, dtype=np.float64)
+    if awake is not None:
+        total[~awake] = 0.0  # the engine leaves there what it had before they fell asleep
     rest = total - solved.sum(axis=0)
     rounding = _ROUNDING * np.abs(solved).max(initial=0.0)
     if np.abs(rest).max(initial=0.0) > max(rounding, _UNEXPLAINED * np.abs(total).max(initial=0.0)):

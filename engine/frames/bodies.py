@@ -19,12 +19,14 @@ def body_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Arrays:
     _compute_subtree_velocities(model, whole, adapter=adapter)
     adapter.module.mj_rnePostConstraint(model, whole)
     awake, island = _sleep_and_islands(model, whole)
+    acceleration = _accelerations(model, whole, adapter=adapter)
+    acceleration[awake == 0] = 0.0  # MuJoCo keeps the qacc of what has fallen asleep
     return {
         "xipos": np.array(whole.xipos),
         "subtree_com": np.array(whole.subtree_com),
         "subtree_linvel": np.array(whole.subtree_linvel),
         "subtree_angmom": np.array(whole.subtree_angmom),
-        "acceleration": _accelerations(model, whole, adapter=adapter),
+        "acceleration": acceleration,
         "xfrc_applied": np.array(whole.xfrc_applied),
         "contact_force": _contact_sums(model, whole, adapter=adapter),
         "awake": awake,
@@ -130,4 +132,5 @@ def _sleep_and_islands(model: Any, whole: Any) -> tuple[NDArray[np.int32], NDArr
         tree = np.asarray(model.body_treeid)
         moving = tree >= 0
         island[moving] = whole.tree_island[tree[moving]]
+        island[awake == 0] = -1  # islands are of what moves; MuJoCo leaves the old ones here
     return awake, island
