@@ -1,0 +1,50 @@
+"""Panels with tables: what they need of the window."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
+
+from stroboscope.app.main.plot_feed import mime_of, scene_key
+from stroboscope.app.panels.tables.findings_panel import FindingsPanel
+from stroboscope.app.panels.tables.profiler_panel import ProfilerPanel
+from stroboscope.app.panels.tables.table_panel import TablePanel
+
+if TYPE_CHECKING:
+    from stroboscope.app.main.window import MainWindow
+
+__all__ = ["make_findings", "make_profiler", "make_table"]
+
+
+def make_table(kind: type[TablePanel]) -> "Callable[[MainWindow], QWidget]":
+    """Return what makes a table whose numbers go to the plots."""
+
+    def make(window: "MainWindow") -> QWidget:
+        return kind(
+            window.sessions,
+            window.view,
+            window.palette_tokens,
+            plot=window.plot_value,
+            make_mime=mime_of,
+        )
+
+    return make
+
+
+def make_profiler(window: "MainWindow") -> QWidget:
+    """Return the profiler, which reads the same signals as the plots."""
+    return ProfilerPanel(
+        window.sessions,
+        window.view,
+        window.palette_tokens,
+        store=window.store,
+        key_of=scene_key,
+        want_channels=lambda scene, names: window.plot_feed.want(
+            scene_key(scene), names, who="profiler"
+        ),
+    )
+
+
+def make_findings(window: "MainWindow") -> QWidget:
+    """Return what looking over the scene found."""
+    return FindingsPanel(window.sessions, window.view, window.palette_tokens)
