@@ -231,7 +231,7 @@ class DebugDraw:
         """
         self._is_told = False
         for frame in (self._now, self._before):
-            if frame.step == step:
+            if frame.step == step >= 0:
                 if frame.made is None:
                     frame.made = self._warn(self._kept.together(frame))
                 return frame.made

@@ -171,13 +171,15 @@ class KeptDrawings:
 
 def _arrays(rows: bytes, text: bytes, clouds: Iterable[PointRows], *, left_out: int) -> Arrays:
     items = np.frombuffer(rows, dtype=_ROW_TYPE)
+    text_end = np.cumsum(items["text_bytes"], dtype=np.int32)
+    used = int(text_end[-1]) if len(text_end) else 0
     empty: PointRows = np.empty((0, _POINT_WIDTH), dtype=np.float32)
     points = np.concatenate([empty, *clouds])
     return {
         **{name: np.array(items[name]) for name in ("pos", "quat", "size", "rgba", "width")},
         "kind": np.array(items["kind"], dtype=np.int32),
-        "text": np.frombuffer(text, dtype=np.uint8),
-        "text_end": np.cumsum(items["text_bytes"], dtype=np.int32),
+        "text": np.frombuffer(text, dtype=np.uint8, count=used),
+        "text_end": text_end,
         "point_pos": np.array(points[:, :3]),
         "point_rgba": np.array(points[:, 3:7]),
         "point_size": np.array(points[:, 7]),
