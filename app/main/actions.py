@@ -156,6 +156,9 @@ MOUSE: tuple[tuple[str, str], ...] = (
     ("Select", "double-click"),
     ("Look at", "right double-click"),
     ("Track a body", "Ctrl + right double-click"),
+    ("Pull the selection", "Ctrl + right drag"),
+    ("… horizontally", "Ctrl + Shift + right drag"),
+    ("Turn the selection", "Ctrl + left drag"),
     ("Fly", "right button + W A S D Q E"),
 )
 

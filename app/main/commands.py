@@ -240,6 +240,8 @@ class Commands:
         In the list it gives the keys back to the scene.
         """
         viewport = self._window.scene_view.viewport
+        if viewport.let_go():
+            return
         if self._window.tree.view.hasFocus():
             viewport.setFocus()
         if viewport.camera.mode is ViewMode.FREE:

@@ -22,6 +22,7 @@ from stroboscope.app.main.plot_feed import (
 from stroboscope.app.main.scene_view import SceneView
 from stroboscope.app.main.script_processes import ScriptProcesses
 from stroboscope.app.main.status_line import StatusLine
+from stroboscope.app.main.touching import Touching
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.log import LogLine
 from stroboscope.app.models.plot_store import PlotStore
@@ -117,6 +118,9 @@ class MainWindow(QMainWindow):
         self.status = StatusLine(s, s.log, self.scene_view.viewport, p)
         self.status.counter.clicked.connect(self.show_log)
         self.setStatusBar(self.status)
+        self.touching = Touching(
+            s, self.scene_view.viewport, say=lambda text: self.status.showMessage(text)
+        )
         self.memory = Memory(
             s,
             self.settings,
@@ -342,6 +346,7 @@ class MainWindow(QMainWindow):
         """Keep the settings, let the applications go, and stop every timer."""
         self.keep_settings()
         self.memory.close()
+        self.touching.close()
         s = self.sessions
         s.session_added.disconnect(self._on_sessions)
         s.session_removed.disconnect(self._on_sessions)

@@ -10,6 +10,8 @@ from PySide6.QtCore import QObject, QPointF, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 
 from stroboscope.app.view3d.camera import CameraState, Drag, ViewMode, dragged, view_axes
+from stroboscope.app.view3d.grip import Grip
+from stroboscope.debugger_protocol.edit_messages import PerturbKind
 
 __all__ = ["Navigation", "PickAction"]
 
@@ -20,6 +22,10 @@ _FLY_KEYS = {
     Qt.Key.Key_A: (-1.0, 0.0, 0.0),
     Qt.Key.Key_E: (0.0, 1.0, 0.0),
     Qt.Key.Key_Q: (0.0, -1.0, 0.0),
+}
+_PULLS = {
+    Qt.MouseButton.LeftButton: PerturbKind.TORQUE,
+    Qt.MouseButton.RightButton: PerturbKind.FORCE,
 }
 FLY_SPEED = 1.2  # distances to the point looked at, per second
 WHEEL_STEP = 0.05  # of the view's height per notch, as in MuJoCo's viewer
@@ -36,7 +42,8 @@ class PickAction(enum.Enum):
 class Navigation(QObject):
     """Turns Qt events into new camera states. Lives on the GUI thread.
 
-    ``move`` receives every new state, ``pick`` an action and the position [logical px].
+    ``move`` receives every new state, ``pick`` an action and the position [logical px], ``grip``
+    what is dragged with Ctrl.
     """
 
     def __init__(
@@ -48,6 +55,7 @@ class Navigation(QObject):
         pick: Callable[[PickAction, QPointF], None],
         extent: Callable[[], float],
         height: Callable[[], int],
+        grip: Grip,
     ) -> None:
         super().__init__(parent)
         self._camera = camera
@@ -55,6 +63,10 @@ class Navigation(QObject):
         self._pick = pick
         self._extent = extent
         self._height = height
+        self._grip = grip
+        # What a Ctrl-drag will do to a body once the mouse moves; a click alone takes nothing.
+        self._taking: PerturbKind | None = None
+        self._pulls = False
         self._button = Qt.MouseButton.NoButton
         self._last = QPointF()
         self._keys: set[Qt.Key] = set()
@@ -72,22 +84,34 @@ class Navigation(QObject):
         """Start a drag with the button that went down."""
         if not self.dragging:
             self._button = event.button()
+            control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+            self._pulls = bool(control)
+            self._taking = _PULLS.get(self._button) if control else None
         self._last = event.position()
 
     def release(self, event: QMouseEvent) -> None:
         """End the drag when its button goes up."""
         if event.button() == self._button:
             self._button = Qt.MouseButton.NoButton
+            self._taking = None
             self._stop_flying()
+            self._grip.release()
 
     def drag(self, event: QMouseEvent) -> None:
         """Move the camera by the mouse's way since the last event."""
+        if self._taking is not None:
+            taken, self._taking = self._taking, None
+            self._grip.take(taken, self._last)
         kind = self._drag_kind(event.modifiers())
-        if kind is None:
-            return
         way = event.position() - self._last
         self._last = event.position()
         scale = 1.0 / max(self._height(), 1)
+        if self._pulls:
+            shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._grip.move(dx=way.x() * scale, dy=way.y() * scale, shift=shift)
+            return
+        if kind is None:
+            return
         self._move(
             dragged(
                 self._camera(),
@@ -99,8 +123,6 @@ class Navigation(QObject):
         )
 
     def _drag_kind(self, modifiers: Qt.KeyboardModifier) -> Drag | None:
-        if modifiers & Qt.KeyboardModifier.ControlModifier:
-            return None  # reserved for pulling at bodies
         shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
         match self._button:
             case Qt.MouseButton.LeftButton:
@@ -154,7 +176,9 @@ class Navigation(QObject):
     def stop(self) -> None:
         """Forget held buttons and keys, as when the focus leaves."""
         self._button = Qt.MouseButton.NoButton
+        self._taking = None
         self._stop_flying()
+        self._grip.release()
 
     def _stop_flying(self) -> None:
         self._keys.clear()

@@ -14,17 +14,14 @@ from PySide6.QtWidgets import QLabel, QWidget
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import (
-    FRAME_FILL,
-    CameraState,
-    StandardView,
     View,
     ViewMode,
-    fitted,
 )
+from stroboscope.app.view3d.camera_widget import CameraWidget, as_point
 from stroboscope.app.view3d.drawing import ViewStats
-from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface
+from stroboscope.app.view3d.grip import Grip
 from stroboscope.app.view3d.items import body_of
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
 from stroboscope.app.view3d.navigation import Navigation, PickAction
@@ -32,7 +29,6 @@ from stroboscope.app.view3d.overlays.legend import LegendOverlay, legend_rows
 from stroboscope.app.view3d.overlays.picture import OverlayPicture, Overlays
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
-from stroboscope.app.view3d.resolve import lookat_of, resolve_view
 from stroboscope.app.view3d.software_surface import SoftwareSurface
 from stroboscope.app.view3d.surface_input import SurfaceInput
 from stroboscope.debugger_protocol.edit_messages import Perturb
@@ -53,7 +49,7 @@ NO_GL = (
 )
 
 
-class Viewport(QWidget):
+class Viewport(CameraWidget):
     """Draws one scene and lets people look around in it. Lives on the GUI thread.
 
     Draws only when something has changed. Everything that is set before the widget is shown, or
@@ -62,20 +58,13 @@ class Viewport(QWidget):
 
     picked = Signal(object)  # Element | None, on double click
     hovered = Signal(object)  # Element | None, when the element under the mouse changes
-    camera_changed = Signal(object)  # CameraState
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
-        self._scene = DrawnScene()
         self._overlays = Overlays()
-        self._options = ViewOptions()
-        self._camera = CameraState()
-        self._selection: Element | None = None
         self._hover: Element | None = None
         self._stale = False
-        self._framed = False
-        self._extent: float | None = None
         self._hover_at = QPointF()
         self._surface: GlSurface | SoftwareSurface | None = None
         self._input: SurfaceInput | None = None
@@ -100,6 +89,9 @@ class Viewport(QWidget):
         self._refine_timer.setSingleShot(True)
         self._refine_timer.setInterval(REFINE_DELAY_MS)
         self._refine_timer.timeout.connect(self._refine)
+        self.grip = Grip(self, scene=self._scene, view=self.view, body=self._body_to_take)
+        self.grip.pulled.connect(self._show_hand)
+        self.grip.let_go.connect(self._show_hand)
         if gl_renderer_name():
             self._build_surface()
 
@@ -118,6 +110,7 @@ class Viewport(QWidget):
             pick=self._on_pick,
             extent=self._scene_extent,
             height=surface.height,
+            grip=self.grip,
         )
         self._input = SurfaceInput(surface, navigation)
         self._input.hovered.connect(self._on_hover)
@@ -158,6 +151,7 @@ class Viewport(QWidget):
         )
         self._scene.set_description(description, assets or {})
         self._extent = None
+        self.grip.forget()
         if not same:
             self._selection = None
             self._framed = False
@@ -253,111 +247,7 @@ class Viewport(QWidget):
         """What :meth:`set_frame_limit` was told [1/s]."""
         return self._frame_limit
 
-    # The camera
-
-    @property
-    def camera(self) -> CameraState:
-        """Where the camera is; ``lookat`` of a tracking camera is where it looks now."""
-        if self._camera.mode is ViewMode.TRACKING:
-            return dataclasses.replace(
-                self._camera, lookat=_point(lookat_of(self._camera, self._scene))
-            )
-        return self._camera
-
-    def set_camera(self, camera: CameraState) -> None:
-        """Move the camera and tell with ``camera_changed``; the scene is not framed afterwards."""
-        self._framed = True
-        if camera != self._camera:
-            self._camera = camera
-            self._redraw()
-            self.camera_changed.emit(camera)
-
-    def free_camera(self) -> None:
-        """Stop tracking or leave a fixed camera, staying where the camera is."""
-        if self._camera.mode is ViewMode.FREE:
-            return
-        state = self.camera
-        self.set_camera(
-            dataclasses.replace(state, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1)
-        )
-
-    def track_body(self, body: int) -> None:
-        """Follow ``body`` (an index into the bodies) with the present angles and distance."""
-        self.set_camera(
-            dataclasses.replace(
-                self._camera, mode=ViewMode.TRACKING, tracked_body=body, fixed_camera=-1
-            )
-        )
-
-    def look_through(self, camera: int) -> None:
-        """Look through one of the model's own cameras (an index into the cameras)."""
-        self.set_camera(
-            dataclasses.replace(
-                self.camera, mode=ViewMode.FIXED, fixed_camera=camera, tracked_body=-1
-            )
-        )
-
-    def standard_view(self, view: StandardView) -> None:
-        """Look from a named direction at what the camera looks at now."""
-        azimuth, elevation = view.value
-        state = dataclasses.replace(
-            self.camera, azimuth=azimuth, elevation=elevation, fixed_camera=-1
-        )
-        if state.mode is ViewMode.FIXED:
-            state = dataclasses.replace(state, mode=ViewMode.FREE)
-        self.set_camera(state)
-
-    def frame_scene(self) -> None:
-        """Move the camera so that the whole scene fits, keeping or choosing good angles."""
-        state = self._camera
-        if not self._framed:
-            azimuth, elevation = StandardView.CORNER.value
-            description = self._scene.description
-            given = description is not None and (
-                description.camera_azimuth,
-                description.camera_elevation,
-            ) != (90.0, -45.0)
-            if description is not None and given:
-                azimuth, elevation = description.camera_azimuth, description.camera_elevation
-            state = dataclasses.replace(state, azimuth=azimuth, elevation=elevation)
-        corners = self._scene.framing_points(self._options)
-        if not len(corners):
-            center, radius = self._scene.scene_bounds(self._options)
-            corners = _around(center, radius)
-        self._fit(state, corners)
-
-    def frame_selection(self) -> None:
-        """Move the camera so that the selected element fills the view, or do nothing."""
-        if self._selection is None:
-            return
-        bounds = self._scene.element_bounds(self._selection)
-        if bounds is not None:
-            center, radius = bounds
-            # Centred, not fitted: the mouse shall turn the view about what is selected.
-            angle = math.atan(math.tan(math.radians(self._camera.fovy) / 2.0) * FRAME_FILL)
-            reach = max(radius, 0.02 * self._scene_extent()) / min(1.0, self._aspect())
-            self.set_camera(
-                dataclasses.replace(
-                    self._camera,
-                    mode=ViewMode.FREE,
-                    lookat=_point(center),
-                    distance=1.6 * reach / math.sin(angle),
-                    tracked_body=-1,
-                    fixed_camera=-1,
-                )
-            )
-
-    def _fit(self, state: CameraState, points: NDArray[np.float64]) -> None:
-        free = dataclasses.replace(state, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1)
-        self.set_camera(fitted(free, points, aspect=self._aspect()))
-
     # Answers
-
-    def view(self) -> View:
-        """Return the camera of the next frame, with its projection."""
-        return resolve_view(
-            self._camera, self._scene, aspect=self._aspect(), extent=self._scene_extent()
-        )
 
     def pick_at(self, x: float, y: float) -> Hit | None:
         """Return the element and surface point at (x, y) [logical px], None for the sky."""
@@ -392,15 +282,6 @@ class Viewport(QWidget):
         return self._options.quality
 
     # Inside
-
-    def _aspect(self) -> float:
-        return max(self.width(), 1) / max(self.height(), 1)
-
-    def _scene_extent(self) -> float:
-        """Return the scene's radius [m]; taken once per scene, so that sizes do not swim."""
-        if self._extent is None:
-            self._extent = self._scene.scene_bounds(ViewOptions())[1]
-        return self._extent
 
     def _make_frame(self) -> Frame:
         ratio = self.devicePixelRatioF()
@@ -516,6 +397,7 @@ class Viewport(QWidget):
     def _on_pick(self, action: PickAction, at: QPointF) -> None:
         hit = self.pick_at(at.x(), at.y())
         if action is PickAction.SELECT:
+            self._touch(hit)
             self.picked.emit(hit.element if hit is not None else None)
         elif hit is None:
             return
@@ -523,7 +405,7 @@ class Viewport(QWidget):
             state = dataclasses.replace(
                 self.camera,
                 mode=ViewMode.FREE,
-                lookat=_point(hit.point),
+                lookat=as_point(hit.point),
                 tracked_body=-1,
                 fixed_camera=-1,
             )
@@ -532,6 +414,34 @@ class Viewport(QWidget):
             body = body_of(hit.element, self._scene.description)
             if body > 0:
                 self.track_body(body)
+
+    def _touch(self, hit: Hit | None) -> None:
+        """Remember the point of a body that was pointed at: pulling begins there."""
+        description = self._scene.description
+        if hit is not None and hit.element is not None and description is not None:
+            body = body_of(hit.element, description)
+            if body > 0:
+                self.grip.touch(body, hit.point)
+
+    def _body_to_take(self, at: QPointF) -> int:
+        """Return the selected body; with nothing selected that under the mouse, selecting it."""
+        description = self._scene.description
+        if description is None:
+            return -1
+        if self._selection is None:
+            hit = self.pick_at(at.x(), at.y())
+            self._touch(hit)
+            if hit is not None and hit.element is not None:
+                self.picked.emit(hit.element)
+        element = self._selection
+        return body_of(element, description) if element is not None else -1
+
+    def let_go(self) -> bool:
+        """Let go of a body that is held; return whether there was one."""
+        held = self.grip.body >= 0
+        if held and self._input is not None:
+            self._input.navigation.stop()
+        return held
 
     def _on_hover(self, x: float, y: float) -> None:
         self._hover_at = QPointF(x, y)
@@ -552,16 +462,20 @@ class Viewport(QWidget):
         if element == self._hover:
             return
         self._hover = element
-        if self._surface is not None:
-            description = self._scene.description
-            movable = (
-                element is not None
-                and description is not None
-                and body_of(element, description) > 0
-            )
-            shape = Qt.CursorShape.PointingHandCursor if movable else Qt.CursorShape.ArrowCursor
-            self._surface.setCursor(shape)
+        self._show_hand()
         self.hovered.emit(element)
+
+    def _show_hand(self, _pull: object = None) -> None:
+        """Let the cursor say what the mouse would do, or does."""
+        element, description = self._hover, self._scene.description
+        movable = (
+            element is not None and description is not None and body_of(element, description) > 0
+        )
+        shape = Qt.CursorShape.PointingHandCursor if movable else Qt.CursorShape.ArrowCursor
+        if self.grip.body >= 0:
+            shape = Qt.CursorShape.ClosedHandCursor
+        if self._surface is not None and self._surface.cursor().shape() is not shape:
+            self._surface.setCursor(shape)
 
     def _on_failure(self, reason: str) -> None:
         self._message.setText(
@@ -601,13 +515,3 @@ class Viewport(QWidget):
         if isinstance(self._surface, SoftwareSurface):
             self._surface.stop()
         super().closeEvent(event)
-
-
-def _point(array: NDArray[np.float64]) -> tuple[float, float, float]:
-    return float(array[0]), float(array[1]), float(array[2])
-
-
-def _around(center: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-    """Return the corners (8, 3) of a cube about ``center``."""
-    signs = [[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)]
-    return center + radius * np.array(signs)

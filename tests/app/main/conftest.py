@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from stroboscope.app.main.application import DesktopApplication
+from stroboscope.app.models.session_finder import find_sessions
 
 SCRIPT = Path(__file__).with_name("pendulum_process.py")
 
@@ -104,3 +105,31 @@ def attached(
         return application
 
     return attach
+
+
+@pytest.fixture
+def run_script(
+    desktop, own_folders: Path, wait_until: Callable[..., None]
+) -> Iterator[Callable[[str], "subprocess.Popen[bytes]"]]:
+    """``run_script(text)``: run it as ``script.py`` and attach the window to it."""
+    path = own_folders / "script.py"
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(text: str, *, open_it: bool = True) -> "subprocess.Popen[bytes]":
+        path.write_text(text, encoding="utf-8")
+        known = {found.path for found in find_sessions()[0]}
+        process = subprocess.Popen([sys.executable, "-P", str(path)], stderr=subprocess.DEVNULL)
+        started.append(process)
+        if open_it:
+            wait_until(lambda: {f.path for f in find_sessions()[0]} - known, 30)
+            (new,) = {f.path for f in find_sessions()[0]} - known
+            desktop.sessions.open(new)
+            wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 30)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait(10)
+    for left in (own_folders / "runtime").glob("session-*.json"):
+        left.unlink()

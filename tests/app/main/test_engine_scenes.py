@@ -1,16 +1,10 @@
 """Scenes of the real engine in the real window: instants, restarts, scenes that come and go."""
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import pytest
 
 from stroboscope.app.main.plot_feed import scene_key
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
@@ -49,34 +43,6 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False, mode="playing"):
         for _ in range(5):
             stays.step()
 """
-
-
-@pytest.fixture
-def run_script(
-    desktop, own_folders: Path, wait_until: Callable[..., None]
-) -> Iterator[Callable[[str], "subprocess.Popen[bytes]"]]:
-    """``run_script(text)``: run it as ``script.py`` and attach the window to it."""
-    path = own_folders / "script.py"
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(text: str, *, open_it: bool = True) -> "subprocess.Popen[bytes]":
-        path.write_text(text, encoding="utf-8")
-        known = {found.path for found in find_sessions()[0]}
-        process = subprocess.Popen([sys.executable, "-P", str(path)], stderr=subprocess.DEVNULL)
-        started.append(process)
-        if open_it:
-            wait_until(lambda: {f.path for f in find_sessions()[0]} - known, 30)
-            (new,) = {f.path for f in find_sessions()[0]} - known
-            desktop.sessions.open(new)
-            wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 30)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait(10)
-    for left in (own_folders / "runtime").glob("session-*.json"):
-        left.unlink()
 
 
 def _value(desktop, label):
