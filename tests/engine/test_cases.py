@@ -215,8 +215,12 @@ def test_c26_c27_the_force_on_a_resting_ball_points_up(
         client.step(scene.scene_id)
         frames = frames_at(client, 1000)
         geoms = [geom.name for geom in client.description(scene.scene_id).geoms]
+        bodies = [body.name for body in client.description(scene.scene_id).bodies]
         for instant in Instant:
+            on_bodies = frames[Topic.BODIES, instant].arrays["contact_force"]
             for name, weight in expected.items():
+                on_body = on_bodies[bodies.index(name)]
+                assert on_body == pytest.approx([0, 0, weight, 0, 0, 0], rel=5e-3, abs=1e-6)
                 force = forces_on(frames[Topic.CONTACTS, instant], geoms.index(name)).sum(axis=0)
                 assert force == pytest.approx([0, 0, weight], rel=5e-3, abs=1e-6)
         client.fast_forward()
