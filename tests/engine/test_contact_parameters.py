@@ -172,7 +172,8 @@ def test_contacts_of_a_flex_say_so() -> None:
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody>
       <geom type="plane" size="3 3 1"/>
       <body name="bed" pos="0 0 .005"><flexcomp name="cloth" type="grid" count="4 4 1"
-        spacing=".1 .1 .1" radius=".01" dim="2" mass="1"><contact selfcollide="none"/></flexcomp></body>
+        spacing=".1 .1 .1" radius=".01" dim="2" mass="1"><contact selfcollide="none"/></flexcomp>
+      </body>
       </worldbody></mujoco>""")
     arrays, data = contacts_of(model)
     assert len(arrays["dist"]) > 0
