@@ -15,8 +15,6 @@ from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["contact_parameters"]
 
-_Bools = NDArray[np.bool_]
-
 
 def contact_parameters(model: Any, contact: Any, *, adapter: MujocoAdapter) -> Arrays:
     """Return what CONTACTS tells of effective parameters and of their origin, fresh copies.
@@ -74,6 +72,12 @@ def _hulls(model: Any, geom: NDArray[np.int32], *, adapter: MujocoAdapter) -> ND
     return hull
 
 
+# Columns of the table that _origins makes of all geoms, and where each parameter begins in it.
+_COLUMNS = ("condim", "friction", "solref", "solimp", "margin", "gap")
+_BEGINS = np.cumsum([0, 1, 3, 2, 5, 1])
+_SOLREF, _MARGIN = 4, 11
+
+
 def _origins(
     model: Any, geom: NDArray[np.int32], pair: NDArray[np.int32], *, adapter: MujocoAdapter
 ) -> NDArray[np.int32]:
@@ -81,53 +85,33 @@ def _origins(
     origin = np.empty((len(geom), 5), dtype=np.int32)
     if not len(geom):
         return origin
-    one, two = geom[:, 0], geom[:, 1]
+    # All parameters at once: there are few contacts and many parameters.
+    columns = [getattr(model, f"geom_{name}").reshape(model.ngeom, -1) for name in _COLUMNS]
+    table = np.concatenate(columns, axis=1)
+    priority = np.asarray(model.geom_priority)
+    first, second = table[geom[:, 0]], table[geom[:, 1]]
+    same = np.logical_and.reduceat(first == second, _BEGINS, axis=1)
 
-    def both(name: str) -> tuple[Any, Any]:
-        values = getattr(model, name)
-        return values[one], values[two]
+    mixed = np.empty((len(geom), 4), dtype=np.int32)
+    mixed[:] = (ParameterOrigin.MAXIMUM, ParameterOrigin.MAXIMUM, 0, ParameterOrigin.MIX)
+    standard = (first[:, _SOLREF] > 0.0) & (second[:, _SOLREF] > 0.0)
+    mixed[:, 2] = np.where(standard, int(ParameterOrigin.MIX), int(ParameterOrigin.MINIMUM))
+    lead = priority[geom[:, 0]] - priority[geom[:, 1]]
+    mixed[lead > 0] = int(ParameterOrigin.GEOM1)
+    mixed[lead < 0] = int(ParameterOrigin.GEOM2)
+    mixed[same[:, :4]] = int(ParameterOrigin.SAME)
+    origin[:, :4] = mixed
 
-    def same(name: str) -> _Bools:
-        first, second = both(name)
-        equal: _Bools = np.equal(first, second).reshape(len(geom), -1).all(axis=1)
-        return equal
+    if adapter.sums_margins:
+        nothing = first[:, _MARGIN:] == 0.0
+        unmixed = (nothing & (second[:, _MARGIN:] == 0.0)).all(axis=1)
+        rule = ParameterOrigin.SUM
+    else:
+        unmixed, rule = same[:, 4] & same[:, 5], ParameterOrigin.MAXIMUM
+    origin[:, 4] = np.where(unmixed, int(ParameterOrigin.SAME), int(rule))
 
-    priority = both("geom_priority")
-    by_priority = np.where(
-        priority[0] > priority[1],
-        int(ParameterOrigin.GEOM1),
-        np.where(priority[0] < priority[1], int(ParameterOrigin.GEOM2), -1),
-    )
-
-    def chosen(name: str, mixed: Any) -> NDArray[np.int32]:
-        rule = np.where(by_priority >= 0, by_priority, mixed)
-        return np.where(same(name), int(ParameterOrigin.SAME), rule).astype(np.int32)
-
-    solref = both("geom_solref")
-    standard = (solref[0][:, 0] > 0.0) & (solref[1][:, 0] > 0.0)
-    origin[:, 0] = chosen("geom_condim", int(ParameterOrigin.MAXIMUM))
-    origin[:, 1] = chosen("geom_friction", int(ParameterOrigin.MAXIMUM))
-    origin[:, 2] = chosen(
-        "geom_solref",
-        np.where(standard, int(ParameterOrigin.MIX), int(ParameterOrigin.MINIMUM)),
-    )
-    origin[:, 3] = chosen("geom_solimp", int(ParameterOrigin.MIX))
-    origin[:, 4] = _margin_origins(both("geom_margin"), both("geom_gap"), adapter=adapter)
     origin[pair >= 0] = int(ParameterOrigin.PAIR)
     origin[(geom < 0).any(axis=1)] = int(ParameterOrigin.FLEX)
     if model.opt.enableflags & int(adapter.module.mjtEnableBit.mjENBL_OVERRIDE):
         origin[:, 1:5] = int(ParameterOrigin.OVERRIDE)
     return origin
-
-
-def _margin_origins(
-    margin: tuple[Any, Any], gap: tuple[Any, Any], *, adapter: MujocoAdapter
-) -> NDArray[np.int32]:
-    """Return the origin of margin and gap, which follow one rule, (n,)."""
-    if adapter.sums_margins:
-        same = (margin[0] == 0.0) & (margin[1] == 0.0) & (gap[0] == 0.0) & (gap[1] == 0.0)
-        rule = ParameterOrigin.SUM
-    else:
-        same = (margin[0] == margin[1]) & (gap[0] == gap[1])
-        rule = ParameterOrigin.MAXIMUM
-    return np.where(same, int(ParameterOrigin.SAME), int(rule)).astype(np.int32)
