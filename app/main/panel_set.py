@@ -17,15 +17,15 @@ from PySide6.QtWidgets import QMenu, QTabWidget, QWidget
 
 from stroboscope.app.main.docks import DockTabs, PanelDock
 from stroboscope.app.main.plot_feed import mime_of, mime_of_element
+from stroboscope.app.main.plot_panels import make_plots, make_watch
+from stroboscope.app.main.table_panels import make_findings, make_profiler, make_table
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
 from stroboscope.app.panels.tables.constraints_panel import ConstraintsPanel
 from stroboscope.app.panels.tables.contacts_panel import ContactsPanel
 from stroboscope.app.panels.tables.state_panel import StatePanel
-from stroboscope.app.panels.tables.table_panel import TablePanel
 from stroboscope.app.panels.tables.why_panel import WhyPanel
 from stroboscope.app.panels.tree import TreePanel
-from stroboscope.app.plots.plot_panel import PlotPanel
 from stroboscope.resources.themes import Palette
 
 if TYPE_CHECKING:
@@ -97,64 +97,65 @@ def _make_inspector(window: "MainWindow") -> QWidget:
     return window.inspector
 
 
-def _make_plots(window: "MainWindow") -> QWidget:
-    window.plots = PlotPanel(window.store, window.palette_tokens)
-    return window.plots
-
-
 def _make_log(window: "MainWindow") -> QWidget:
     window.log_panel = LogPanel(window.sessions.log, window.palette_tokens)
     return window.log_panel
 
 
-def _table(kind: type[TablePanel]) -> "Callable[[MainWindow], QWidget]":
-    """Return what makes a table whose numbers go to the plots."""
-
-    def make(window: "MainWindow") -> QWidget:
-        return kind(
-            window.sessions,
-            window.view,
-            window.palette_tokens,
-            plot=window.plot_value,
-            make_mime=mime_of,
-        )
-
-    return make
-
-
 PANELS: tuple[PanelSpec, ...] = (
     PanelSpec(name="sessions", title="Sessions", make=_make_tree, area=PanelArea.LEFT),
     PanelSpec(name="inspector", title="Inspector", make=_make_inspector, area=PanelArea.RIGHT),
-    PanelSpec(name="plots", title="Plots", make=_make_plots, area=PanelArea.BOTTOM_LEFT),
+    PanelSpec(
+        name="watch",
+        title="Watch",
+        make=make_watch,
+        area=PanelArea.RIGHT,
+        words="expression compute formula signal value",
+    ),
+    PanelSpec(name="plots", title="Plots", make=make_plots, area=PanelArea.BOTTOM_LEFT),
     PanelSpec(
         name="state",
         title="State",
-        make=_table(StatePanel),
+        make=make_table(StatePanel),
         area=PanelArea.BOTTOM_LEFT,
         words="joints actuators bodies tendons sensors energy momentum values table",
     ),
     PanelSpec(
         name="contacts",
         title="Contacts",
-        make=_table(ContactsPanel),
+        make=make_table(ContactsPanel),
         area=PanelArea.BOTTOM_LEFT,
         words="forces friction slip touch collisions table",
     ),
     PanelSpec(
         name="constraints",
         title="Constraints",
-        make=_table(ConstraintsPanel),
+        make=make_table(ConstraintsPanel),
         area=PanelArea.BOTTOM_LEFT,
         words="solver iterations residual equality limit table",
     ),
     PanelSpec(
         name="why",
         title="Why",
-        make=_table(WhyPanel),
+        make=make_table(WhyPanel),
         area=PanelArea.BOTTOM_LEFT,
         words="why does it move acceleration causes sources dof",
     ),
+    PanelSpec(
+        name="profiler",
+        title="Profiler",
+        make=make_profiler,
+        area=PanelArea.BOTTOM_LEFT,
+        words="time timing performance speed step duration histogram solver iterations",
+    ),
     PanelSpec(name="log", title="Log", make=_make_log, area=PanelArea.BOTTOM_RIGHT),
+    PanelSpec(
+        name="findings",
+        title="Findings",
+        make=make_findings,
+        area=PanelArea.BOTTOM_RIGHT,
+        words="lint check mistakes problems advice penetration",
+    ),
 )
 
 

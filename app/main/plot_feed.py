@@ -4,6 +4,7 @@ import numpy as np
 from PySide6.QtCore import QMimeData
 
 from stroboscope.app.models.element_values import ValueRow, signals_of
+from stroboscope.app.models.plot_colours import PLOT_COLOURS
 from stroboscope.app.models.plot_store import (
     SIGNAL_MIME_TYPE,
     PlotSeriesId,
@@ -17,11 +18,19 @@ from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.debugger_protocol.arrays import unpack_arrays
 from stroboscope.debugger_protocol.exceptions import InvalidMessage
-from stroboscope.debugger_protocol.expressions import is_expression
+from stroboscope.debugger_protocol.expressions import expression_channel, is_expression
 from stroboscope.debugger_protocol.messages import Frame, Subscribe, Unsubscribe
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["PlotFeed", "mime_of", "mime_of_element", "scene_key", "series_of", "series_of_element"]
+__all__ = [
+    "PlotFeed",
+    "mime_of",
+    "mime_of_element",
+    "mime_of_expression",
+    "scene_key",
+    "series_of",
+    "series_of_element",
+]
 
 
 def scene_key(scene: SceneModel) -> SceneKey:
@@ -66,6 +75,15 @@ def mime_of(scene: SceneModel, row: ValueRow) -> QMimeData | None:
     return mime
 
 
+def mime_of_expression(scene: SceneModel, text: str, width: int) -> QMimeData:
+    """Return what is dragged from a watch into a plot: its values, as many as have colours."""
+    channel = expression_channel(text)
+    series = [PlotSeriesId(scene_key(scene), channel, n) for n in range(min(width, PLOT_COLOURS))]
+    mime = QMimeData()
+    mime.setData(SIGNAL_MIME_TYPE, encode_signals(series))
+    return mime
+
+
 class PlotFeed:
     """Keeps the store in step with the scenes, and subscribes to what is plotted.
 
@@ -77,6 +95,7 @@ class PlotFeed:
         self._store = store
         self._scenes: dict[SceneKey, SceneModel] = {}
         self._subscribed: dict[SceneKey, set[str]] = {}
+        self._wanted_by: dict[SceneKey, dict[str, frozenset[str]]] = {}
         self._closers: dict[SceneKey, list[tuple[object, object]]] = {}
         sessions.scene_added.connect(self._add)
         sessions.scene_removed.connect(self._remove)
@@ -90,11 +109,14 @@ class PlotFeed:
         self._sessions.session_changed.disconnect(self._on_session)
         self._sessions.signals_arrived.disconnect(self._on_signals)
 
-    def want(self, key: SceneKey, channels: frozenset[str]) -> None:
-        """Subscribe to exactly these channels of a scene."""
+    def want(self, key: SceneKey, channels: frozenset[str], *, who: str = "plots") -> None:
+        """Replace the channels of a scene that ``who`` needs; subscribe to those of everybody."""
         scene = self._scenes.get(key)
         if scene is None or scene.is_stale:
             return
+        wanted_by = self._wanted_by.setdefault(key, {})
+        wanted_by[who] = channels
+        channels = frozenset().union(*wanted_by.values())
         known = {channel.name for channel in scene.channels}
         wanted = {name for name in channels if name in known or is_expression(name)}
         now = self._subscribed.setdefault(key, set())
@@ -153,6 +175,7 @@ class PlotFeed:
         key = scene_key(scene)
         self._scenes.pop(key, None)
         self._subscribed.pop(key, None)
+        self._wanted_by.pop(key, None)
         self._store.set_stale(key)
 
     def _on_session(self, session: SessionModel) -> None:
@@ -160,6 +183,7 @@ class PlotFeed:
             for scene in session.scenes.values():
                 key = scene_key(scene)
                 self._subscribed.pop(key, None)
+                self._wanted_by.pop(key, None)
                 known = self._store.scenes.get(key)
                 if known is not None and not known.stale:
                     self._store.set_stale(key)

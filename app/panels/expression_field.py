@@ -1,0 +1,168 @@
+"""A line to type an expression: completes names, and says what is wrong while it is typed."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QStringListModel, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFont, QFontDatabase, QKeyEvent
+from PySide6.QtWidgets import QCompleter, QLabel, QLineEdit, QListView, QVBoxLayout, QWidget
+
+from stroboscope.app.models.expressions import completions, expression_problem
+from stroboscope.app.panels.labels import label
+from stroboscope.app.panels.style import METRICS
+from stroboscope.debugger_protocol.expressions import SignalTable
+
+__all__ = ["ExpressionField", "fixed_font"]
+
+_SHOWN_COMPLETIONS = 12
+
+
+def fixed_font() -> QFont:
+    """Return the font in which carets stand under their place."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPixelSize(METRICS.small_font_px)
+    return font
+
+
+_COMPLETER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab, Qt.Key.Key_Escape)
+
+
+class _Line(QLineEdit):
+    cancelled = Signal()
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_completing: Callable[[], bool] = lambda: False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in _COMPLETER_KEYS and self.is_completing():
+            event.ignore()  # the completer, which has asked us first, takes it then
+        elif event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.left.emit()
+
+
+class ExpressionField(QWidget):
+    """``entered`` carries a text that is right, or one that was entered twice although it is not.
+
+    ``get_table`` returns what may be named, None while there is no scene. ``cancelled``: Escape.
+    """
+
+    entered = Signal(str)
+    cancelled = Signal()
+    left = Signal()
+
+    def __init__(
+        self,
+        get_table: Callable[[], SignalTable | None],
+        *,
+        placeholder: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._get_table = get_table
+        self._refused = ""
+        self.line = _Line()
+        self.line.setPlaceholderText(placeholder)
+        self.line.setAccessibleName("expression")
+        self.line.setFont(fixed_font())
+        self.line.textEdited.connect(self._on_edited)
+        self.line.returnPressed.connect(self._on_return)
+        self.line.cancelled.connect(self.cancelled)
+        self.line.left.connect(self.left)
+        self.problem: QLabel = label("", "small", wrap=False)
+        self.problem.setFont(fixed_font())
+        self.problem.setTextFormat(Qt.TextFormat.PlainText)
+        self.problem.setProperty("level", "warn")
+        self.problem.setMinimumWidth(0)
+        self.problem.hide()
+        self._words = QStringListModel(self)
+        self._begin = 0
+        completer = QCompleter(self._words, self)
+        completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        completer.setMaxVisibleItems(_SHOWN_COMPLETIONS)
+        completer.setWidget(self.line)
+        popup = QListView()
+        completer.setPopup(popup)
+        self._completer, self._popup = completer, popup
+        self.line.is_completing = popup.isVisible
+        # Not the line's own: that one would replace the whole text.
+        completer.activated.connect(self._complete)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(self.line)
+        column.addWidget(self.problem)
+        self.setFocusProxy(self.line)
+
+    def set_text(self, text: str) -> None:
+        """Begin with a text."""
+        self.line.setText(text)
+        self._refused = ""
+        self._show_problem("")
+
+    def offered(self) -> list[str]:
+        """Return the completions that are listed."""
+        return self._words.stringList() if self._popup.isVisible() else []
+
+    def _on_edited(self, text: str) -> None:
+        self._refused = ""
+        table = self._get_table()
+        if table is None:
+            return
+        before = text[: self.line.cursorPosition()]
+        self._begin, words = completions(before, table)
+        typed = before[self._begin :]
+        popup = self._popup
+        if not words or typed in words[:1]:
+            popup.hide()
+        else:
+            self._words.setStringList(words[:200])
+            self._completer.complete()
+            popup.setCurrentIndex(self._words.index(0) if typed else self._words.index(-1))
+        problem = expression_problem(text, table) if text.strip() else ""
+        # While a word is being typed what is missing behind it is no mistake yet.
+        self._show_problem(problem if not popup.isVisible() else "")
+
+    def _complete(self, word: str) -> None:
+        text, at = self.line.text(), self.line.cursorPosition()
+        end = text[at:]
+        before = text[: self._begin]
+        quote = before[-1:] if before[-1:] in ("'", '"') else ""
+        if quote:
+            word += "" if end.startswith(quote) else quote
+            # The bracket closes itself, but between two names of a pair of contacts.
+            pair = before[before.rfind("contact[") :] if "contact[" in before else "]"
+            if not end and ("," in pair or "]" in pair):
+                word += "]"
+        self.line.setText(before + word + end)
+        self.line.setCursorPosition(len(before + word))
+        self._on_completed()
+
+    def _on_completed(self) -> None:
+        text, table = self.line.text(), self._get_table()
+        self._refused = ""
+        self._show_problem(expression_problem(text, table) if table is not None else "")
+
+    def _on_return(self) -> None:
+        text = self.line.text().strip()
+        if not text:
+            return
+        table = self._get_table()
+        problem = expression_problem(text, table) if table is not None else ""
+        if problem and self._refused != text:
+            self._refused = text
+            self._show_problem(f"{problem}\nEnter once more keeps it anyway.")
+            return
+        self._show_problem("")
+        self.entered.emit(text)
+
+    def _show_problem(self, problem: str) -> None:
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
