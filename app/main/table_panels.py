@@ -32,13 +32,11 @@ def make_table(kind: type[TablePanel]) -> "Callable[[MainWindow], QWidget]":
 
 
 def make_profiler(window: "MainWindow") -> QWidget:
-    """Return the profiler, which reads the same signals as the plots."""
+    """Return the profiler."""
     return ProfilerPanel(
         window.sessions,
         window.view,
         window.palette_tokens,
-        store=window.store,
-        key_of=scene_key,
         want_channels=lambda scene, names: window.plot_feed.want(
             scene_key(scene), names, who="profiler"
         ),

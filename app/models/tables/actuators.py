@@ -55,7 +55,7 @@ _COLUMNS = (
         sample="1000",
         tip="|force| as a part of the force limit on its side.",
     ),
-    Column(key="state", title="state", kind=ColumnKind.TEXT, sample="force saturated"),
+    Column(key="state", title="state", kind=ColumnKind.TEXT, sample="force saturated", marked=True),
     Column(key="length", title="length", sample="−000.000"),
     Column(key="velocity", title="velocity", sample="−000.000"),
     Column(

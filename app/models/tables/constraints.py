@@ -58,7 +58,9 @@ _COLUMNS = (
         Column(key=key, title=title, decimals=decimals, sample=sample, tip=tip, extra=extra)
         for key, title, decimals, sample, tip, extra in _NUMBERS
     ),
-    Column(key="state", title="state", kind=ColumnKind.TEXT, sample="satisfied, no force"),
+    Column(
+        key="state", title="state", kind=ColumnKind.TEXT, sample="satisfied, no force", marked=True
+    ),
     Column(key="island", title="island", decimals=0, sample="000"),
 )
 

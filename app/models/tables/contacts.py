@@ -56,7 +56,9 @@ _COLUMNS = (
         sample="1000",
         tip="|friction| / (μ · normal): how much of the friction cone is used.",
     ),
-    Column(key="state", title="state", kind=ColumnKind.TEXT, sample="slips 999.9 µm/s"),
+    Column(
+        key="state", title="state", kind=ColumnKind.TEXT, sample="slips 999.9 µm/s", marked=True
+    ),
     *(
         Column(
             key=f"force{n}",

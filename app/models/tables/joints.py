@@ -45,7 +45,7 @@ _COLUMNS = (
         sample="−00.000 rad",
         tip="How far the position is from its nearer limit; negative: beyond it.",
     ),
-    Column(key="state", title="state", kind=ColumnKind.TEXT, sample="beyond upper"),
+    Column(key="state", title="state", kind=ColumnKind.TEXT, sample="beyond upper", marked=True),
     *(
         Column(key=key, title=title, sample="−0000.000 N·m", tip=f"{key}: {tip}.", extra=extra)
         for key, title, tip, extra in _FORCES

@@ -42,7 +42,9 @@ class TendonTable:
             sample="−0000.000",
             tip="Of actuators, springs and dampers along the tendon.",
         ),
-        Column(key="state", title="state", kind=ColumnKind.TEXT, sample="beyond upper"),
+        Column(
+            key="state", title="state", kind=ColumnKind.TEXT, sample="beyond upper", marked=True
+        ),
     )
 
     def __init__(self, description: SceneDescription) -> None:
@@ -92,7 +94,7 @@ class SensorTable:
         Column(key="value", title="value", decimals=4, sample="−00000.0000 kg·m²/s"),
         Column(key="kind", title="kind", kind=ColumnKind.TEXT, sample="tendonlimitfrc"),
         Column(key="object", title="of", kind=ColumnKind.TEXT, sample="left_shoulder_pitch_link"),
-        Column(key="state", title="state", kind=ColumnKind.TEXT, sample="at cutoff"),
+        Column(key="state", title="state", kind=ColumnKind.TEXT, sample="at cutoff", marked=True),
     )
 
     def __init__(self, description: SceneDescription) -> None:
@@ -198,7 +200,9 @@ class EqualityTable:
             sample="00000.000",
             tip="Length of the constraint's force [N or N·m, by row].",
         ),
-        Column(key="state", title="state", kind=ColumnKind.TEXT, sample="off, by default"),
+        Column(
+            key="state", title="state", kind=ColumnKind.TEXT, sample="off, by default", marked=True
+        ),
     )
 
     def __init__(self, description: SceneDescription) -> None:

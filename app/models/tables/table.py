@@ -57,6 +57,8 @@ class Column:
     sample: str = "−000.000"
     tip: str = ""
     write: Callable[[float], str] | None = None
+    # Its texts may stand behind a mark.
+    marked: bool = False
     # Shown only when somebody asks for it in the header's menu.
     extra: bool = False
 

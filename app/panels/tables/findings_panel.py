@@ -1,5 +1,7 @@
 """What usually is a mistake in a model and its state: said with names, numbers and what to try."""
 
+import html
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QApplication,
@@ -202,31 +204,34 @@ class FindingsPanel(QWidget):
             advice.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             column.addWidget(advice)
         if finding.elements:
-            column.addLayout(self._links(finding.elements))
+            column.addWidget(self._links(finding.elements))
         row.addLayout(column, 1)
         return card
 
-    def _links(self, elements: tuple[ElementRef, ...]) -> QHBoxLayout:
-        line = QHBoxLayout()
-        line.setSpacing(METRICS.gap)
-        for reference in elements[:_ELEMENTS]:
-            element = finding_element(reference)
-            name = reference.name or f"{reference.kind} {reference.index}"
-            if element is None:
-                line.addWidget(label(name, "muted"))
-                continue
-            link = QPushButton(name)
-            link.setProperty("flat", "true")
-            link.setCursor(Qt.CursorShape.PointingHandCursor)
-            link.setToolTip(f"Select {reference.kind} {name}")
-            link.clicked.connect(lambda _=False, e=element: self._sessions.selection.select(e))
-            line.addWidget(link)
+    def _links(self, elements: tuple[ElementRef, ...]) -> QLabel:
+        """Return the names of elements; those that can be selected are links."""
+        parts = []
+        for place, reference in enumerate(elements[:_ELEMENTS]):
+            name = html.escape(reference.name or f"{reference.kind} {reference.index}")
+            known = finding_element(reference) is not None
+            link = f'<a href="{place}" style="text-decoration: none">{name}</a>'
+            parts.append(link if known else name)
         if len(elements) > _ELEMENTS:
-            line.addWidget(label(f"+{len(elements) - _ELEMENTS} more", "muted"))
-        line.addStretch(1)
-        return line
+            parts.append(f"+{len(elements) - _ELEMENTS} more")
+        links = QLabel("&nbsp;&nbsp; ".join(parts))
+        links.setTextFormat(Qt.TextFormat.RichText)
+        links.setWordWrap(True)
+        links.setProperty("role", "muted")
+        links.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        links.linkActivated.connect(lambda place: self._select(elements[int(place)]))
+        return links
 
     # --- what a person does
+
+    def _select(self, reference: ElementRef) -> None:
+        element = finding_element(reference)
+        if element is not None:
+            self._sessions.selection.select(element)
 
     def _look_again(self) -> None:
         if self._scene is not None:

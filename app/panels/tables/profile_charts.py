@@ -64,9 +64,10 @@ class StackedBar(_Chart):
         """Paint bar and legend."""
         p = self.palette_tokens
         painter = QPainter(self)
-        left, width = 0.0, float(self.width())
+        room = self.contentsRect()
+        width = float(room.width())
         self._places = []
-        x = left
+        x = float(room.left())
         for n, part in enumerate(self._parts):
             length = part.part * width
             rect = QRectF(x, 0.0, max(length - 1.0, 0.5), 18.0)
@@ -74,7 +75,7 @@ class StackedBar(_Chart):
             self._places.append((rect, part))
             x += length
         if not self._parts:
-            painter.fillRect(QRectF(0, 0, width, 18), QColor(p.surface2))
+            painter.fillRect(QRectF(x, 0, width, 18), QColor(p.surface2))
         self._legend(painter)
         painter.end()
 
@@ -85,16 +86,17 @@ class StackedBar(_Chart):
     def _legend(self, painter: QPainter) -> None:
         """Name the parts from left to right, as many as fit into two lines."""
         p, metrics = self.palette_tokens, QFontMetrics(self.font())
-        x, line = 0, 0
+        room = self.contentsRect()
+        x, line = room.left(), 0
         order = sorted(range(len(self._parts)), key=lambda n: -self._parts[n].part)
         left_out = 0
         for n in order:
             part = self._parts[n]
             text = f"{part.name} {number_text(100 * part.part, 0)}\u2009%"
             width = metrics.horizontalAdvance(text) + 28
-            if x + width > self.width() and line == 0:
-                x, line = 0, 1
-            if x + width > self.width() - 60 and line == 1:
+            if x + width > room.right() + 12 and line == 0:
+                x, line = room.left(), 1
+            if left_out or (x + width > room.right() - 48 and line == 1):
                 left_out += 1
                 continue
             top = 22 + 17 * line
@@ -125,7 +127,7 @@ class StepHistogram(_Chart):
     """How often steps took how long, with p50 and p95."""
 
     def __init__(self, palette: Palette) -> None:
-        super().__init__(palette, 84)
+        super().__init__(palette, 72)
         self._times: StepTimes | None = None
 
     def show_times(self, times: StepTimes | None) -> None:
@@ -134,37 +136,37 @@ class StepHistogram(_Chart):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint bars, lines and the scale below."""
+        """Paint the numbers, bars, lines and the scale below."""
         p, times = self.palette_tokens, self._times
         painter = QPainter(self)
-        base = self.height() - 18
+        top, base = 20, self.height() - 18
+        title = QRect(0, 0, self.width(), 16)
+        painter.setPen(QColor(p.muted))
+        painter.drawText(title, _LEFT, "time per step")
         painter.setPen(self.pen(p.line))
         painter.drawLine(0, base, self.width(), base)
         if times is None:
             painter.setPen(QColor(p.muted))
             text = "Steps are timed as soon as the scene runs."
-            painter.drawText(QRect(0, 0, self.width(), base), Qt.AlignmentFlag.AlignCenter, text)
+            painter.drawText(
+                QRect(0, top, self.width(), base - top), Qt.AlignmentFlag.AlignCenter, text
+            )
             painter.end()
             return
+        painter.setPen(QColor(p.text))
+        painter.drawText(title, _RIGHT, times.text)
         peak = int(times.bins.max())
         step = self.width() / len(times.bins)
         for n, count in enumerate(times.bins):
             if count:
                 # Rare long steps matter: the height is logarithmic.
-                height = (base - 14) * math.log1p(int(count)) / math.log1p(peak)
+                height = (base - top) * math.log1p(int(count)) / math.log1p(peak)
                 bar = QRectF(n * step, base - height, max(step - 1.0, 1.0), height)
                 painter.fillRect(bar, QColor(p.accent))
-        for value, name, color in (
-            (times.p50, "p50", p.ok),
-            (times.p95, "p95", p.warn),
-        ):
+        for value, color in ((times.p50, p.ok), (times.p95, p.warn)):
             x = min(value / times.top, 1.0) * self.width()
             painter.setPen(self.pen(color))
-            painter.drawLine(QPointF(x, 12.0), QPointF(x, base))
-            painter.setPen(QColor(p.text))
-            width = 30
-            left = min(max(int(x) - width // 2, 0), self.width() - width)
-            painter.drawText(QRect(left, 0, width, 12), Qt.AlignmentFlag.AlignCenter, name)
+            painter.drawLine(QPointF(x, top - 2.0), QPointF(x, base))
         painter.setPen(QColor(p.muted))
         scale = QRect(0, base + 1, self.width(), 16)
         painter.drawText(scale, _LEFT, "0")
@@ -199,11 +201,18 @@ class CountHistory(_Chart):
         if values.size:
             peak = float(values.max())
             painter.setPen(QColor(p.text))
-            newest = f"{number_text(float(values[-1]), 0)}, max {number_text(peak, 0)}"
-            painter.drawText(QRect(0, 0, self.width(), 16), _RIGHT, newest)
+            painter.drawText(QRect(0, 0, self.width(), 16), _RIGHT, self._numbers(values, peak))
             painter.setPen(self.pen(p.plot[self._color]))
             painter.drawPolyline(self._curve(values, peak, top=top, base=base))
         painter.end()
+
+    def _numbers(self, values: NDArray[np.float64], peak: float) -> str:
+        """Return the newest value, and the largest where there is room for it."""
+        newest = number_text(float(values[-1]), 0)
+        both = f"{newest} of {number_text(peak, 0)}"
+        metrics = QFontMetrics(self.font())
+        room = self.width() - metrics.horizontalAdvance(f"{self._title}  ")
+        return both if metrics.horizontalAdvance(both) < room else newest
 
     def _curve(self, values: NDArray[np.float64], peak: float, *, top: int, base: int) -> QPolygonF:
         """Return the curve, the largest value of each pixel column."""

@@ -2,25 +2,24 @@
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout
 
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import count_text, number_text
-from stroboscope.app.models.plot_store import PlotStore, SceneKey
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.shown_state import rate_text
 from stroboscope.app.models.tables.profile import StageTable, duration_text, step_times
+from stroboscope.app.models.tables.recent_signals import RecentSignals
 from stroboscope.app.models.tables.state import TableSource
 from stroboscope.app.models.tables.table import Table
 from stroboscope.app.models.view_state import ViewState
-from stroboscope.app.panels.labels import ElidedLabel, label
+from stroboscope.app.panels.labels import ElidedLabel, rule, vertical_rule
 from stroboscope.app.panels.style import METRICS, number_font
 from stroboscope.app.panels.tables.profile_charts import CountHistory, StackedBar, StepHistogram
 from stroboscope.app.panels.tables.table_panel import TablePanel
+from stroboscope.debugger_protocol.messages import Frame
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.resources.themes import Palette
 
@@ -40,8 +39,7 @@ _STEPS = 5000
 class ProfilerPanel(TablePanel):
     """Stages as a stacked bar and a tree; distribution of steps and counts over time.
 
-    ``want_channels(scene, names)`` subscribes to exactly these, ``key_of`` says how the ``store``
-    of signals calls a scene.
+    ``want_channels(scene, names)`` subscribes to exactly these signals.
     """
 
     who = "profiler"
@@ -52,20 +50,19 @@ class ProfilerPanel(TablePanel):
         view: ViewState,
         palette: Palette,
         *,
-        store: PlotStore,
-        key_of: Callable[[SceneModel], SceneKey],
         want_channels: Callable[[SceneModel, frozenset[str]], None],
     ) -> None:
-        self._store = store
-        self._key_of = key_of
+        self._signals = RecentSignals(_CHANNELS, limit=_STEPS)
         self._want_channels = want_channels
         self._wanted_of: SceneModel | None = None
         super().__init__(sessions, view, palette)
         self.table.filter.hide()
+        sessions.signals_arrived.connect(self._on_signals)
 
     def close_panel(self) -> None:
         """Stop listening."""
         self._want_signals(None)
+        self.sessions.signals_arrived.disconnect(self._on_signals)
         super().close_panel()
 
     def set_theme(self, palette: Palette) -> None:
@@ -82,20 +79,30 @@ class ProfilerPanel(TablePanel):
         self.summary.setFont(number_font())
         bar.addWidget(self.summary, 6)
 
-    def add_above(self, layout: QVBoxLayout) -> None:
-        """Add the stacked bar."""
-        box = QVBoxLayout()
-        box.setContentsMargins(METRICS.padding, 0, METRICS.padding, METRICS.grid)
-        self.bar_chart = StackedBar(self._palette)
-        box.addWidget(self.bar_chart)
-        layout.addLayout(box)
-
     def add_rows(self, layout: QVBoxLayout) -> None:
         """Place the stages on the left, the drawings on the right."""
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addLayout(self._stages(), 1)
+        row.addWidget(vertical_rule())
+        row.addLayout(self._drawings(), 1)
+        layout.addLayout(row, 1)
+
+    def _stages(self) -> QVBoxLayout:
+        self.bar_chart = StackedBar(self._palette)
+        self.bar_chart.setContentsMargins(METRICS.padding, 0, METRICS.padding, 0)
+        column = QVBoxLayout()
+        column.setContentsMargins(0, METRICS.gap, 0, 0)
+        column.setSpacing(METRICS.grid)
+        column.addWidget(self.bar_chart)
+        column.addWidget(rule())
+        column.addWidget(self.table, 1)
+        return column
+
+    def _drawings(self) -> QGridLayout:
         self.histogram = StepHistogram(self._palette)
-        self.times = label("", "small")
-        self.times.setFont(number_font())
-        self.iterations = CountHistory(self._palette, "solver iterations", 0)
+        self.iterations = CountHistory(self._palette, "iterations", 0)
         self.constraints = CountHistory(self._palette, "constraints", 1)
         self.contacts = CountHistory(self._palette, "contacts", 2)
         self._charts = (
@@ -105,25 +112,17 @@ class ProfilerPanel(TablePanel):
             self.constraints,
             self.contacts,
         )
-        side = QWidget()
-        side.setObjectName("panel")
-        column = QVBoxLayout(side)
-        column.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, METRICS.gap)
-        column.setSpacing(METRICS.gap)
-        column.addWidget(label("Time per physics step", "section"))
-        column.addWidget(self.times)
-        column.addWidget(self.histogram, 2)
-        for chart in (self.iterations, self.constraints, self.contacts):
-            column.addWidget(chart, 1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(side)
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.table, 1)
-        row.addWidget(scroll, 1)
-        layout.addLayout(row, 1)
+        grid = QGridLayout()
+        grid.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, METRICS.gap)
+        grid.setHorizontalSpacing(METRICS.padding)
+        grid.setVerticalSpacing(METRICS.gap)
+        grid.addWidget(self.histogram, 0, 0, 1, 3)
+        for place, chart in enumerate((self.iterations, self.constraints, self.contacts)):
+            grid.addWidget(chart, 1, place)
+            grid.setColumnStretch(place, 1)
+        grid.setRowStretch(0, 3)
+        grid.setRowStretch(1, 2)
+        return grid
 
     def make_source(self, description: SceneDescription) -> TableSource:
         """Return the stages of the engine."""
@@ -145,6 +144,7 @@ class ProfilerPanel(TablePanel):
         before, self._wanted_of = self._wanted_of, scene
         if before is scene:
             return
+        self._signals.clear()
         if before is not None:
             self._want_channels(before, frozenset())
         if scene is not None:
@@ -159,19 +159,15 @@ class ProfilerPanel(TablePanel):
         if self.isVisible():
             self._want_signals(scene)
         self.bar_chart.show_parts(source.parts)
-        times = step_times(self._newest(scene, _STEP))
-        self.histogram.show_times(times)
-        self.times.setText(times.text if times is not None else "")
-        self.iterations.show_values(self._newest(scene, _ITERATIONS))
-        self.constraints.show_values(self._newest(scene, _CONSTRAINTS))
-        self.contacts.show_values(self._newest(scene, _CONTACTS))
+        self.histogram.show_times(step_times(self._signals.values(_STEP)))
+        self.iterations.show_values(self._signals.values(_ITERATIONS))
+        self.constraints.show_values(self._signals.values(_CONSTRAINTS))
+        self.contacts.show_values(self._signals.values(_CONTACTS))
         self.summary.set_full_text(self._summary(scene, source))
 
-    def _newest(self, scene: SceneModel, channel: str) -> NDArray[np.float64]:
-        columns = self._store.columns(self._key_of(scene), channel)
-        if columns is None or not columns.count:
-            return np.empty(0)
-        return columns.values(0)[-_STEPS:].copy()
+    def _on_signals(self, scene: SceneModel, frame: Frame) -> None:
+        if scene is self._wanted_of:
+            self._signals.take(frame)
 
     def _summary(self, scene: SceneModel, source: StageTable) -> str:
         parts = [rate_text(scene)]

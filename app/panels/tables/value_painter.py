@@ -103,7 +103,7 @@ class ValuePainter:
         title = f"{column.title} [{column.unit}]" if column.unit else column.title
         header = self._bold_metrics.horizontalAdvance(title) + 2 * CELL_MARGIN + 14
         sample = self._metrics.horizontalAdvance(column.sample)
-        extra = _MARK + 10 if column.kind is ColumnKind.TEXT else 2
+        extra = _MARK + 4 if column.marked else 4
         return max(header, sample + 2 * CELL_MARGIN + extra)
 
     def width_of_texts(self, table: Table) -> int:

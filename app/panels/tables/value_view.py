@@ -19,7 +19,7 @@ from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.tables.table import Column, cell_text
 from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tables.value_model import ValueModel
-from stroboscope.app.panels.tables.value_painter import RowState, ValuePainter
+from stroboscope.app.panels.tables.value_painter import CELL_MARGIN, RowState, ValuePainter
 from stroboscope.resources.themes import Palette
 
 __all__ = ["ValueView"]
@@ -40,7 +40,7 @@ class ValueView(QTableView):
         self.add_actions: Callable[[QMenu, QModelIndex], None] = lambda _menu, _index: None
         self._model = model
         self._pressed: tuple[QPoint, QModelIndex] | None = None
-        self._widths: tuple[str, ...] = ()
+        self._widths: tuple[tuple[str, str], ...] = ()
         self._hovered_row = -1
         self._painter = ValuePainter(self, palette)
         self.setModel(model)
@@ -48,6 +48,7 @@ class ValueView(QTableView):
         self.setMouseTracking(True)
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
+        self.setStyleSheet("QTableView::corner { background: transparent; border: none; }")
         self.setFrameShape(QTableView.Shape.NoFrame)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -80,7 +81,8 @@ class ValueView(QTableView):
     def _line_below_header(self, palette: Palette) -> None:
         self.horizontalHeader().setStyleSheet(
             f"QHeaderView {{ background: {palette.surface1}; border: none; "
-            f"border-bottom: 1px solid {palette.line}; }}"
+            f"border-bottom: 1px solid {palette.line}; }} "
+            f"QHeaderView::section {{ border: none; padding: 0 {CELL_MARGIN}px; }}"
         )
 
     def prepare(self) -> None:
@@ -142,7 +144,7 @@ class ValueView(QTableView):
 
         The names in front get what they need, as far as that leaves room for numbers.
         """
-        keys = tuple(column.key for column in self._model.columns)
+        keys = tuple((column.key, column.unit) for column in self._model.columns)
         if keys == self._widths:
             return
         self._widths = keys
