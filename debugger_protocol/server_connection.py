@@ -52,8 +52,9 @@ _LOGGER = logging.getLogger(__name__)
 _LOOPBACK: Final = "127.0.0.1"
 # A client that can't take its farewell in this time is cut off [s].
 _CLOSE_TIMEOUT: Final = 0.5
-# What the kernel may hold for one client [bytes]; it doubles this for its own needs.
-_SEND_BUFFER: Final = 32 << 10
+# What the kernel may hold for one client [bytes]; it doubles this for its own needs. A buffer that
+# holds less than two segments of the loopback (64 KiB) waits 40 ms for an acknowledgement of each.
+_SEND_BUFFER: Final = 64 << 10
 
 ClientT = TypeVar("ClientT")
 ServerT = TypeVar("ServerT")
