@@ -52,6 +52,24 @@ CLIENT_MESSAGES = [
     m.Step(id=1, scene_id=1, count=10),
     m.RunUntil(id=1, scene_id=1, time=2.5, step_count=3),
     m.EditState(id=1, scene_id=1, field=m.EditField.CTRL, index=2, values=(0.25, -1.0)),
+    m.Perturb(
+        id=14,
+        scene_id=1,
+        body=3,
+        kind=m.PerturbKind.FORCE,
+        point=(0.0, 0.0, 0.5),
+        pos=(1.0, 2.0, 3.0),
+    ),
+    m.ReleasePerturb(id=15, scene_id=1),
+    m.OverrideControl(id=16, scene_id=1, index=2, value=0.25),
+    m.SetControlNoise(id=17, scene_id=1, std=0.1, rate=0.5),
+    m.EditOption(id=18, scene_id=1, option="timestep", values=(0.001,)),
+    m.LoadKeyframe(id=19, scene_id=1, index=0),
+    m.SaveCheckpoint(id=20, scene_id=1, name="before the grasp"),
+    m.RestoreCheckpoint(id=21, scene_id=1, checkpoint_id=4),
+    m.DropCheckpoint(id=22, scene_id=1, checkpoint_id=4),
+    m.RevertEdit(id=23, scene_id=1, edit_id=7),
+    m.Lint(id=24, scene_id=1),
     m.Subscribe(id=1, scene_id=1, topics=(Topic.POSE, Topic.SIGNALS), channels=("qpos",)),
     m.AssetRequest(id=1, digest="ab" * 32, offset=70_000),
     m.Heartbeat(),
@@ -79,6 +97,28 @@ SERVER_MESSAGES = [
     m.SceneDescribed(description=DESCRIPTION),
     m.SceneChannels(scene_id=1, channels=(ChannelInfo(name="reward"),)),
     m.SceneRestored(scene_id=1, reason="reset", axis=3, time=float("nan")),
+    m.SceneEdited(scene_id=1, edit_id=7, text="timestep: 0.002 → 0.001 s", axis=18, time=0.012),
+    m.SceneInterventions(scene_id=1, overrides=((2, 0.25),), perturbed_body=3),
+    m.SceneCheckpoints(
+        scene_id=1,
+        checkpoints=(
+            m.CheckpointInfo(
+                checkpoint_id=4, name="grasp", axis=18, step_count=9, time=0.012, wall_time=1.5
+            ),
+        ),
+    ),
+    m.SceneFindings(
+        scene_id=1,
+        findings=(
+            m.Finding(
+                rule="penetration",
+                level=m.LogLevel.WARNING,
+                text="a is in b",
+                advice="move a",
+                elements=(m.ElementRef(kind="geom", index=2, name="a"),),
+            ),
+        ),
+    ),
     m.Frame(
         scene_id=1,
         topic=Topic.SIGNALS,
