@@ -92,6 +92,8 @@ class DrawnScene:
         self._deformables = Deformables(SceneDescription(scene_id=0, name=""), self.items, {})
         self._soft: tuple[object, SoftGeometry] | None = None
         self.ghost: Ghost | None = None
+        # (nitem, 4) float32: a colour over each item and how much of it, 0…1; None: all their own.
+        self.tints: NDArray[np.float32] | None = None
         self.ghost_revision = 0
 
     def set_description(
@@ -114,7 +116,7 @@ class DrawnScene:
         wanted = _digests(description)
         self._build_revision += 1
         self._hulls = None
-        self.ghost = None
+        self.ghost = self.tints = None
         self.ghost_revision += 1
         self._meshes = {d: mesh for d, mesh in self._meshes.items() if d in wanted}
         shown = description or SceneDescription(scene_id=0, name="")
@@ -235,7 +237,18 @@ class DrawnScene:
         pos, quat = np.asarray(xpos, dtype=np.float64), np.asarray(xquat, dtype=np.float64)
         if pos.shape != (expected, 3) or quat.shape != (expected, 4):
             raise ValueError(f"a ghost of {expected} bodies is expected; got {pos.shape}")
-        items, mat = self.items, quat_to_matrix(quat)
+        self.set_ghost_frames(pos, quat_to_matrix(quat), rgba=rgba)
+
+    def set_ghost_frames(
+        self,
+        pos: NDArray[np.float64],
+        mat: NDArray[np.float64],
+        *,
+        rgba: tuple[float, float, float, float] = GHOST_RGBA,
+    ) -> None:
+        """Draw the ghost at body frames ``pos`` (nbody, 3) [m], ``mat`` (nbody, 3, 3)."""
+        items = self.items
+        self.ghost_revision += 1
         self.ghost = Ghost(
             *compose(pos[items.body], mat[items.body], pos=items.pos, mat=items.mat), rgba=rgba
         )

@@ -210,9 +210,13 @@ class SceneBuffers:
 
     def _update_surfaces(self, scene: DrawnScene, selected: Ints) -> None:
         limited = scene.at_limit()
-        if not self._changed("surfaces", (selected.tobytes(), limited.tobytes())):
+        tints = scene.tints
+        tinted = None if tints is None else tints.tobytes()
+        if not self._changed("surfaces", (selected.tobytes(), limited.tobytes(), tinted)):
             return
         material = scene.items.material.copy()
+        if tints is not None:
+            material[:, 0, :3] += tints[:, 3:] * (tints[:, :3] - material[:, 0, :3])
         material[limited, 0, :3] = LIMIT_COLOR
         material[selected, 3, 3] = 1.0
         self.surfaces.set_data(item_texture_data(material))

@@ -120,13 +120,13 @@ def actuator_places(subject: Subject) -> tuple[Floats, Floats]:
     facts = subject.facts.actuators
     pos = np.full((len(facts.joint), 3), np.nan)
     direction = np.tile([0.0, 0.0, 1.0], (len(facts.joint), 1))
-    anchor, axis = subject.joint_frames()
+    anchor, axis = subject.joint_frames
     at = (facts.joint >= 0) & (facts.joint < len(anchor))
     pos[at], direction[at] = anchor[facts.joint[at]], axis[facts.joint[at]]
     site_pos, site_mat = subject.site_frames()
     at = ~at & (facts.site >= 0) & (facts.site < len(site_pos))
     pos[at], direction[at] = site_pos[facts.site[at]], site_mat[facts.site[at], :, 2]
-    com = subject.centers_of_mass()
+    com = subject.centers_of_mass
     at = np.isnan(pos[:, 0]) & (facts.tendon < 0) & (facts.body > 0) & (facts.body < len(com))
     pos[at] = com[facts.body[at]]
     return pos, direction

@@ -108,14 +108,14 @@ def _islands(subject: Subject) -> Anchors:
     island = subject.value(Topic.BODIES, "island", len(subject.scene.body_pos))
     if island is None:
         return _NONE
-    com = subject.centers_of_mass()
+    com = subject.centers_of_mass
     numbers = np.unique(island[island >= 0]).astype(int)
     pos = [com[island == number].mean(axis=0) for number in numbers]
     return Anchors([f"island {n}" for n in numbers.tolist()], np.array(pos).reshape(-1, 3))
 
 
 def _bodies(subject: Subject) -> Floats:
-    pos = subject.centers_of_mass()
+    pos = subject.centers_of_mass.copy()
     pos[:1] = np.nan  # the world is everywhere
     return pos
 
@@ -136,7 +136,7 @@ def _shown_items(subject: Subject, items: slice) -> Floats:
 
 def _joints(subject: Subject) -> Floats:
     shown = np.array(subject.options.joint_groups)[subject.facts.joints.group]
-    return np.where(shown[:, None], subject.joint_frames()[0], np.nan)
+    return np.where(shown[:, None], subject.joint_frames[0], np.nan)
 
 
 def _tendons(subject: Subject) -> Floats:

@@ -43,8 +43,8 @@ def connection_glyphs(subject: Subject) -> Iterator[Glyphs]:
     """Yield MuJoCo's autoconnect: from a body's centre over its joints to its parent's centre."""
     if not subject.options.autoconnect:
         return
-    anchor, _ = subject.joint_frames()
-    points = np.concatenate([subject.centers_of_mass(), anchor])
+    anchor, _ = subject.joint_frames
+    points = np.concatenate([subject.centers_of_mass, anchor])
     links = subject.facts.links
     yield lines(
         points[links[:, 0]],

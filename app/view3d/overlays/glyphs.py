@@ -105,11 +105,18 @@ class Glyphs:
 
 def frame_along(direction: Floats) -> Floats:
     """Return rotations (n, 3, 3) that turn +z into ``direction`` (n, 3)."""
-    z = direction / np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-30)
-    helper = np.where(np.abs(z[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-    x = np.cross(helper, z)
-    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30)
-    return np.stack([x, np.cross(z, x), z], axis=2)
+    length = np.sqrt(np.einsum("ni,ni->n", direction, direction))
+    x, y, z = (direction / np.maximum(length, 1e-30)[:, None]).T
+    z = np.where(length > 0.0, z, 1.0)
+    # Duff et al., Building an Orthonormal Basis, Revisited (2017): no branches, no cross products.
+    sign = np.copysign(1.0, z)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    mat = np.empty((len(direction), 3, 3))
+    mat[:, 0, 0], mat[:, 1, 0], mat[:, 2, 0] = 1.0 + sign * x * x * a, sign * b, -sign * x
+    mat[:, 0, 1], mat[:, 1, 1], mat[:, 2, 1] = b, sign + y * y * a, -y
+    mat[:, 0, 2], mat[:, 1, 2], mat[:, 2, 2] = x, y, z
+    return mat
 
 
 def _rgba(color: Colors) -> Floats | tuple[float, float, float, float]:

@@ -27,7 +27,7 @@ def joint_glyphs(subject: Subject) -> Iterator[Glyphs]:
     if not len(joints.body):
         return
     shown = np.array(subject.options.joint_groups)[joints.group]
-    anchor, axis = subject.joint_frames()
+    anchor, axis = subject.joint_frames
     shown &= np.isfinite(anchor).all(axis=1)
     if subject.options.joints:
         yield from _axes(subject, shown, anchor=anchor, axis=axis)

@@ -50,7 +50,7 @@ def tree_centers(bodies: BodyFacts, com: Floats) -> tuple[NDArray[np.int64], Flo
 def mass_glyphs(subject: Subject) -> Iterator[Glyphs]:
     """Yield centres of mass and inertias, whatever is switched on."""
     bodies, options, sizes = subject.facts.bodies, subject.options, subject.sizes
-    com = subject.centers_of_mass()
+    com = subject.centers_of_mass
     usable = (bodies.mass > 0.0) & np.isfinite(com).all(axis=1)
     usable[:1] = False
     which = np.flatnonzero(usable)

@@ -61,7 +61,7 @@ def motion_glyphs(subject: Subject) -> Iterator[Glyphs]:
         applied = subject.of_bodies(Topic.BODIES, "xfrc_applied", 6)
         yield from _pair(
             subject,
-            subject.centers_of_mass(),
+            subject.centers_of_mass,
             applied,
             linear=(Amount.FORCE, Role.APPLIED_FORCE),
             angular=(Amount.TORQUE, Role.APPLIED_TORQUE),
@@ -121,7 +121,7 @@ def perturbation_glyphs(subject: Subject, perturb: Perturb | None) -> Iterator[G
         return
     wanted = quat_to_matrix(np.array([perturb.quat]))
     half = np.full((1, 3), 1.2 * sizes.mean)
-    center = subject.centers_of_mass()[perturb.body][None]
+    center = subject.centers_of_mass[perturb.body][None]
     yield solids(
         Shape.BOX,
         pos=center,

@@ -82,6 +82,7 @@ class Overlays:
         self._facts: Facts | None = None
         self._key: object = None
         self._picture: OverlayPicture | None = None
+        self._has_ghost = False
         # What a mouse pulls at; the viewport draws its spring.
         self.perturbation: Perturb | None = None
 
@@ -123,7 +124,18 @@ class Overlays:
                 hidden_camera=hidden_camera,
             )
             self._key, self._picture = key, _made(subject, self.perturbation)
+            self._lay_over(scene, self._picture)
         return self._picture
+
+    def _lay_over(self, scene: DrawnScene, picture: OverlayPicture) -> None:
+        """Hand the scene what it draws itself: colours of its bodies, and their ghost."""
+        scene.tints = picture.tints
+        if picture.target is not None:
+            self._has_ghost = True
+            scene.set_ghost_frames(picture.target.pos, picture.target.mat)
+        elif self._has_ghost:
+            self._has_ghost = False
+            scene.set_ghost(None, None)
 
 
 def _made(subject: Subject, perturb: Perturb | None) -> OverlayPicture:

@@ -1,6 +1,7 @@
 """What overlay builders look at: one scene at one instant, and what shall be drawn of it."""
 
 import dataclasses
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ __all__ = ["Subject"]
 Floats = NDArray[np.float64]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)  # no slots: several builders need the same frames
 class Subject:
     """One scene with its facts, sizes and options; ``hidden_camera`` is the one looked through."""
 
@@ -41,14 +42,16 @@ class Subject:
         """Return an array (nbody, width), None when it is not known."""
         return self.value(topic, name, len(self.scene.body_pos), width)
 
+    @functools.cached_property
     def centers_of_mass(self) -> Floats:
-        """Return the bodies' centres of mass (nbody, 3) [m], from the poses."""
+        """The bodies' centres of mass (nbody, 3) [m], from the poses."""
         bodies = self.facts.bodies
         mat = self.scene.body_mat
         return np.asarray(self.scene.body_pos + np.einsum("nij,nj->ni", mat, bodies.ipos))
 
+    @functools.cached_property
     def joint_frames(self) -> tuple[Floats, Floats]:
-        """Return the joints' anchors and axes, (njnt, 3) each, in the world."""
+        """The joints' anchors and axes, (njnt, 3) each, in the world."""
         joints = self.facts.joints
         mat = self.scene.body_mat[joints.body]
         anchor = self.scene.body_pos[joints.body] + np.einsum("nij,nj->ni", mat, joints.pos)

@@ -52,8 +52,8 @@ def test_centres_of_mass_and_their_trees_are_mujocos(engine_view):
     data.qpos[:] = shown.scene.data.qpos
     mujoco.mj_forward(model, data)
     subject = shown.picture.subject
-    np.testing.assert_allclose(subject.centers_of_mass(), data.xipos, atol=1e-9)
-    roots, centers = tree_centers(subject.facts.bodies, subject.centers_of_mass())
+    np.testing.assert_allclose(subject.centers_of_mass, data.xipos, atol=1e-9)
+    roots, centers = tree_centers(subject.facts.bodies, subject.centers_of_mass)
     assert roots.tolist() == [1]
     np.testing.assert_allclose(centers[0], data.subtree_com[1], atol=1e-9)
 
@@ -176,3 +176,28 @@ def test_islands_and_sleep_colour_the_bodies(engine_view):
     np.testing.assert_allclose(tints[1, :3], Role.ASLEEP.value[:3], rtol=1e-6)
     shown.set()
     assert shown.picture.tints is None
+
+
+def test_colours_of_islands_are_seen_on_the_bodies(engine_view, pixels):
+    shown = engine_view(LOOP)
+    before = pixels(shown.view)
+    shown.set(islands=True)
+    shown.view.set_values(Topic.BODIES, {"island": np.array([-1, 0, 1], np.int32)})
+    after = pixels(shown.view)
+    changed = np.abs(after - before).max(axis=2) > 0.1
+    assert changed.sum() > 200
+    left, right = after[:, :320][changed[:, :320]], after[:, 320:][changed[:, 320:]]
+    assert np.abs(left.mean(axis=0) - right.mean(axis=0)).max() > 0.1
+    shown.set()
+    assert np.abs(pixels(shown.view) - before).max() < 0.05
+
+
+def test_the_target_of_the_servos_is_drawn_as_a_ghost_and_goes_away(engine_view, pixels):
+    shown = engine_view(ROBOT)
+    before = pixels(shown.view)
+    shown.scene.data.ctrl[:] = [1.2, -0.4, 0.3]
+    shown.set(target_pose=True)
+    blue = pixels(shown.view) - before
+    assert (blue[..., 2] - blue[..., 0] > 0.08).sum() > 300
+    shown.set()
+    assert np.abs(pixels(shown.view) - before).max() < 0.05
