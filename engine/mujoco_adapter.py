@@ -4,6 +4,7 @@ MuJoCo is imported on first use. Its functions are taken once, when the adapter 
 later wrapping of the ``mujoco`` module (``stroboscope run``) never reaches our own calls.
 """
 
+import copy
 import dataclasses
 import functools
 import importlib
@@ -72,14 +73,24 @@ class MujocoAdapter:
 
     def copy_data(self, model: Any, source: Any, target: Any) -> None:
         """Copy all that the next step of ``source`` reads to ``target``, sleep included."""
-        copy = getattr(self.module, "mj_copyData", None)
+        copy_data = getattr(self.module, "mj_copyData", None)
         # A step that failed has left the stack in use; MuJoCo refuses to copy such data.
-        if copy is not None and not source.pstack:
-            copy(target, model, source)
+        if copy_data is not None and not source.pstack:
+            copy_data(target, model, source)
             return
         row = np.empty(int(self.module.mj_stateSize(model, self.integration)))
         self.mj_getState(model, source, row, self.integration)
         self.mj_setState(model, target, row, self.integration)
+
+    def copy_results(self, model: Any, source: Any, target: Any) -> Any:
+        """Return ``target`` with all of ``source``, also what a step has computed.
+
+        Another copy where MuJoCo can't copy into existing data (3.3's Python part).
+        """
+        if not hasattr(self.module, "mj_copyData"):
+            return copy.copy(source)
+        self.module.mj_copyData(target, model, source)
+        return target
 
     def free_stack(self, data: Any) -> None:
         """Give back what a step that failed has left in use: else the next ones fail earlier.
@@ -132,10 +143,19 @@ class MujocoAdapter:
 
     def inertia_diagonal(self, model: Any, data: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the diagonal of the joint-space inertia, (nv,)."""
-        if hasattr(model, "M_rowadr"):
-            last = np.asarray(model.M_rowadr) + np.asarray(model.M_rownnz) - 1
-            return np.array(np.asarray(data.M)[last])
-        return np.array(np.asarray(data.qM)[model.dof_Madr])
+        if hasattr(data, "qM"):  # until 3.12
+            return np.array(np.asarray(data.qM)[model.dof_Madr])
+        last = np.asarray(model.M_rowadr) + np.asarray(model.M_rownnz) - 1
+        return np.array(np.asarray(data.M)[last])
+
+    def full_inertia(self, model: Any, data: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the joint-space inertia, (nv, nv)."""
+        inertia = np.zeros((model.nv, model.nv))
+        if hasattr(data, "qM"):
+            self.module.mj_fullM(model, inertia, data.qM)
+        else:
+            self.module.mj_fullM(model, data, inertia)
+        return inertia
 
     def discrete_metric(self, model: Any, data: Any) -> Any | None:
         """Return the (nv, nv) matrix that takes the place of the inertia when a step solves the
@@ -144,8 +164,7 @@ class MujocoAdapter:
         if not getattr(data, "efm_active", 0):
             return None
         module = self.module
-        inertia = np.zeros((model.nv, model.nv))
-        module.mj_fullM(model, data, inertia)
+        inertia = self.full_inertia(model, data)
         if len(data.efm_K_val):
             implicit = np.zeros((model.nv, model.nv))
             module.mju_sparse2dense(

@@ -90,7 +90,7 @@ def acceleration_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Ar
     """Return the arrays of the topic ACCELERATION; ``whole``: scratch data of that instant."""
     rows = _Rows(model.nv)
     _add_bias(rows, model, whole, adapter=adapter)
-    compensation = _add_passive(rows, model, whole)
+    compensation = _add_passive(rows, model, whole, adapter=adapter)
     _add_actuators(rows, model, whole, compensation=compensation, adapter=adapter)
     rows.add_per_joint(AccelerationSource.APPLIED, model, np.asarray(whole.qfrc_applied))
     _add_body_forces(rows, model, whole, adapter=adapter)
@@ -131,7 +131,7 @@ def _add_bias(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdapter) ->
     rows.add(AccelerationSource.CORIOLIS, coriolis)
 
 
-def _add_passive(rows: _Rows, model: Any, whole: Any) -> _Matrix:
+def _add_passive(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdapter) -> _Matrix:
     """Add springs, dampers and what else is passive; return gravity compensation by actuators."""
     spring, damper = np.array(whole.qfrc_spring), np.array(whole.qfrc_damper)
     gravcomp, fluid = np.array(whole.qfrc_gravcomp), np.array(whole.qfrc_fluid)
@@ -141,7 +141,7 @@ def _add_passive(rows: _Rows, model: Any, whole: Any) -> _Matrix:
     size = np.abs(whole.qfrc_passive).max(initial=0.0) + np.abs(spring).max(initial=0.0)
     other[np.abs(other) < 1e-12 * size] = 0.0
     if model.ntendon:
-        springs, dampers = tendon_passive_forces(model, whole)
+        springs, dampers = tendon_passive_forces(model, whole, adapter=adapter)
         kind = np.full(model.ntendon, _KINDS[AccelerationSource.TENDON])
         rows.add_all(kind, np.arange(model.ntendon), springs + dampers)
         spring, damper = spring - springs.sum(axis=0), damper - dampers.sum(axis=0)

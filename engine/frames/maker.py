@@ -147,8 +147,7 @@ class FrameMaker:
         if row is None or live.pstack:
             return None
         ctrl = np.array(live.ctrl) if self._adapter.has_control_callback() else None
-        scratch = self.scratch
-        self._adapter.copy_data(self._model, live, scratch)
+        scratch = self._adapter.copy_results(self._model, live, self.scratch)
         self._adapter.mj_setState(self._model, scratch, row, self._adapter.integration)
         if ctrl is not None:
             scratch.ctrl[:] = ctrl
@@ -201,7 +200,7 @@ class FrameMaker:
             return Moment(scratch, begun.inputs, lambda: scratch)
         notes.append(
             "poses, contacts and forces are of the last RK4 stage, not of the step's start, "
-            f"which is not recomputed: {reason}"
+            f"which is not recomputed: {reason}; bodies, energies and accelerations are left out"
         )
         return Moment(live, begun.inputs, lambda: None)
 

@@ -5,27 +5,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+
 __all__ = ["tendon_force_totals", "tendon_jacobian", "tendon_passive_forces"]
 
 _Matrix = NDArray[np.float64]
 
 
-def tendon_jacobian(model: Any, data: Any) -> _Matrix:
+def tendon_jacobian(model: Any, data: Any, *, adapter: MujocoAdapter) -> _Matrix:
     """Return the derivative of each tendon's length by the dofs, (ntendon, nv)."""
-    jacobian = np.zeros((model.ntendon, model.nv))
-    # Where the sparsity stands has moved from the data to the model.
+    # Where it says what is not zero has moved from the data to the model.
     owner = model if hasattr(model, "ten_J_rowadr") else data
-    values = np.asarray(data.ten_J)
-    if not hasattr(owner, "ten_J_rowadr") or values.size == jacobian.size == 0:
-        return values.reshape(jacobian.shape) if values.size == jacobian.size else jacobian
-    values = values.ravel()
-    row = np.repeat(np.arange(model.ntendon), owner.ten_J_rownnz)
-    first = np.repeat(np.asarray(owner.ten_J_rowadr), owner.ten_J_rownnz)
-    within = np.arange(len(row)) - np.repeat(
-        np.cumsum(owner.ten_J_rownnz) - owner.ten_J_rownnz, owner.ten_J_rownnz
-    )
-    at = first + within
-    jacobian[row, np.asarray(owner.ten_J_colind).ravel()[at]] = values[at]
+    if owner is data and not adapter.module.mj_isSparse(model):
+        return np.array(data.ten_J, dtype=np.float64).reshape(model.ntendon, model.nv)
+    jacobian = np.zeros((model.ntendon, model.nv))
+    counts, columns = np.asarray(owner.ten_J_rownnz), np.asarray(owner.ten_J_colind).ravel()
+    row = np.repeat(np.arange(model.ntendon), counts)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    at = np.repeat(np.asarray(owner.ten_J_rowadr), counts) + place
+    jacobian[row, columns[at]] = np.asarray(data.ten_J).ravel()[at]
     return jacobian
 
 
@@ -39,15 +37,14 @@ def tendon_force_totals(model: Any, data: Any) -> tuple[_Matrix, _Matrix]:
     return spring, damper
 
 
-def tendon_passive_forces(model: Any, data: Any) -> tuple[_Matrix, _Matrix]:
+def tendon_passive_forces(
+    model: Any, data: Any, *, adapter: MujocoAdapter
+) -> tuple[_Matrix, _Matrix]:
     """Return the generalised forces of each tendon's spring and damper, (ntendon, nv) each."""
-    jacobian = tendon_jacobian(model, data)
+    jacobian = tendon_jacobian(model, data, adapter=adapter)
     spring, damper = tendon_force_totals(model, data)
-    if not np.asarray(data.qfrc_spring).any():
-        spring = np.zeros_like(spring)  # switched off, as nothing at all is sprung
-    if not np.asarray(data.qfrc_damper).any():
-        damper = np.zeros_like(damper)
-    return jacobian * spring[:, None], jacobian * damper[:, None]
+    springs, dampers = adapter.springs_and_dampers(model)
+    return jacobian * (spring * springs)[:, None], jacobian * (damper * dampers)[:, None]
 
 
 def _coefficient(model: Any, name: str, x: _Matrix) -> _Matrix:

@@ -53,8 +53,7 @@ def servos(subject: Subject) -> list[Servo]:
     )
     outputs = [adapter.actuator_slices(model, int(a))[1] for a in chosen]
     rows = np.stack([moments[out.start] for out in outputs])
-    inertia = np.zeros((model.nv, model.nv))
-    module.mj_fullM(model, data, inertia)
+    inertia = adapter.full_inertia(model, data)
     damped = inertia.copy()
     if _damps_joints_implicitly(subject):
         damped[np.diag_indices(model.nv)] += subject.timestep * np.asarray(model.dof_damping)

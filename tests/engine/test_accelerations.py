@@ -271,11 +271,10 @@ def test_real_models_are_explained_to_the_last_digits(
 ) -> None:
     scene = make_scene(model)
     drive(scene, 100)
-    inertia = np.zeros((scene.model.nv, scene.model.nv))
     reference = mujoco.MjData(scene.model)
     reference.qpos[:] = scene.data.qpos
     mujoco.mj_forward(scene.model, reference)
-    mujoco.mj_fullM(scene.model, reference, inertia)
+    inertia = scene.world.adapter.full_inertia(scene.model, reference)
     arrays = acceleration(scene)
     check_sum(arrays, np.array(scene.data.qacc))
     # qfrc is the force, qacc what it does: M qacc = qfrc.

@@ -1,5 +1,6 @@
 """What bodies do, in the executed frame and in NOW: computed on a copy, never on live data."""
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,8 +34,7 @@ def executed(scene: Scene) -> tuple[Arrays, Arrays]:
 
 def evaluated(scene: Scene) -> mujoco.MjData:
     """Return other data, evaluated at the state that ``scene`` stands at, lazy parts too."""
-    data = mujoco.MjData(scene.model)
-    mujoco.mj_copyData(data, scene.model, scene.data)
+    data = copy.copy(scene.data)
     mujoco.mj_forward(scene.model, data)
     mujoco.mj_subtreeVel(scene.model, data)
     mujoco.mj_rnePostConstraint(scene.model, data)
