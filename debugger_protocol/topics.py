@@ -62,7 +62,7 @@ class Topic(enum.StrEnum):
     """float64: ``length`` [m or rad], ``velocity``, ``force`` (of actuators, springs and dampers)
     (ntendon,); ``path`` (n, 3) [m] float32, ``first`` and ``count`` (ntendon,) int32 say which
     points are whose, ``wrap`` (n,) int32: index of the geom wrapped at this point, -1 site or
-    other."""
+    other, -2 a pulley: its point is NaN, the path is interrupted."""
 
     DEFORMABLE = "deformable"
     """``flexvert_xpos`` (nflexvert, 3) float32 [m]. Skins follow from the poses."""
@@ -80,7 +80,8 @@ class Topic(enum.StrEnum):
     ``rgba`` (n, 4), ``width`` (n,) [px, 0 for the viewer's own]; ``kind`` (n,) int32, index into
     :class:`DrawKind`; ``text`` uint8 UTF-8 of all texts, ``text_end`` (n,) int32; ``point_pos``
     (m, 3), ``point_rgba`` (m, 4), ``point_size`` (m,) [px]; ``left_out`` (1,) int32, how many did
-    not fit under the cap."""
+    not fit under the cap. One that is large is not sent again while it stays the same: the newest
+    of an instant holds until the next."""
 
     OPTIONS = "options"
     """``values`` float64: the description's ``options`` one after the other, ``width`` each."""
