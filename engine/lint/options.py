@@ -12,7 +12,11 @@ _FULL = 0.6
 
 def arena_headroom(subject: Subject) -> list[Finding]:
     """Find memory for contacts and constraints that is nearly used up."""
-    data = subject.data
+    data, kinds = subject.data, subject.module.mjtWarning
+    full = [int(kinds.mjWARN_CONTACTFULL), int(kinds.mjWARN_CNSTRFULL)]
+    missed = sum(int(data.warning[kind].number) for kind in full)
+    if missed:
+        return [out_of_memory(f"contacts or constraints were left out {missed} times")]
     room = int(data.narena)
     used = max(int(data.maxuse_arena), int(data.parena))
     if not room or used < _FULL * room:
@@ -36,7 +40,7 @@ def out_of_memory(error: str) -> Finding:
     return Finding(
         rule="arena",
         level=LogLevel.ERROR,
-        text=f"the contacts of this state need more memory than the model has: {error}",
+        text=f"contacts and constraints need more memory than the model has: {error}",
         advice='Give it more: <size memory="…"/>, for example ten times as much.',
     )
 
