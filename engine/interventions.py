@@ -58,6 +58,14 @@ class Interventions:
         self._own_force = np.zeros(6)
         self._force = np.zeros(6)
         self._low, self._high = self._ranges()
+        states = adapter.module.mjtState
+        self._motion_mask = int(
+            states.mjSTATE_QPOS
+            | states.mjSTATE_QVEL
+            | states.mjSTATE_MOCAP_POS
+            | states.mjSTATE_MOCAP_QUAT
+        )
+        self._motion = np.empty(int(adapter.module.mj_stateSize(model, self._motion_mask)))
         self._control: _ControlCallback | None = None
 
     # --- what clients want; all or nothing
@@ -132,7 +140,7 @@ class Interventions:
         if self._body >= 0:
             self._own_force[:] = data.xfrc_applied[self._body]
             scratch = self._scratch()
-            self._adapter.copy_data(self._model, data, scratch)
+            self._copy_motion(data, scratch)
             self._force[:] = self._force_on(scratch)
         self.applied_to = data
         self._enter_script_control(data)
@@ -185,7 +193,7 @@ class Interventions:
         The inverse of the mean over three directions of J M⁻¹ Jᵀ at the point.
         """
         model, module, scratch = self._model, self._adapter.module, self._scratch()
-        self._adapter.copy_data(model, self._live(), scratch)
+        self._copy_motion(self._live(), scratch)
         self._adapter.prepare_energy(model, scratch)
         module.mj_factorM(model, scratch)
         world_point = scratch.xmat[body].reshape(3, 3) @ point + scratch.xpos[body]
@@ -195,6 +203,18 @@ class Interventions:
         module.mj_solveM(model, scratch, solved, jacobian)
         inverse = float((solved * jacobian).sum())
         return 3.0 / inverse if inverse > 1e-15 else 0.0
+
+    def _copy_motion(self, data: Any, scratch: Any) -> None:
+        """Bring ``scratch`` to the positions and velocities of ``data``.
+
+        A whole copy takes as long as a step of a model with many geoms.
+        """
+        model, adapter = self._model, self._adapter
+        if adapter.sleeps(model):
+            adapter.copy_data(model, data, scratch)  # what sleeps is not computed anew
+            return
+        adapter.mj_getState(model, data, self._motion, self._motion_mask)
+        adapter.mj_setState(model, scratch, self._motion, self._motion_mask)
 
     def _force_on(self, scratch: Any) -> NDArray[np.float64]:
         """Return force and torque [N, N·m] of MuJoCo's spring in the state of ``scratch``.
