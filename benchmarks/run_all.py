@@ -25,6 +25,7 @@ BENCHMARKS = (
     "click_latency",
     "release_after_kill",
     "frozen_client",
+    "plot_curves",
     "gui_cost",
     "view_update",
 )

@@ -31,6 +31,8 @@ class PlotContents:
         self._layout = layout
         self._with_scene_names = False
         self._with_scripts = False
+        # The newest physics step of each scene, while a legend is made.
+        self._newest: dict[SceneKey, int] = {}
 
     def prefer_scene_names(self, shown: SceneKey | None) -> None:
         """Name scenes in legends when there are several, ``shown`` among them; scripts likewise."""
@@ -135,6 +137,7 @@ class PlotContents:
         ``span`` of the value axis decides the decimals: a thousandth of it can be read.
         """
         decimals = decimals_for(span / 1000.0)
+        self._newest = {key: self._newest_axis(key) for key in {s.scene for s in plot.series}}
         return [self._legend_row(each, cursor, decimals, palette) for each in plot.series]
 
     def missing_note(self) -> tuple[str, str]:
@@ -192,7 +195,7 @@ class PlotContents:
         axis = int(columns.axis[row])
         # A log() after a step stands one step later than the step's own row; anything older than
         # that has been held since.
-        held = cursor is None and axis < self._newest_axis(series.scene) - 1
+        held = cursor is None and axis < self._newest.get(series.scene, 0) - 1
         moment = (axis, float(columns.time[row]))
         tooltip = self._tooltip(series, columns, f"{label} = {value!r} {unit}".strip(), moment)
         return LegendRow(

@@ -191,6 +191,8 @@ class PlotPanel(QWidget):
             self._draw(plot, cell, start, end)
         self._show_time_labels()
         self._show_values()
+        for cell in self._cells.values():
+            cell.view.settle()
         text, tooltip = self._contents.missing_note()
         self.toolbar.show_note(text, tooltip)
 

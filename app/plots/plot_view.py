@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QGraphicsSceneWheelEvent, QWidget
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.models.polyline import Polyline
 from stroboscope.app.plots.axes import TimeAxis, ValueAxis, nice_range
+from stroboscope.app.plots.curves import Curves
 from stroboscope.app.plots.plot_style import line_pen
 from stroboscope.app.plots.time_marks import TimeMarks
 from stroboscope.resources.themes import Palette
@@ -105,9 +106,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.getPlotItem().layout.setContentsMargins(0, 4, 8, 0)
         self._automatic = True
         self._range = (-1.0, 1.0)
-        self._curves: dict[PlotSeriesId, pg.PlotCurveItem] = {}
-        self._dots: dict[PlotSeriesId, pg.ScatterPlotItem] = {}
-        self._colours: dict[PlotSeriesId, str] = {}
+        self._curves = Curves()
+        self.addItem(self._curves, ignoreBounds=True)
         self.restores = TimeMarks(line_pen(palette.muted), z=4)
         self.now_line = TimeMarks(line_pen(palette.accent), z=5)
         self.cursor_line = TimeMarks(line_pen(palette.text), z=10)
@@ -176,31 +176,28 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self, lines: Mapping[PlotSeriesId, Polyline], colours: Mapping[PlotSeriesId, str]
     ) -> None:
         """Draw these lines and no others, in these colours (``#rrggbb``)."""
-        for gone in [series for series in self._curves if series not in lines]:
-            self.removeItem(self._curves.pop(gone))
-            self.removeItem(self._dots.pop(gone))
-            self._colours.pop(gone, None)
-        for series, line in lines.items():
-            self._draw(series, line, colours[series])
+        self._curves.set_lines(lines, colours)
         if self._automatic:
             self._fit_values(lines.values())
 
+    def settle(self) -> None:
+        """Bring pyqtgraph's matrices up to date: doing so while painting makes it paint twice."""
+        self.scene().prepareForPaint()
+
     def line_data(self, series: PlotSeriesId) -> tuple[np.ndarray, np.ndarray]:
         """Return the points that are drawn of a series, for tests and pictures."""
-        curve = self._curves.get(series)
-        x, y = curve.getData() if curve is not None else (None, None)
-        if x is None or y is None:
-            return np.empty(0), np.empty(0)
-        return x, y
+        line = self._curves.line(series)
+        return (np.empty(0), np.empty(0)) if line is None else (line.x, line.y)
 
     def series_near(self, position: QPointF, *, reach_px: float = 6.0) -> PlotSeriesId | None:
         """Return the series drawn within a few pixels of a widget position, the nearest."""
         point = self._box.mapSceneToView(self.mapToScene(position.toPoint()))
         dx, dy = self._box.viewPixelSize()
-        best, best_distance = None, reach_px
-        for series, curve in self._curves.items():
-            x, y = curve.getData()
-            if x is None or not len(x):
+        best: PlotSeriesId | None = None
+        best_distance = reach_px
+        for series in self._curves.keys:
+            x, y = self.line_data(series)
+            if not len(x):
                 continue
             distance = float(np.min(np.hypot((x - point.x()) / dx, (y - point.y()) / dy)))
             if distance < best_distance:
@@ -215,26 +212,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.restores.set_pen(line_pen(palette.muted, style=Qt.PenStyle.DashLine))
         self.now_line.set_pen(line_pen(palette.accent))
         self.cursor_line.set_pen(line_pen(palette.text, alpha=0.7))
-        self._colours.clear()
 
     # --- inside
-
-    def _draw(self, series: PlotSeriesId, line: Polyline, colour: str) -> None:
-        curve = self._curves.get(series)
-        if curve is None:
-            curve = pg.PlotCurveItem(antialias=False, skipFiniteCheck=True)
-            dots = pg.ScatterPlotItem(size=4, pxMode=True, antialias=False, pen=None)
-            self._curves[series], self._dots[series] = curve, dots
-            self.addItem(curve, ignoreBounds=True)
-            self.addItem(dots, ignoreBounds=True)
-        if self._colours.get(series) != colour:
-            self._colours[series] = colour
-            curve.setPen(line_pen(colour))
-            self._dots[series].setBrush(QColor(colour))
-        # Same order as pyqtgraph's: entry i says whether point i leads to point i + 1.
-        connect = "all" if line.connect[:-1].all() else line.connect.astype(np.int32)
-        curve.setData(line.x, line.y, connect=connect)
-        self._dots[series].setData(line.x[line.dots], line.y[line.dots])
 
     def _fit_values(self, lines: Iterable[Polyline]) -> None:
         extremes = [line.extremes for line in lines if line.extremes is not None]

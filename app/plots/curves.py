@@ -1,0 +1,123 @@
+"""All lines of one plot in one item: painted in pixels, with one call per line."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QPainter, QPen, QTransform
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.polyline import Polyline
+from stroboscope.app.plots.plot_style import line_pen
+
+__all__ = ["Curves"]
+
+_DOT_PX = 4.0
+# A line in more pieces than this is given to Qt as one path.
+_MANY_RUNS = 32
+
+
+@dataclasses.dataclass(slots=True)
+class _Curve:
+    line: Polyline
+    colour: str
+    pen: QPen
+
+
+class Curves(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
+    """Draws polylines in session time [s] and values; costs little beside the drawing itself.
+
+    Twenty of pyqtgraph's own curve items take three times as long: each keeps a path, bounds and
+    padding of its own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._curves: dict[PlotSeriesId, _Curve] = {}
+        self._bounds = QRectF()
+
+    @property
+    def keys(self) -> tuple[PlotSeriesId, ...]:
+        """Whose lines are drawn, in this order."""
+        return tuple(self._curves)
+
+    def set_lines(
+        self, lines: Mapping[PlotSeriesId, Polyline], colours: Mapping[PlotSeriesId, str]
+    ) -> None:
+        """Draw these lines and no others, in these colours (``#rrggbb``)."""
+        kept = self._curves
+        self._curves = {}
+        for key, line in lines.items():
+            known = kept.get(key)
+            pen = known.pen if known and known.colour == colours[key] else line_pen(colours[key])
+            self._curves[key] = _Curve(line, colours[key], pen)
+        self.update()
+
+    def line(self, key: PlotSeriesId) -> Polyline | None:
+        """Return what is drawn for ``key``."""
+        curve = self._curves.get(key)
+        return curve.line if curve is not None else None
+
+    def viewRangeChanged(self) -> None:
+        """Cover the whole view again."""
+        view = self.viewRect()
+        if view is not None and view != self._bounds:
+            self.prepareGeometryChange()
+            self._bounds = QRectF(view)
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The visible rectangle: nothing outside it is drawn."""
+        return QRectF(self._bounds)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Draw every line, and dots where a point has no line."""
+        transform = painter.worldTransform()
+        painter.save()
+        painter.resetTransform()
+        for curve in self._curves.values():
+            line = curve.line
+            if not len(line.x):
+                continue
+            x, y = _pixels(line.x, line.y, transform)
+            painter.setPen(curve.pen)
+            _draw_runs(painter, x, y, line.connect)
+            for dot in line.dots[:2000]:
+                corner = QPointF(x[dot] - 0.5 * _DOT_PX, y[dot] - 0.5 * _DOT_PX)
+                area = QRectF(corner.x(), corner.y(), _DOT_PX, _DOT_PX)
+                painter.fillRect(area, QColor(curve.colour))
+        painter.restore()
+
+
+def _pixels(
+    x: NDArray[np.float64], y: NDArray[np.float64], transform: QTransform
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points in pixels; the view neither turns nor shears."""
+    # Far outside Qt's rasteriser would overflow; lines that leave the picture still do so.
+    px = np.clip(transform.m11() * x + transform.dx(), -20_000.0, 40_000.0)
+    py = np.clip(transform.m22() * y + transform.dy(), -20_000.0, 40_000.0)
+    return px, py
+
+
+def _draw_runs(
+    painter: QPainter,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    connect: NDArray[np.bool_],
+) -> None:
+    breaks = np.flatnonzero(~connect[:-1]) + 1
+    if len(breaks) > _MANY_RUNS:
+        # pyqtgraph's order: entry i says whether point i leads to point i + 1.
+        painter.drawPath(pg.functions.arrayToQPath(x, y, connect.astype(np.int32)))
+        return
+    edges = [0, *breaks.tolist(), len(x)]
+    for start, end in itertools.pairwise(edges):
+        if end - start > 1:
+            painter.drawPolyline(pg.functions.arrayToQPolygonF(x[start:end], y[start:end]))
