@@ -199,23 +199,33 @@ def _add_constraints(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdap
     if not count:
         return
     module = adapter.module
-    if module.mj_isSparse(model):
-        jacobian = np.zeros((count, model.nv))
-        module.mju_sparse2dense(
-            jacobian, whole.efc_J, whole.efc_J_rownnz, whole.efc_J_rowadr, whole.efc_J_colind
-        )
-    else:
-        jacobian = np.array(whole.efc_J).reshape(count, model.nv)
-    jacobian *= np.asarray(whole.efc_force)[:, None]
-    types, ids = np.asarray(whole.efc_type), np.asarray(whole.efc_id)
-    starts = np.flatnonzero(np.append(True, (np.diff(types) != 0) | (np.diff(ids) != 0)))
-    force = np.add.reduceat(jacobian, starts, axis=0)
+    types, ids = np.array(whole.efc_type), np.array(whole.efc_id)
+    begins = np.append(True, (np.diff(types) != 0) | (np.diff(ids) != 0))
+    starts = np.flatnonzero(begins)
     types, ids = types[starts], ids[starts]
+    if module.mj_isSparse(model):
+        force = _sparse_sums(model, whole, group=np.cumsum(begins) - 1)
+    else:
+        jacobian = np.asarray(whole.efc_J).reshape(count, model.nv)
+        force = np.add.reduceat(jacobian * whole.efc_force[:, None], starts, axis=0)
     kind = _constraint_kinds(module)[types]
     by_dof = types == int(module.mjtConstraint.mjCNSTR_FRICTION_DOF)
     if by_dof.any():
         ids[by_dof] = np.asarray(model.dof_jntid)[ids[by_dof]]
     rows.add_all(kind, ids, force)
+
+
+def _sparse_sums(model: Any, whole: Any, *, group: NDArray[np.intp]) -> _Matrix:
+    """Return J'f summed over the rows of each group, (groups, nv); ``group``: (nefc,)."""
+    counts = np.asarray(whole.efc_J_rownnz)
+    row = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    at = np.asarray(whole.efc_J_rowadr)[row] + place
+    weights = np.asarray(whole.efc_J).ravel()[at] * whole.efc_force[row]
+    cells = group[row] * model.nv + np.asarray(whole.efc_J_colind).ravel()[at]
+    groups = int(group[-1]) + 1
+    sums: _Matrix = np.bincount(cells, weights, minlength=groups * model.nv).astype(np.float64)
+    return sums.reshape(groups, model.nv)
 
 
 @functools.cache
