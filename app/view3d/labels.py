@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -104,13 +104,15 @@ class LabelOverlay(QWidget):
         missing: int,
         triad: View | None,
         notes: tuple[str, ...] = (),
+        kept_free: QRect | None = None,
     ) -> None:
         """Paint these labels from now on; ``triad`` is None when the corner is empty.
 
-        ``notes`` are sentences at the lower edge about what the picture does not show.
+        ``notes`` are sentences at the lower edge about what the picture does not show;
+        ``kept_free`` is a place where something else stands.
         """
         self._labels, self._missing, self._view, self._notes = labels, missing, triad, notes
-        self._boxes, hidden = self._placed(labels)
+        self._boxes, hidden = self._placed(labels, kept_free)
         self._missing += hidden
         self.update()
 
@@ -175,20 +177,23 @@ class LabelOverlay(QWidget):
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, note)
             y -= height + 4.0
 
-    def _placed(self, labels: list[Label]) -> tuple[list[tuple[QRectF, Label]], int]:
+    def _placed(
+        self, labels: list[Label], kept_free: QRect | None
+    ) -> tuple[list[tuple[QRectF, Label]], int]:
         """Return boxes that cover no other, as near to their points as can be, and how many not.
 
         Nearest things come first: what is hidden is far away.
         """
         height = self._metrics.height() + 4.0
         line = height + 2.0
-        taken = np.empty((len(labels), 4))
+        taken = np.zeros((len(labels) + 1, 4))
+        if kept_free is not None:
+            taken[-1] = (kept_free.left(), kept_free.top(), kept_free.right(), kept_free.bottom())
         boxes: list[tuple[QRectF, Label]] = []
         steps = np.array(_STEPS) * line
         for label in labels:
             width = self._width(label.text)
             if label.color is not None:
-                taken[len(boxes)] = 0.0
                 boxes.append((QRectF(label.x, label.y - height, width, height), label))
                 continue
             right, left = label.x + _LEADER, label.x - _LEADER - width
@@ -198,7 +203,7 @@ class LabelOverlay(QWidget):
             y = np.tile(label.y - 0.5 * height + steps, 2)
             inside = (x >= 0.0) & (x + width <= self.width())
             inside &= (y >= 0.0) & (y + height <= self.height())
-            others = taken[: len(boxes)]
+            others = taken[[*range(len(boxes)), -1]]
             clash = (
                 (x[:, None] < others[:, 2])
                 & (x[:, None] + width > others[:, 0])

@@ -346,15 +346,17 @@ class Viewport(CameraWidget):
             labels, missing, view = self._labels
             picture = self._overlay_picture()
             left_out = picture.left_out if picture is not None else 0
+            legend = self._legend
+            if legend is not None:
+                shown = picture is not None and self._options.legend
+                legend.show_rows(legend_rows(picture) if picture and shown else ())
             self._overlay.show_labels(
                 labels,
                 missing=missing,
                 triad=view if self._options.triad else None,
                 notes=(f"+{left_out} drawings of the script left out",) if left_out else (),
+                kept_free=legend.geometry() if legend is not None and legend.isVisible() else None,
             )
-            if self._legend is not None:
-                shown = picture is not None and self._options.legend
-                self._legend.show_rows(legend_rows(picture) if picture and shown else ())
 
     @property
     def _dragging(self) -> bool:

@@ -19,14 +19,18 @@ _QUIET = frozenset({"tendons", "rangefinders", "drawings", "perturbation"})
 # Drawn by the scene itself, so no glyph of theirs says whether there are any.
 _DRAWN_ELSEWHERE = frozenset({Role.TENDON, Role.TARGET, Role.ASLEEP})
 _ABSENT = "none now"
+_SHARE = 0.55  # of the picture's height: more than this it may not cover
 _ROW, _SWATCH, _PADDING, _MARGIN = 18.0, 9.0, 8.0, 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LegendRow:
-    """One line: a colour, what it means, how long one unit is; ``present``: is any in sight."""
+    """One line: a colour, what it means, how long one unit is; ``present``: is any in sight.
 
-    color: tuple[float, float, float, float]
+    Without a colour it is only words.
+    """
+
+    color: tuple[float, float, float, float] | None
     text: str
     scale: str = ""
     is_arrow: bool = False
@@ -95,6 +99,7 @@ class LegendOverlay(QWidget):
         self._font.setPixelSize(Metrics().small_font_px)
         self._metrics = QFontMetricsF(self._font)
         self.rows: tuple[LegendRow, ...] = ()
+        self._all_rows: tuple[LegendRow, ...] = ()
         self.hide()
 
     def set_theme(self, palette: Palette) -> None:
@@ -104,21 +109,26 @@ class LegendOverlay(QWidget):
 
     def show_rows(self, rows: tuple[LegendRow, ...]) -> None:
         """Show these rows from now on; nothing is painted again while they stay the same."""
-        if rows == self.rows:
-            return
+        if rows != self._all_rows:
+            self._all_rows = rows
+            self.place()
+
+    def place(self) -> None:
+        """Stand in the corner of the parent with the rows that leave the picture enough room."""
+        parent = self.parentWidget()
+        height = parent.height() if parent is not None else 0
+        room = max(int(_SHARE * height / _ROW), 2)
+        rows = self._all_rows
+        if len(rows) > room:
+            # What is in sight matters more than what is not.
+            rows = (*(r for r in rows if r.present), *(r for r in rows if not r.present))
+            rows = (*rows[: room - 1], LegendRow(None, f"+{len(rows) - room + 1} more"))
         self.rows = rows
         self.setVisible(bool(rows))
         self.resize(self.sizeHint())
-        self.place()
-        self.update()
-
-    def place(self) -> None:
-        """Stand in the corner of the parent; rows that do not fit above it are left out."""
-        parent = self.parentWidget()
         if parent is not None:
-            self.move(
-                parent.width() - self.width() - _MARGIN, parent.height() - self.height() - _MARGIN
-            )
+            self.move(parent.width() - self.width() - _MARGIN, height - self.height() - _MARGIN)
+        self.update()
 
     def sizeHint(self) -> QSize:
         """Return the size that holds all rows."""
@@ -154,11 +164,14 @@ class LegendOverlay(QWidget):
         painter.end()
 
     def _paint_swatch(self, painter: QPainter, row: LegendRow, middle: QPointF) -> None:
+        if row.color is None:
+            return
         color = QColor.fromRgbF(*row.color[:3])
         if not row.present:
             color.setAlphaF(0.45)
         # Pale colours on a pale panel: an edge keeps them apart from it.
-        edge = QColor(self._palette.line)
+        edge = QColor(self._palette.muted)
+        edge.setAlphaF(0.6)
         if not row.is_arrow:
             painter.setPen(QPen(edge, 1.0))
             painter.setBrush(color)

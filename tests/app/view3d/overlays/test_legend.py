@@ -1,0 +1,122 @@
+"""The legend, and labels that cover neither it nor each other."""
+
+import pytest
+
+from stroboscope.app.models.view_options import LabelMode
+from stroboscope.app.view3d.labels import labels_of
+from stroboscope.app.view3d.overlays.legend import legend_rows, scale_text
+
+THIN = "\u2009"
+MANY = """
+<mujoco><worldbody>
+ <body name="falling" pos="0 0 .3"><freejoint/><geom name="box" type="box" size=".1 .1 .1"/></body>
+ <geom name="floor" type="plane" size="1 1 .1"/>
+ {sites}
+</worldbody></mujoco>"""
+
+
+def _many(count):
+    sites = "".join(
+        f'<site name="site number {i}" pos="{0.002 * i} {0.004 * (i % 7)} .1"/>' for i in range(count)
+    )
+    return MANY.format(sites=sites)
+
+
+@pytest.mark.parametrize(
+    ("metres", "unit", "text"),
+    [
+        (0.01 / 20.0, "N", "1 cm = 20 N"),
+        (0.1 / 9.1, "N", "10 cm = 9.1 N"),
+        (0.01 / 137.0, "N", "1 cm = 140 N"),
+        (2.0, "m/s", "1 m = 0.5 m/s"),
+        (0.0, "N", ""),
+    ],
+)
+def test_scales_are_round_lengths_with_readable_numbers(metres, unit, text):
+    found = scale_text(metres, unit).replace(THIN, " ")
+    if metres == 0.1 / 9.1:
+        assert found in ("10 cm = 9.1 N", "1 m = 91 N")
+    else:
+        assert found == text
+
+
+def test_what_is_switched_on_and_not_there_is_said(engine_view):
+    shown = engine_view(_many(1))
+    shown.set(contacts=True, contact_forces=True, com=True, legend=True)
+    rows = {row.text: row for row in legend_rows(shown.picture)}
+    assert set(rows) == {"contact", "contact force", "centre of mass"}
+    assert not rows["contact force"].present
+    assert rows["centre of mass"].present
+    for _ in range(200):
+        shown.scene.step()
+    shown.feed()
+    rows = {row.text: row for row in legend_rows(shown.picture)}
+    assert rows["contact force"].present
+    assert rows["contact force"].scale.endswith("N")
+
+
+def test_the_legend_stands_in_its_corner_and_says_what_it_leaves_out(engine_view):
+    shown = engine_view(_many(1))
+    legend = shown.view._legend
+    assert not legend.isVisible()
+    shown.set(
+        contacts=True,
+        contact_forces=True,
+        contact_normals=True,
+        contact_torques=True,
+        joints=True,
+        com=True,
+        subtree_com=True,
+        inertia=True,
+        velocities=True,
+        accelerations=True,
+        applied_forces=True,
+        autoconnect=True,
+        cameras=True,
+        lights=True,
+        sleep=True,
+        legend=True,
+    )
+    shown.view.resize(500, 260)
+    shown.view.draw_now()
+    assert legend.isVisible()
+    assert legend.rows[-1].text.startswith("+")
+    assert shown.view.rect().contains(legend.geometry())
+    assert legend.height() < 0.65 * 260
+    shown.set(contacts=True)
+    shown.view.draw_now()
+    assert not legend.isVisible()
+
+
+def test_labels_cover_neither_each_other_nor_the_legend_and_the_rest_is_counted(engine_view):
+    shown = engine_view(_many(120))
+    shown.set(labels=LabelMode.SITE, com=True, legend=True)
+    shown.view.draw_now()
+    overlay = shown.view._overlay
+    boxes = [box for box, _ in overlay._boxes]
+    assert len(boxes) > 10
+    assert len(boxes) + overlay._missing == 120
+    assert overlay._missing > 0
+    legend = shown.view._legend.geometry().toRectF()
+    for index, box in enumerate(boxes):
+        assert not box.intersects(legend)
+        assert not any(box.intersects(other) for other in boxes[:index])
+
+
+def test_contacts_are_labelled_with_their_geoms_and_with_their_forces(engine_view):
+    shown = engine_view(_many(1), steps=300)
+    shown.set(labels=LabelMode.CONTACT)
+    labels, _ = labels_of(shown.picture, view=shown.view.view(), size=(640.0, 480.0))
+    assert {label.text for label in labels} == {"floor : box"}
+    shown.set(labels=LabelMode.CONTACT_FORCE)
+    labels, _ = labels_of(shown.picture, view=shown.view.view(), size=(640.0, 480.0))
+    total = sum(float(label.text.split(THIN)[0]) for label in labels)
+    assert total == pytest.approx(8.0 * 9.81, rel=0.02)
+
+
+@pytest.mark.parametrize("mode", list(LabelMode))
+def test_every_kind_of_label_can_be_chosen(engine_view, mode):
+    shown = engine_view(_many(2), steps=2)
+    shown.set(labels=mode)
+    shown.view.draw_now()
+    assert shown.view.isVisible()
