@@ -72,6 +72,13 @@ DEMOS: tuple[Demo, ...] = (
         requires=("mujoco",),
     ),
     Demo(
+        name="debug-draw",
+        title="Drawing from a script",
+        description="An arrow, a text and a trail of points that a script draws into the 3D view.",
+        module=f"{_PACKAGE}.debug_draw",
+        requires=("mujoco",),
+    ),
+    Demo(
         name="state-capture",
         title="State capture",
         description="Capture, disturb, restore: the same trajectory again, bit for bit.",

@@ -11,6 +11,7 @@ from stroboscope.resources.examples import DEMOS, Demo, find_demo
 # What a demo says at its end shows that it did what it is for.
 LAST_WORDS = {
     "pose-controller": "Target (0.0, 0.0, 0.0): largest error 0.0",
+    "debug-draw": "Drew 400 points of the way",
     "state-capture": "Two runs of 300 steps from one state are equal.",
     "adopt-mujoco-loop": "The loop ended at 3.000 s of simulation.",
     "gymnasium-env": "200 steps, ",
