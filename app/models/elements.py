@@ -11,6 +11,7 @@ __all__ = [
     "actuator_columns",
     "element_name",
     "elements_of",
+    "optional_topics_for",
     "signals_of",
     "topics_for",
 ]
@@ -48,7 +49,7 @@ def element_name(description: SceneDescription, element: Element) -> str:
     items = elements_of(description, element.kind)
     if element.kind is ElementKind.CONTACT:
         pair = (Element(ElementKind.GEOM, index) for index in (element.index, element.other))
-        return " : ".join(element_name(description, g) if g.index >= 0 else "flex" for g in pair)
+        return " – ".join(element_name(description, g) if g.index >= 0 else "flex" for g in pair)
     if element.index >= len(items):
         return f"{element.kind.value} {element.index}"
     return getattr(items[element.index], "name", "") or f"{element.kind.value} {element.index}"
@@ -86,8 +87,29 @@ def topics_for(element: Element | None) -> tuple[Topic, ...]:
             return (Topic.STATE,)
         case ElementKind.BODY:
             return (Topic.POSE, Topic.STATE)
+        case ElementKind.TENDON:
+            return (Topic.TENDONS,)
+        case ElementKind.EQUALITY:
+            return (Topic.CONSTRAINTS,)
+        case ElementKind.CONTACT:
+            return (Topic.CONTACTS,)
         case _:
             return (Topic.POSE,)
+
+
+def optional_topics_for(element: Element | None) -> tuple[Topic, ...]:
+    """Return the topics that add to an element's rows where the engine has them."""
+    if element is None:
+        return ()
+    match element.kind:
+        case ElementKind.BODY:
+            return (Topic.BODIES,)
+        case ElementKind.GEOM:
+            return (Topic.CONTACTS,)
+        case ElementKind.CONTACT:
+            return (Topic.OPTIONS,)
+        case _:
+            return ()
 
 
 def actuator_columns(d: SceneDescription, index: int) -> tuple[range, range]:

@@ -21,7 +21,9 @@ from stroboscope.app.models.element_values import (
     element_values,
     topics_for,
 )
+from stroboscope.app.models.elements import optional_topics_for
 from stroboscope.app.models.frames import FrameSet, SceneFrame
+from stroboscope.app.models.moment import moment_of
 from stroboscope.app.models.numbers import count_text, number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.scene_values import scene_values
@@ -50,6 +52,11 @@ _KIND_ICONS = {
     "sensor": Icon.SENSOR,
     "camera": Icon.CAMERA,
     "light": Icon.LIGHT,
+    "tendon": Icon.TENDON,
+    "equality": Icon.EQUALITY,
+    "flex": Icon.FLEX,
+    "skin": Icon.SKIN,
+    "contact": Icon.CONTACT,
     "scene": Icon.SCENE,
 }
 
@@ -217,7 +224,19 @@ class InspectorPanel(QWidget):
 
     def _subscribe(self) -> None:
         if self._scene is not None:
-            self._scene.want("inspector", topics_for(self._sessions.selection.element))
+            element = self._sessions.selection.element
+            topics = (*topics_for(element), *optional_topics_for(element))
+            self._scene.want("inspector", topics, rate=1000 / _REFRESH_MS)
+
+    def _newest(self, element: Element) -> FrameSet | None:
+        """Return the newest instant at which everything that the element's rows show is known."""
+        scene = self._scene
+        if scene is None:
+            return None
+        instant = self._view.instant
+        # What an engine has sent once at this instant it sends always.
+        more = [t for t in optional_topics_for(element) if scene.latest(t, instant) is not None]
+        return scene.frame_set((*topics_for(element), *more), instant)
 
     def _on_shown(self, scene: SceneModel | None) -> None:
         self._follow(scene)
@@ -236,10 +255,11 @@ class InspectorPanel(QWidget):
         self.refresh()
 
     def _on_frame(self, frame: SceneFrame) -> None:
-        topics = topics_for(self._sessions.selection.element)
-        if self._scene is None or frame.topic not in topics:
+        element = self._sessions.selection.element
+        topics = (*topics_for(element), *optional_topics_for(element))
+        if element is None or frame.topic not in topics:
             return
-        frames = self._scene.frame_set(topics, self._view.instant)
+        frames = self._newest(element)
         if frames is None or all(
             part is self._shown_frames.get(topic) for topic, part in frames.frames.items()
         ):
@@ -276,7 +296,7 @@ class InspectorPanel(QWidget):
             self._show_status(scene)
             self._showing = None
             return
-        frames = scene.frame_set(topics_for(element), self._view.instant)
+        frames = self._newest(element)
         values = element_values(scene.description, element, frames)
         if values is None:
             self._show_empty("Nothing is selected.", "The model has changed; select again.")
@@ -323,24 +343,13 @@ class InspectorPanel(QWidget):
 
     def _show_instant(self, frames: FrameSet | None) -> None:
         scene = self._scene
-        if frames is None or scene is None:
-            self.instant.set_full_text("waiting for values…")
-            self.moment.set_full_text("")
-            self.notes.hide()
-            return
-        running = scene.mode is not PlaybackMode.PAUSED and not scene.is_stale
-        if scene.is_stale:
-            word = "LAST STATE · not live"
-        elif frames.instant is Instant.EXECUTED:
-            word = "EXECUTED" if running else "EXECUTED · the last step, exact"
-        else:
-            word = "NOW · forces predicted"
-        moment = with_unit(number_text(frames.time), "s")
-        self.instant.set_full_text(word)
-        self.moment.set_full_text(f"t {moment} · step {count_text(frames.step)}")
-        set_property(self.instant, "level", "stop" if scene.is_stale else "")
-        self.notes.setText("\n".join(frames.notes))
-        self.notes.setVisible(bool(frames.notes))
+        moment = moment_of(scene, frames)
+        self.instant.set_full_text(moment.word)
+        self.moment.set_full_text(moment.text)
+        self.notes.setText("\n".join(moment.notes))
+        self.notes.setVisible(bool(moment.notes))
+        if frames is not None:
+            set_property(self.instant, "level", moment.level)
 
     def _show_status(self, scene: SceneModel) -> None:
         """The table about a scene is of its last status, whatever the picture shows."""

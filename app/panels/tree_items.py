@@ -43,6 +43,10 @@ _ICONS = {
     ElementKind.SENSOR: Icon.SENSOR,
     ElementKind.CAMERA: Icon.CAMERA,
     ElementKind.LIGHT: Icon.LIGHT,
+    ElementKind.TENDON: Icon.TENDON,
+    ElementKind.EQUALITY: Icon.EQUALITY,
+    ElementKind.FLEX: Icon.FLEX,
+    ElementKind.SKIN: Icon.SKIN,
 }
 
 
@@ -244,6 +248,10 @@ class SceneItems:
         for title, kind, count in (
             ("Actuators", ElementKind.ACTUATOR, len(description.actuators)),
             ("Sensors", ElementKind.SENSOR, len(description.sensors)),
+            ("Tendons", ElementKind.TENDON, len(description.tendons)),
+            ("Equalities", ElementKind.EQUALITY, len(description.equalities)),
+            ("Flexes", ElementKind.FLEX, len(description.flexes)),
+            ("Skins", ElementKind.SKIN, len(description.skins)),
             ("Cameras", ElementKind.CAMERA, len(description.cameras)),
             ("Lights", ElementKind.LIGHT, len(description.lights)),
         ):

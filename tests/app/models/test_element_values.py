@@ -20,6 +20,8 @@ from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import (
     ActuatorInfo,
     BodyInfo,
+    EqualityInfo,
+    FlexInfo,
     GeomInfo,
     GeomType,
     JointInfo,
@@ -28,6 +30,8 @@ from stroboscope.debugger_protocol.scene_description import (
     SceneDescription,
     SensorInfo,
     SiteInfo,
+    SkinInfo,
+    TendonInfo,
 )
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
@@ -48,6 +52,11 @@ DESCRIPTION = SceneDescription(
     actuators=(
         ActuatorInfo(name="servo", joint=0, ctrlrange=(-1.0, 1.0), forcerange=(-40.0, 40.0)),
     ),
+    tendons=(TendonInfo(name="cable", range=(0.1, 0.5), stiffness=20.0, sites=(0,)),),
+    equalities=(EqualityInfo(name="hold", kind="weld", object1=1, object2=-1),),
+    flexes=(FlexInfo(name="cloth", digest="f", dim=2, vert=0, nvert=9, radius=0.001),),
+    skins=(SkinInfo(name="hide", digest="s", nvert=30, nface=20),),
+    constraint_types=("equality", "limit_joint"),
     sensors=(SensorInfo(name="gyro", kind="gyro", adr=2, dim=3, unit="rad/s"),),
 )
 
@@ -235,3 +244,130 @@ def test_a_ball_joint_shows_how_far_it_is_turned_and_its_range(make_frame):
     assert rows["angle"].value == pytest.approx(0.5)
     assert rows["margin"].value == pytest.approx(0.3)
     assert rows["margin"].note == "upper"
+
+
+def test_a_joint_shows_inertia_bias_and_what_it_is_made_of(frames, make_frame):
+    joint = JointInfo(
+        name="knee", body=1, type=JointType.HINGE, qpos=0, dof=0, damping=0.4, armature=0.01
+    )
+    description = msgspec.structs.replace(DESCRIPTION, joints=(joint,))
+    state = make_frame(
+        Topic.STATE,
+        Instant.NOW,
+        qpos=[0.1],
+        qvel=[2.0],
+        qfrc_bias=[-1.5],
+        qfrc_damper=[-0.8],
+        dof_inertia=[0.0625],
+    )
+    one = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.STATE: state})
+    values = element_values(description, Element(ElementKind.JOINT, 0), one)
+    rows = {row.label.strip(): row for section in values.sections for row in section.rows}
+    assert rows["inertia"].value == 0.0625
+    assert (rows["bias"].value, rows["bias"].channel) == (-1.5, "qfrc_bias")
+    assert (rows["damper"].value, rows["damper"].note) == (-0.8, "of passive")
+    assert (rows["damping"].value, rows["armature"].value) == (0.4, 0.01)
+
+
+def test_a_servo_shows_its_clamped_control_saturation_and_stiffness(make_frame):
+    servo = ActuatorInfo(
+        name="servo",
+        joint=0,
+        ctrlrange=(-1.0, 1.0),
+        forcerange=(-40.0, 40.0),
+        kp=1000.0,
+        kv=10.0,
+        gear=(2.0,),
+        act=0,
+        nact=1,
+    )
+    joint = JointInfo(name="knee", body=1, type=JointType.HINGE, qpos=0, dof=0)
+    description = msgspec.structs.replace(
+        DESCRIPTION, joints=(joint,), actuators=(servo,), timestep=0.002
+    )
+    state = make_frame(
+        Topic.STATE,
+        Instant.NOW,
+        ctrl=[1.5],
+        act=[0.7],
+        actuator_force=[-40.0],
+        dof_inertia=[0.01],
+    )
+    one = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.STATE: state})
+    values = element_values(description, Element(ElementKind.ACTUATOR, 0), one)
+    rows = {row.label: row for section in values.sections for row in section.rows}
+    assert (rows["as used"].value, rows["as used"].note) == (1.0, "clamped")
+    assert rows["activation"].edit == EditTarget(EditField.ACT, 0)
+    assert (rows["of limit"].value, rows["of limit"].note) == (100.0, "saturated")
+    # A gear of 2 makes both gains four times as large at the joint.
+    assert rows["kp·dt²/I"].value == pytest.approx(1000 * 4 * 0.002**2 / 0.01)
+    assert rows["kv·dt/I"].value == pytest.approx(10 * 4 * 0.002 / 0.01)
+    assert rows["kv·dt/I"].level == Level.WARN
+
+
+def test_an_equality_can_be_switched_and_shows_its_residual(make_frame):
+    rows_of_step = make_frame(
+        Topic.CONSTRAINTS,
+        Instant.NOW,
+        type=[0, 0, 1],
+        id=[0, 0, 0],
+        pos=[0.001, -0.002, 0.1],
+        force=[4.0, 5.0, 6.0],
+        eq_active=[1],
+    )
+    one = FrameSet(
+        instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.CONSTRAINTS: rows_of_step}
+    )
+    values = element_values(DESCRIPTION, Element(ElementKind.EQUALITY, 0), one)
+    rows = {row.label: row for section in values.sections for row in section.rows}
+    assert rows["active"].edit == EditTarget(EditField.EQ_ACTIVE, 0)
+    assert [rows[f"residual {n}"].value for n in range(2)] == [0.001, -0.002]
+    assert rows["to"].text == "the world"
+
+
+def test_a_tendon_beyond_its_range_warns(make_frame):
+    frame = make_frame(Topic.TENDONS, Instant.NOW, length=[0.55], velocity=[0.0], force=[-9.0])
+    one = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.TENDONS: frame})
+    values = element_values(DESCRIPTION, Element(ElementKind.TENDON, 0), one)
+    rows = {row.label: row for section in values.sections for row in section.rows}
+    assert rows["margin"].value == pytest.approx(-0.05)
+    assert (rows["margin"].level, rows["margin"].note) == (Level.WARN, "beyond upper")
+    assert rows["force"].value == -9.0
+
+
+def test_a_pair_of_contacts_is_called_by_both_geoms_and_shows_forces_on_the_body_that_moves(
+    make_frame,
+):
+    pair = Element(ElementKind.CONTACT, 1, 0)
+    assert element_name(DESCRIPTION, pair) == "floor – tip"
+    frame = make_frame(
+        Topic.CONTACTS,
+        Instant.NOW,
+        pos=np.zeros((1, 3)),
+        frame=np.array([[[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]]),
+        force=np.array([[10.0, 3.0, 4.0, 0, 0, 0]]),
+        dist=np.array([-0.002]),
+        geom=np.array([[1, 0]]),
+        friction=np.array([[1.0, 1.0, 0.005, 0.0001, 0.0001]]),
+        dim=np.array([3]),
+    )
+    one = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.CONTACTS: frame})
+    values = element_values(DESCRIPTION, pair, one)
+    total = {row.label: row for row in values.sections[0].rows}
+    assert (total["acts on"].text, total["from"].text) == ("arm", "world")
+    assert (total["normal"].value, total["friction"].value) == (10.0, 5.0)
+    assert [total[f"force {axis}"].value for axis in "xyz"] == [3.0, 4.0, 10.0]
+    contact = {row.label: row for row in values.sections[1].rows}
+    assert contact["depth"].value == pytest.approx(2.0)
+    assert contact["used"].value == pytest.approx(50.0)
+    assert contact["state"].text == "sticks"
+
+
+def test_a_mocap_body_can_be_moved_while_paused(make_frame):
+    body = BodyInfo(name="target", parent=0, mocap=True, mocap_index=2)
+    description = msgspec.structs.replace(DESCRIPTION, bodies=(DESCRIPTION.bodies[0], body))
+    pose = make_frame(Topic.POSE, Instant.NOW, xpos=np.ones((2, 3)), xquat=np.ones((2, 4)))
+    one = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.POSE: pose})
+    values = element_values(description, Element(ElementKind.BODY, 1), one)
+    position = next(section for section in values.sections if section.title == "Position")
+    assert position.rows[2].edit == EditTarget(EditField.MOCAP_POS, 8)
