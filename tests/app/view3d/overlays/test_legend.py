@@ -107,7 +107,7 @@ def test_contacts_are_labelled_with_their_geoms_and_with_their_forces(engine_vie
     shown = engine_view(_many(1), steps=300)
     shown.set(labels=LabelMode.CONTACT)
     labels, _ = labels_of(shown.picture, view=shown.view.view(), size=(640.0, 480.0))
-    assert {label.text for label in labels} == {"floor : box"}
+    assert {label.text for label in labels} == {"floor – box"}
     shown.set(labels=LabelMode.CONTACT_FORCE)
     labels, _ = labels_of(shown.picture, view=shown.view.view(), size=(640.0, 480.0))
     total = sum(float(label.text.split(THIN)[0]) for label in labels)
