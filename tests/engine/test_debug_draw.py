@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -124,6 +125,46 @@ def test_a_loop_shows_exactly_its_latest_drawing_while_it_is_stepped(
     client.step(scene.scene_id)
     last = 5 * physics_steps - 1
     assert radii(next_drawing(client, Instant.EXECUTED, last)) == [5.0]
+
+
+def test_a_loop_of_the_script_s_own_shows_its_latest_drawing_at_sync(
+    client: DebuggerClient, wait_parked: Callable[..., bool]
+) -> None:
+    def work() -> None:
+        model = mujoco.MjModel.from_xml_string(BALL)
+        data = mujoco.MjData(model)
+        scene = physics.create_scene("own loop", model, data=data)
+        while physics.debugger.is_attached():
+            mujoco.mj_step(model, data)
+            scene.debug_draw.sphere((0, 0, 1), 1 + scene.step_count)
+            scene.sync()
+
+    pool = ThreadPoolExecutor(1)
+    pool.submit(work)
+    pool.shutdown(wait=False)
+    assert wait_parked(client)
+    (scene,) = client.scenes()
+    client.subscribe(scene.scene_id, [Topic.DRAWING])
+    assert radii(next_drawing(client, Instant.NOW, 1)) == [1.0]
+    for k in range(2, 4):
+        client.step(scene.scene_id)
+        assert radii(next_drawing(client, Instant.NOW, k)) == [float(k)]
+
+
+def test_after_a_restore_a_parked_step_draws_for_the_state_that_it_has_now(
+    client: DebuggerClient,
+    run_loop: Callable[[Loop], "Future[None]"],
+    wait_parked: Callable[..., bool],
+) -> None:
+    run_loop(in_a_callback)
+    assert wait_parked(client)
+    (scene,) = client.scenes()
+    client.subscribe(scene.scene_id, [Topic.DRAWING])
+    client.step(scene.scene_id, 3)
+    assert radii(next_drawing(client, Instant.NOW, 3)) == [4.0]
+    client.restore_initial(scene.scene_id)
+    while (drawn := radii(next_drawing(client, Instant.NOW, 3))) != [1.0]:
+        assert drawn in ([4.0], [])
 
 
 def test_a_drawing_that_is_not_made_again_is_gone_when_the_next_step_begins(
