@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
+from stroboscope.app.main.convergence_panel import ConvergencePanel
 from stroboscope.app.main.plot_feed import mime_of_expression, scene_key
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.panels.watch import WatchPanel
@@ -13,7 +14,7 @@ from stroboscope.debugger_protocol.messages import LogLevel
 if TYPE_CHECKING:
     from stroboscope.app.main.window import MainWindow
 
-__all__ = ["make_plots", "make_watch", "plot_expression"]
+__all__ = ["make_convergence", "make_plots", "make_watch", "plot_expression"]
 
 
 def make_plots(window: "MainWindow") -> QWidget:
@@ -22,6 +23,11 @@ def make_plots(window: "MainWindow") -> QWidget:
         window.store, window.palette_tokens, named_layouts=window.settings.plot_layouts
     )
     return window.plots
+
+
+def make_convergence(window: "MainWindow") -> QWidget:
+    """Return the solver's convergence in the step that is shown."""
+    return ConvergencePanel(window.sessions, window.view, window.palette_tokens)
 
 
 def make_watch(window: "MainWindow") -> QWidget:
