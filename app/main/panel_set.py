@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QMenu, QTabWidget, QWidget
 
 from stroboscope.app.main.docks import DockTabs, PanelDock
 from stroboscope.app.main.plot_feed import mime_of, mime_of_element
-from stroboscope.app.main.plot_panels import make_plots, make_watch
+from stroboscope.app.main.plot_panels import make_convergence, make_plots, make_watch
 from stroboscope.app.main.table_panels import make_findings, make_profiler, make_table
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
@@ -133,6 +133,14 @@ PANELS: tuple[PanelSpec, ...] = (
         make=make_table(ConstraintsPanel),
         area=PanelArea.BOTTOM_LEFT,
         words="solver iterations residual equality limit table",
+    ),
+    PanelSpec(
+        name="convergence",
+        title="Convergence",
+        make=make_convergence,
+        area=PanelArea.BOTTOM_LEFT,
+        shown=False,
+        words="solver iterations gradient improvement plot",
     ),
     PanelSpec(
         name="why",
