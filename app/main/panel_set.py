@@ -19,6 +19,7 @@ from stroboscope.app.main.docks import DockTabs, PanelDock
 from stroboscope.app.main.plot_feed import mime_of, mime_of_element
 from stroboscope.app.main.plot_panels import make_convergence, make_plots, make_watch
 from stroboscope.app.main.table_panels import make_findings, make_profiler, make_table
+from stroboscope.app.panels.controls.controls_panel import ControlsPanel
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
 from stroboscope.app.panels.tables.constraints_panel import ConstraintsPanel
@@ -97,6 +98,11 @@ def _make_inspector(window: "MainWindow") -> QWidget:
     return window.inspector
 
 
+def _make_controls(window: "MainWindow") -> QWidget:
+    window.controls = ControlsPanel(window.sessions, window.palette_tokens)
+    return window.controls
+
+
 def _make_log(window: "MainWindow") -> QWidget:
     window.log_panel = LogPanel(window.sessions.log, window.palette_tokens)
     return window.log_panel
@@ -105,6 +111,13 @@ def _make_log(window: "MainWindow") -> QWidget:
 PANELS: tuple[PanelSpec, ...] = (
     PanelSpec(name="sessions", title="Sessions", make=_make_tree, area=PanelArea.LEFT),
     PanelSpec(name="inspector", title="Inspector", make=_make_inspector, area=PanelArea.RIGHT),
+    PanelSpec(
+        name="controls",
+        title="Controls",
+        make=_make_controls,
+        area=PanelArea.RIGHT,
+        words="sliders joint actuator override noise equality keyframe checkpoint options edits",
+    ),
     PanelSpec(
         name="watch",
         title="Watch",

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
 
+from stroboscope.app.main.intervention_button import InterventionButton
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.sessions import SessionsModel
@@ -44,6 +45,9 @@ class StatusLine(QStatusBar):
         set_property(self.lost, "level", "warn")
         self.lost.hide()
         self.addPermanentWidget(self.lost)
+        self.interventions = InterventionButton(sessions, palette)
+        self.interventions.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.addPermanentWidget(self.interventions)
         self.joined = QToolButton()
         self.joined.setProperty("hint", "true")
         self.joined.setToolTip("The scene that is shown stays until you choose another.")
@@ -68,6 +72,7 @@ class StatusLine(QStatusBar):
     def close_panel(self) -> None:
         """Stop listening."""
         self._timer.stop()
+        self.interventions.close_panel()
         self._sessions.session_changed.disconnect(self._on_session)
         self._sessions.session_removed.disconnect(self._on_session)
         self._sessions.shown_changed.disconnect(self._on_session)
@@ -76,6 +81,7 @@ class StatusLine(QStatusBar):
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self._palette = palette
+        self.interventions.set_theme(palette)
         self._refresh_counter()
 
     def _on_session(self, _session: object) -> None:

@@ -33,6 +33,7 @@ from stroboscope.app.models.sessions import Scope, SessionsModel
 from stroboscope.app.models.settings import Settings
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.panels.banner import Banner
+from stroboscope.app.panels.controls.controls_panel import ControlsPanel
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
 from stroboscope.app.panels.style import apply_theme, palette_named
@@ -56,6 +57,7 @@ class MainWindow(QMainWindow):
     # Panels that others reach into; made by the table of panels.
     tree: TreePanel
     inspector: InspectorPanel
+    controls: ControlsPanel
     plots: PlotPanel
     log_panel: LogPanel
 

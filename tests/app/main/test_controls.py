@@ -1,0 +1,209 @@
+"""The controls panel on a real scene: sliders, overrides, options, keyframes, checkpoints."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
+from stroboscope.debugger_protocol.topics import Topic
+
+pytest.importorskip("mujoco")
+
+WORKSHOP = Path(__file__).with_name("workshop_process.py")
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def controls(desktop, run_script, wait_until):
+    """The controls of the paused workshop, in front."""
+    run_script(WORKSHOP.read_text())
+    wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
+    wait_until(lambda: desktop.sessions.shown.session.has_control)
+    desktop.window.resize(1280, 900)
+    desktop.window.panels.show("controls")
+    controls = desktop.window.controls
+    wait_until(lambda: controls.joints.bars)
+    wait_until(lambda: controls.joints.bars["swing"].value is not None)
+    return controls
+
+
+def _state(desktop, name):
+    frame = desktop.sessions.shown.latest(Topic.STATE)
+    return None if frame is None else np.asarray(frame.arrays[name]).reshape(-1)
+
+
+def _drag(bar, part):
+    """Drag a bar to ``part`` of its width, as a person does."""
+    y = bar.height() // 2
+    QTest.mousePress(bar, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(bar.width() // 2, y))
+    for x in (bar.width() // 2 + 6, round(part * (bar.width() - 2)) + 1):
+        at = QPointF(x, y)
+        move = QMouseEvent(
+            QEvent.Type.MouseMove,
+            at,
+            bar.mapToGlobal(at),
+            LEFT,
+            LEFT,
+            Qt.KeyboardModifier.NoModifier,
+        )
+        QApplication.sendEvent(bar, move)
+    QTest.mouseRelease(bar, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(x, y))
+
+
+def _type(bar, text):
+    QTest.mouseDClick(bar, LEFT)
+    QTest.keyClicks(bar.field, text)
+    QTest.keyClick(bar.field, Qt.Key.Key_Return)
+
+
+def test_a_slider_sets_a_joint_while_paused_and_only_then(desktop, controls, wait_until):
+    bar = controls.joints.bars["swing"]
+    _drag(bar, 0.75)
+    wait_until(lambda: _state(desktop, "qpos")[0] == pytest.approx(bar.value, abs=1e-12))
+    assert bar.value == pytest.approx(np.radians(60.0), abs=0.05)
+    _type(bar, "-0.25")
+    wait_until(lambda: _state(desktop, "qpos")[0] == -0.25)
+    desktop.sessions.play()
+    wait_until(lambda: desktop.sessions.shown.mode is PlaybackMode.PLAYING)
+    wait_until(lambda: "paused" in bar.toolTip())
+    entries = len(desktop.sessions.shown.edits.entries)
+    _drag(bar, 0.2)
+    assert len(desktop.sessions.shown.edits.entries) == entries
+    assert desktop.log.counts[LogLevel.ERROR] == 0
+
+
+def test_numbers_of_a_free_joint_are_typed_and_its_quaternion_stays_one(
+    desktop, controls, wait_until
+):
+    _type(controls.joints.bars["free.z"], "0.75")
+    wait_until(lambda: _state(desktop, "qpos")[4] == 0.75)
+    _type(controls.joints.bars["free.qx"], "1")
+    wait_until(lambda: _state(desktop, "qpos")[6] == pytest.approx(2**-0.5))
+    assert np.linalg.norm(_state(desktop, "qpos")[5:9]) == pytest.approx(1.0)
+
+
+def test_an_override_is_marked_acts_and_is_given_back_without_the_script_seeing_it(
+    desktop, controls, wait_until, click, own_folders
+):
+    scene = desktop.sessions.shown
+    controls.show_page(controls.actuators)
+    wait_until(lambda: "push" in controls.actuators.bars)
+    bar, lock = controls.actuators.bars["push"], controls.actuators.locks[0]
+    wait_until(lambda: bar.value == 0.0)
+    _drag(bar, 1.0)
+    wait_until(lambda: scene.edits.override(0) == 5.0)
+    wait_until(lock.isChecked)
+    status = desktop.window.status.interventions
+    wait_until(status.isVisible)
+    assert status.text().startswith("1 control overridden")
+    desktop.sessions.play()
+    wait_until(lambda: (_state(desktop, "ctrl")[0]) == 5.0)
+    click(lock)
+    wait_until(lambda: scene.edits.override(0) is None)
+    wait_until(lambda: not status.isVisible())
+    wait_until(lambda: _state(desktop, "ctrl")[0] == 0.0)
+    click(lock)
+    wait_until(lambda: scene.edits.override(0) == 0.0)
+    wait_until(status.isVisible)
+    click(status)
+    wait_until(lambda: scene.edits.override(0) is None)
+    desktop.sessions.remove(scene.session)
+    wait_until(lambda: (own_folders / "report.json").exists())
+    assert json.loads((own_folders / "report.json").read_text())["ctrl"] == 0.0
+
+
+def test_an_equality_is_switched_on(desktop, controls, wait_until, click):
+    switch = controls.joints.switches[0]
+    assert not switch.isChecked()
+    QTest.mouseClick(switch, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, switch.height() // 2))
+    wait_until(lambda: _state(desktop, "eq_active")[0] == 1)
+    assert switch.isChecked()
+
+
+def test_an_option_is_edited_marked_and_reverted(desktop, controls, wait_until, click):
+    controls.show_page(controls.physics)
+    wait_until(lambda: "timestep" in controls.physics.options)
+    row = controls.physics.options["timestep"]
+    wait_until(lambda: row.value == (0.005,))
+    field = row.widget.fields[0]
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "0.002")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    wait_until(lambda: row.value == (0.002,))
+    wait_until(row.back.isVisible)
+    assert "0.005" in row.back.toolTip()
+    click(row.back)
+    wait_until(lambda: row.value == (0.005,))
+    assert not row.back.isVisible()
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "-1")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert field.hasFocus()
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert field.text() == "0.005"
+    assert desktop.log.counts[LogLevel.ERROR] == 0
+
+
+def test_a_keyframe_is_loaded_and_a_checkpoint_brings_the_state_back(
+    desktop, controls, wait_until, click
+):
+    scene = desktop.sessions.shown
+    _type(controls.joints.bars["swing"], "0.3")
+    wait_until(lambda: _state(desktop, "qpos")[0] == 0.3)
+    states = controls.states
+    controls.show_page(states)
+    wait_until(lambda: states.loads)
+    states.save_name.setFocus()
+    QTest.keyClicks(states.save_name, "bent")
+    click(states.save)
+    wait_until(lambda: [c.name for c in scene.edits.checkpoints] == ["bent"])
+    wait_until(lambda: states.restores)
+    click(states.loads[0])
+    wait_until(lambda: _state(desktop, "qpos") is not None and _state(desktop, "qpos")[0] == 1.0)
+    QTest.mouseClick(states.copied, LEFT)
+    text = QApplication.clipboard().text()
+    assert text.startswith('<key name="state"')
+    assert 'qpos="1 0 1 0 0.5 1 0 0 0"' in text
+    click(next(iter(states.restores.values())))
+    wait_until(lambda: _state(desktop, "qpos") is not None and _state(desktop, "qpos")[0] == 0.3)
+    click(next(iter(states.drops.values())))
+    wait_until(lambda: not scene.edits.checkpoints)
+    wait_until(lambda: not states.restores)
+
+
+def test_every_edit_is_listed_and_can_be_reverted(desktop, controls, wait_until, click):
+    before = _state(desktop, "qpos")[1]
+    _type(controls.joints.bars["wrist"], "0.4")
+    wait_until(lambda: _state(desktop, "qpos")[1] == 0.4)
+    controls.show_page(controls.edits)
+    wait_until(lambda: controls.edits.lines)
+    (line,) = controls.edits.lines.values()
+    assert "wrist" in line.text.full_text
+    click(line.revert)
+    wait_until(lambda: not line.revert.isEnabled())
+    controls.show_page(controls.joints)
+    wait_until(lambda: controls.joints.bars["wrist"].value == before)
+
+
+def test_searching_leaves_what_fits(desktop, controls, wait_until):
+    QTest.keyClicks(controls.search, "wri")
+    assert controls.joints.bars["wrist"].isVisible()
+    assert not controls.joints.bars["swing"].isVisible()
+
+
+def test_a_hidden_panel_and_hidden_pages_subscribe_to_nothing(desktop, controls, wait_until):
+    scene = desktop.sessions.shown
+    assert "controls joints" in scene._wanted
+    controls.show_page(controls.physics)
+    assert "controls joints" not in scene._wanted
+    assert "controls physics" in scene._wanted
+    desktop.window.panels.show("inspector")
+    wait_until(lambda: not any(who.startswith("controls") for who in scene._wanted))
