@@ -44,6 +44,7 @@ class _Begun:
 
     inputs: Arrays
     row: NDArray[np.float64] | None
+    time: float
 
 
 class FrameMaker:
@@ -79,7 +80,7 @@ class FrameMaker:
             row = np.empty(self._row_length)
             self._adapter.mj_getState(self._model, data, row, self._adapter.integration)
         inputs = state_inputs(data) if Topic.STATE in topics else {}
-        self._begun = _Begun(inputs, row)
+        self._begun = _Begun(inputs, row, float(data.time))
 
     def executed(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the physics step since :meth:`begin`."""
@@ -92,7 +93,14 @@ class FrameMaker:
         if Topic.STATE in topics and self._adapter.has_control_callback():
             # The callback writes ctrl inside the step: what it wrote is what the step has used.
             begun.inputs = {**begun.inputs, "ctrl": np.array(live.ctrl)}
-        if self._adapter.is_runge_kutta(self._model):
+        if live.time < begun.time:
+            notes.append(
+                "MuJoCo has reset the data within this step, as its state had diverged: poses, "
+                "contacts and forces are of the state after that; bodies, energies and "
+                "accelerations are left out"
+            )
+            moment = Moment(live, begun.inputs, lambda: None)
+        elif self._adapter.is_runge_kutta(self._model):
             moment = self._moment_of_row(begun, notes)
         else:
             moment = Moment(live, begun.inputs, lambda: self._completed_copy(live, begun.row))

@@ -1,6 +1,7 @@
 """Frames belong to one instant, and asking for them never changes the run."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -355,3 +356,20 @@ def test_a_state_that_can_not_be_evaluated_is_said_so_and_the_next_one_is_shown(
     scene.reset()
     assert set(backend(scene).frame_now(TOPICS).arrays) >= OURS
     assert set(executed(scene).arrays) >= OURS
+
+
+def test_a_step_in_which_mujoco_resets_the_data_says_that_its_numbers_do_not_fit(
+    case_model: Callable[..., Path],
+) -> None:
+    scene = physics.create_scene("Resetting", case_model("C02"))
+    told = []
+    for _ in range(8):
+        before = float(scene.data.time)
+        scene.ctrl[0] = 0.5
+        frame = executed(scene)
+        was_reset = scene.data.time < before
+        told.append(bool(frame.notes))
+        assert told[-1] == was_reset
+        assert (Topic.ACCELERATION in frame.arrays) != was_reset
+    assert any(told)
+    assert not all(told)
