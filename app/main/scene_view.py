@@ -18,6 +18,7 @@ from stroboscope.app.models.visibility import hidden_parts
 from stroboscope.app.panels.labels import label
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -182,7 +183,7 @@ class SceneView(QWidget):
     def _on_visibility(self, scene: SceneModel) -> None:
         if scene is self._drawn_scene and self._description is not None:
             hidden = self._sessions.visibility.hidden(scene)
-            self.viewport.set_hidden(*hidden_parts(self._description, hidden))
+            self.viewport.set_hidden(hidden_parts(self._description, hidden))
 
     def _on_selection(self, element: Element | None) -> None:
         self.viewport.set_selection(element)
@@ -231,11 +232,24 @@ class SceneView(QWidget):
             return
         wanted = self._wanted_topics()
         known = {topic for topic in wanted if scene.latest(topic, instant) is not None}
-        found = scene.frame_set((Topic.POSE, *known), instant)
-        frames = found.frames if found is not None else {Topic.POSE: newest}
+        # A large drawing comes once, for as long as it stays: nothing waits for it.
+        still = self._still_drawing(instant) if Topic.DRAWING in wanted else None
+        waited_for = known - {Topic.DRAWING} if still else known
+        found = scene.frame_set((Topic.POSE, *waited_for), instant)
+        frames = dict(found.frames if found is not None else {Topic.POSE: newest})
+        if still is not None:
+            frames[Topic.DRAWING] = still
         self._draw_pose(frames[Topic.POSE], description)
         for topic in wanted | set(self._drawn_values):
             self._draw_values(topic, frames.get(topic) if topic in wanted else None)
+
+    def _still_drawing(self, instant: Instant) -> SceneFrame | None:
+        """Return the newest drawing when it is so large that it comes only when it changes."""
+        frame = self._scene.latest(Topic.DRAWING, instant) if self._scene is not None else None
+        if frame is None:
+            return None
+        size = sum(array.nbytes for array in frame.arrays.values())
+        return frame if size >= Limits().repeated_drawing_bytes else None
 
     def _draw_pose(self, pose: SceneFrame, description: SceneDescription) -> None:
         if pose is self._drawn_pose:

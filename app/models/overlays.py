@@ -443,6 +443,13 @@ OVERLAYS: tuple[Overlay, ...] = (
     Overlay(name="flex_vertices", title="Flex vertices", group=_P, words="deformable"),
     Overlay(name="textures", title="Textures", group=_P, keys=("X",)),
     Overlay(name="transparent", title="Transparent", group=_P, keys=("T",)),
+    Overlay(
+        name="xray_selection",
+        title="Selection through everything",
+        group=_P,
+        tip="All but what is selected becomes see-through.",
+        words="x-ray transparent",
+    ),
     Overlay(name="wireframe", title="Wireframe", group=_P, keys=("W",)),
     Overlay(name="shadows", title="Shadows", group=_P, keys=("S",)),
     Overlay(name="reflections", title="Reflections", group=_P, keys=("R",)),

@@ -152,6 +152,7 @@ class ViewOptions:
     flex_skin: bool = True
     textures: bool = True
     transparent: bool = False
+    xray_selection: bool = False  # all but the selection becomes see-through
     wireframe: bool = False
     shadows: bool = True
     reflections: bool = True

@@ -1,5 +1,8 @@
-"""What people have hidden in the 3D view: bodies with everything below them, geoms, sites."""
+"""What people have hidden in the 3D view: bodies with all below them, and single shapes."""
 
+from collections.abc import Iterator
+
+from stroboscope.app.models.elements import elements_of
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.signal import Signal
@@ -12,7 +15,14 @@ from stroboscope.debugger_protocol.scene_description import (
 
 __all__ = ["HIDEABLE", "VisibilityModel", "hidden_parts"]
 
-HIDEABLE = (ElementKind.BODY, ElementKind.GEOM, ElementKind.SITE)
+_SHAPES = (
+    ElementKind.GEOM,
+    ElementKind.SITE,
+    ElementKind.TENDON,
+    ElementKind.FLEX,
+    ElementKind.SKIN,
+)
+HIDEABLE = (ElementKind.BODY, *_SHAPES)
 _Hidden = frozenset[Element]
 _NOTHING: _Hidden = frozenset()
 
@@ -54,13 +64,9 @@ class VisibilityModel:
         if self.isolated(scene) == element:
             self.show_all(scene)
             return
-        parts = [
-            *(Element(ElementKind.GEOM, i) for i in range(len(description.geoms))),
-            *(Element(ElementKind.SITE, i) for i in range(len(description.sites))),
-        ]
         away = frozenset(
             part
-            for part in parts
+            for part in _shapes(description)
             if part != element
             and element not in _ancestors(description, part)
             and not _is_floor(description, part)
@@ -86,28 +92,31 @@ class VisibilityModel:
             self.changed.emit(scene)
 
 
-def hidden_parts(
-    description: SceneDescription, hidden: frozenset[Element]
-) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the indices of the geoms and of the sites that ``hidden`` takes out of the picture."""
+def hidden_parts(description: SceneDescription, hidden: _Hidden) -> frozenset[Element]:
+    """Return the geoms, sites, tendons, flexes and skins that ``hidden`` takes out of the picture.
+
+    Tendons, flexes and skins hang on several bodies: only they themselves hide them.
+    """
     if not hidden:
-        return frozenset(), frozenset()
+        return _NOTHING
     bodies: set[int] = set()
     for index, body in enumerate(description.bodies):  # parents come before children
         above = index > 0 and body.parent in bodies
         if above or Element(ElementKind.BODY, index) in hidden:
             bodies.add(index)
-    geoms = frozenset(
-        index
-        for index, geom in enumerate(description.geoms)
-        if geom.body in bodies or Element(ElementKind.GEOM, index) in hidden
+    on_bodies: tuple[tuple[ElementKind, tuple[GeomInfo | SiteInfo, ...]], ...] = (
+        (ElementKind.GEOM, description.geoms),
+        (ElementKind.SITE, description.sites),
     )
-    sites = frozenset(
-        index
-        for index, site in enumerate(description.sites)
-        if site.body in bodies or Element(ElementKind.SITE, index) in hidden
-    )
-    return geoms, sites
+    found = {element for element in hidden if element.kind in _SHAPES}
+    for kind, infos in on_bodies:
+        found.update(Element(kind, i) for i, info in enumerate(infos) if info.body in bodies)
+    return frozenset(found)
+
+
+def _shapes(description: SceneDescription) -> Iterator[Element]:
+    for kind in _SHAPES:
+        yield from (Element(kind, i) for i in range(len(elements_of(description, kind))))
 
 
 def _key(scene: SceneModel) -> tuple[str, str]:

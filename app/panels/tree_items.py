@@ -192,13 +192,12 @@ class SceneItems:
         if description is None or self._filled is not description:
             return
         hidden = visibility.hidden(self._scene)
-        geoms, sites = hidden_parts(description, hidden)
-        by_kind = {ElementKind.GEOM: geoms, ElementKind.SITE: sites}
+        parts = hidden_parts(description, hidden)
         for element, item in self._by_element.items():
-            if element.kind in by_kind:
-                closed = element.index in by_kind[element.kind]
-            elif element.kind is ElementKind.BODY:
+            if element.kind is ElementKind.BODY:
                 closed = bool(hidden) and visibility.is_hidden(self._scene, element)
+            elif element.kind in HIDEABLE:
+                closed = element in parts
             else:
                 continue
             if item.data(HIDDEN_ROLE) is not closed:

@@ -147,12 +147,12 @@ class DrawnScene:
         array = self.values.get(topic, {}).get(name)
         return None if array is None else np.asarray(array, dtype=np.float64)
 
-    def set_hidden(self, geoms: frozenset[int], sites: frozenset[int]) -> None:
-        """Leave these geoms and sites out of the picture; indices that do not exist are ignored."""
+    def set_hidden(self, elements: frozenset[Element]) -> None:
+        """Leave these shapes out of the picture; those that do not exist are ignored."""
         hidden = np.zeros(len(self.items), dtype=np.bool_)
-        hidden[[i for i in geoms if i < self.items.n_geoms]] = True
-        first = self.items.n_geoms
-        hidden[[first + i for i in sites if first + i < self.items.n_rigid]] = True
+        if self.description is not None:
+            for element in elements:
+                hidden[self.items.of_element(element, self.description)] = True
         self._hidden = hidden
 
     def set_asset(self, digest: str, arrays: AssetArrays) -> None:

@@ -356,7 +356,8 @@ class Renderer:
             return
         _blend(depth_mask=False, cull_face=True)
         gloo.set_cull_face("back")
-        opacity = 0.3 if frame.options.transparent else 1.0
+        glass = frame.options.xray_selection and len(frame.selected) > 0
+        opacity = 0.3 if frame.options.transparent or glass else 1.0
         for batch in self.buffers.transparent:
             self._draw_items(frame, matrix, light, batch=batch, opacity=opacity, solid=False)
         gloo.set_state(depth_mask=True)

@@ -170,7 +170,7 @@ class SceneBuffers:
         self._update_soft(scene)
         self._update_surfaces(scene, selected)
         self._faces = self._sets[detail]
-        self._update_faces(scene, options, detail)
+        self._update_faces(scene, options, detail, selected)
         self._update_selected(scene, options, selected)
         self._update_ghost(scene, options, detail)
         self._update_hulls(scene, options)
@@ -224,7 +224,9 @@ class SceneBuffers:
     def _soft_key(self) -> int:
         return self._soft_geometry.topology if self._soft_geometry is not None else 0
 
-    def _update_faces(self, scene: DrawnScene, options: ViewOptions, detail: Detail) -> None:
+    def _update_faces(
+        self, scene: DrawnScene, options: ViewOptions, detail: Detail, selected: Ints
+    ) -> None:
         shown = scene.visible(options) & ~scene.items.is_plane
         found = self._faces
         key = (
@@ -234,6 +236,7 @@ class SceneBuffers:
             options.wireframe,
             options.transparent,
             options.textures,
+            selected.tobytes() if options.xray_selection else b"",
         )
         if key == found.key:
             return
@@ -241,6 +244,10 @@ class SceneBuffers:
         clear = shown & (scene.items.material[:, 0, 3] < 0.999)
         if options.transparent:  # as in MuJoCo: what moves becomes glass
             clear |= shown & (scene.items.body != 0)
+        if options.xray_selection and len(selected):
+            others = shown.copy()
+            others[selected] = False
+            clear |= others
         solid = shown & ~clear
         found.opaque, found.wires = [], []
         if options.wireframe:

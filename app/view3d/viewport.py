@@ -201,12 +201,12 @@ class Viewport(CameraWidget):
             self._selection = element
             self._redraw()
 
-    def set_hidden(self, geoms: frozenset[int], sites: frozenset[int]) -> None:
-        """Leave these geoms and sites (indices into the description) out of the picture.
+    def set_hidden(self, elements: frozenset[Element]) -> None:
+        """Leave these geoms, sites, tendons, flexes and skins out of the picture.
 
         Another description shows everything again.
         """
-        self._scene.set_hidden(geoms, sites)
+        self._scene.set_hidden(elements)
         self._redraw()
 
     def set_stale(self, stale: bool) -> None:

@@ -10,6 +10,8 @@ from stroboscope.debugger_protocol.scene_description import (
     GeomType,
     SceneDescription,
     SiteInfo,
+    SkinInfo,
+    TendonInfo,
 )
 
 ARM, HAND = Element(ElementKind.BODY, 1), Element(ElementKind.BODY, 2)
@@ -34,14 +36,19 @@ def arm(scene):
                 GeomInfo(name="palm", body=2, type=GeomType.SPHERE, size=(0.1, 0.0, 0.0)),
             ),
             sites=(SiteInfo(name="grip", body=2, type=GeomType.SPHERE, size=(0.01, 0.0, 0.0)),),
+            tendons=(TendonInfo(name="cable"),),
+            skins=(SkinInfo(name="skin", digest="", nvert=0, nface=0),),
         )
     )
     return scene
 
 
 def _parts(visibility, scene):
-    geoms, sites = hidden_parts(scene.description, visibility.hidden(scene))
-    return set(geoms), set(sites)
+    parts = hidden_parts(scene.description, visibility.hidden(scene))
+    return tuple(
+        {part.index for part in parts if part.kind is kind}
+        for kind in (ElementKind.GEOM, ElementKind.SITE)
+    )
 
 
 def test_hiding_a_body_hides_what_hangs_on_it_and_showing_a_part_shows_it(arm):
@@ -78,3 +85,16 @@ def test_joints_have_no_eye(arm):
     visibility = VisibilityModel()
     visibility.toggle(arm, Element(ElementKind.JOINT, 0))
     assert not visibility.hidden(arm)
+
+
+def test_tendons_and_skins_are_hidden_and_isolated_like_geoms(arm):
+    visibility = VisibilityModel()
+    cable, skin = Element(ElementKind.TENDON, 0), Element(ElementKind.SKIN, 0)
+    visibility.toggle(arm, cable)
+    assert hidden_parts(arm.description, visibility.hidden(arm)) == {cable}
+    visibility.toggle(arm, ARM)
+    assert skin not in hidden_parts(arm.description, visibility.hidden(arm))
+    visibility.show_all(arm)
+    visibility.isolate(arm, skin)
+    hidden = hidden_parts(arm.description, visibility.hidden(arm))
+    assert hidden == {UPPER, PALM, cable, Element(ElementKind.SITE, 0)}

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from stroboscope.app.models.overlays import Amount, Role
+from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import FrameMode
+from stroboscope.app.view3d.camera import StandardView
 from stroboscope.app.view3d.overlays.glyphs import Shape
 from stroboscope.app.view3d.overlays.mass import inertia_sizes, tree_centers
 from stroboscope.debugger_protocol.edit_messages import Perturb, PerturbKind
@@ -201,3 +203,22 @@ def test_the_target_of_the_servos_is_drawn_as_a_ghost_and_goes_away(engine_view,
     assert (blue[..., 2] - blue[..., 0] > 0.08).sum() > 300
     shown.set()
     assert np.abs(pixels(shown.view) - before).max() < 0.05
+
+
+def test_the_selection_shows_through_everything_when_asked_for(engine_view, pixels):
+    shown = engine_view(
+        "<mujoco><worldbody><geom type='box' size='.1 1 1' pos='1 0 1' rgba='.5 .5 .5 1'/>"
+        "<body pos='-.5 0 1'><freejoint/><geom type='sphere' size='.4' rgba='0 1 0 1'/></body>"
+        "</worldbody></mujoco>"
+    )
+    shown.view.standard_view(StandardView.FRONT)
+    shown.view.set_selection(Element(ElementKind.BODY, 1))
+    shown.set()
+    middle = pixels(shown.view)[220:260, 300:340].mean(axis=(0, 1))
+    assert abs(middle[1] - middle[0]) < 0.15
+    shown.set(xray_selection=True)
+    through = pixels(shown.view)[220:260, 300:340].mean(axis=(0, 1))
+    assert through[1] - through[0] > 0.15
+    shown.view.set_selection(None)
+    again = pixels(shown.view)[220:260, 300:340].mean(axis=(0, 1))
+    np.testing.assert_allclose(again, middle, atol=0.05)

@@ -17,7 +17,8 @@ MANY = """
 
 def _many(count):
     sites = "".join(
-        f'<site name="site number {i}" pos="{0.002 * i} {0.004 * (i % 7)} .1"/>' for i in range(count)
+        f'<site name="site number {i}" pos="{0.002 * i} {0.004 * (i % 7)} .1"/>'
+        for i in range(count)
     )
     return MANY.format(sites=sites)
 
