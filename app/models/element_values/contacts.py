@@ -36,14 +36,16 @@ def contact_sections(
     )
     if not mine.size:
         return (Section("Contact", (ValueRow(label="contacts", text="none at this instant"),)),)
-    sections = [Section("Sum", _sum_rows(d, rows, mine))]
+    sections = [
+        Section("Sum", _sum_rows(d, rows, mine)),
+        Section("Parameters", _parameters(d, rows, int(mine[0]))),
+    ]
     for place, n in enumerate(mine[:_SHOWN]):
         title = f"Contact {place + 1} of {mine.size}" if mine.size > 1 else "Contact"
         sections.append(Section(title, _one(rows, int(n))))
     if mine.size > _SHOWN:
         more = ValueRow(label="more", text=f"+{mine.size - _SHOWN} more: see the table of contacts")
         sections.append(Section("", (more,)))
-    sections.append(Section("Parameters", _parameters(d, rows, int(mine[0]))))
     return tuple(sections)
 
 

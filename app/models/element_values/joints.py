@@ -173,8 +173,6 @@ def _forces(
             note = f"of {range_text(*limit, 1)}"
             saturated = value is not None and not limit[0] < value < limit[1]
             level = Level.WARN if saturated else Level.NORMAL
-        elif name == "qfrc_bias":
-            note = "other side"
         rows.append(row(label, value, unit, note=note, level=level, channel=name, column=joint.dof))
     for label, name in _PASSIVE_PARTS:
         array = frames.array(Topic.STATE, name) if frames is not None else None

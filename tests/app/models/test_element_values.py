@@ -357,7 +357,7 @@ def test_a_pair_of_contacts_is_called_by_both_geoms_and_shows_forces_on_the_body
     assert (total["acts on"].text, total["from"].text) == ("arm", "world")
     assert (total["normal"].value, total["friction"].value) == (10.0, 5.0)
     assert [total[f"force {axis}"].value for axis in "xyz"] == [3.0, 4.0, 10.0]
-    contact = {row.label: row for row in values.sections[1].rows}
+    contact = {row.label: row for row in values.sections[2].rows}
     assert contact["depth"].value == pytest.approx(2.0)
     assert contact["used"].value == pytest.approx(50.0)
     assert contact["state"].text == "sticks"
