@@ -11,6 +11,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -21,6 +22,7 @@ from stroboscope.debugger_protocol.connection_file import (
     list_sessions,
     read_connection_file,
 )
+from stroboscope.debugger_protocol.ctl_edits import EDIT_COMMANDS, add_arguments, only_looks
 from stroboscope.debugger_protocol.exceptions import (
     CommandError,
     ConnectionLost,
@@ -84,6 +86,15 @@ def _parser() -> argparse.ArgumentParser:
     step.add_argument("--physics", action="store_true", help="physics steps instead of steps")
     restore = add("restore", _restore, "put one scene back to its initial state")
     restore.add_argument("scene", nargs="?", help="name or id; not needed when there is one scene")
+
+    def add_edit(name: str, help_text: str) -> argparse.ArgumentParser:
+        command = add(name, partial(_edit, name), help_text)
+        command.add_argument(
+            "--scene", help="name or id; not needed when there is one scene", default=None
+        )
+        return command
+
+    add_arguments(add_edit)
     watch = add("watch", _watch, "follow all scenes until Ctrl+C")
     watch.add_argument("--once", action="store_true", help="print one table and end")
     return parser
@@ -222,9 +233,29 @@ def _step(arguments: argparse.Namespace, out: TextIO) -> int:
 def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
         client.restore_initial(_scene(client, arguments.scene).scene_id)
-        if holds and client.session_status.mode is PlaybackMode.PAUSED:
+        if holds and _is_paused(client):
             _hold(client, "restored", out)
     return 0
+
+
+def _edit(name: str, arguments: argparse.Namespace, out: TextIO) -> int:
+    if only_looks(name, arguments):
+        info = _session(arguments.session)
+        with DebuggerClient.connect(info, passing=True, name="ctl") as client:
+            scene_id = _scene(client, arguments.scene).scene_id
+            EDIT_COMMANDS[name](client, scene_id, arguments, out)
+        return 0
+    with _Control(arguments.session) as (client, holds):
+        scene_id = _scene(client, arguments.scene).scene_id
+        EDIT_COMMANDS[name](client, scene_id, arguments, out)
+        # What is done beside the script ends with the client that did it.
+        if holds and (client.interventions(scene_id).overrides or _is_paused(client)):
+            _hold(client, "held", out)
+    return 0
+
+
+def _is_paused(client: DebuggerClient) -> bool:
+    return client.session_status.mode is PlaybackMode.PAUSED
 
 
 def _speed(arguments: argparse.Namespace, out: TextIO) -> int:

@@ -236,3 +236,21 @@ def test_a_restore_discards_older_values_that_wait_and_no_signals():
     queue.discard_values(1, before=5)
     left = [(f.topic, f.axis) for f in iter(queue.next, None)]
     assert left == [(Topic.SIGNALS, 1), (Topic.POSE, 5)]
+
+
+def test_of_interventions_checkpoints_and_findings_only_the_newest_waits(lanes):
+    for index in range(1000):
+        lanes.put(m.SceneInterventions(scene_id=1, overrides=((index, 0.5),)))
+        lanes.put(m.SceneCheckpoints(scene_id=1, checkpoints=()))
+        lanes.put(m.SceneFindings(scene_id=1, findings=()))
+    interventions, checkpoints, findings = drain(lanes)
+    assert interventions.overrides == ((999, 0.5),)
+    assert isinstance(checkpoints, m.SceneCheckpoints)
+    assert isinstance(findings, m.SceneFindings)
+
+
+def test_nothing_is_said_about_edits_of_a_scene_that_is_gone_before_it_was_announced(lanes):
+    lanes.put(m.SceneAdded(scene_id=1, name="Arm"))
+    lanes.put(m.SceneInterventions(scene_id=1, perturbed_body=2))
+    lanes.put(m.SceneRemoved(scene_id=1))
+    assert drain(lanes) == []

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stroboscope.debugger_protocol import ctl
 from stroboscope.debugger_protocol.client import CommandError, DebuggerClient
 from stroboscope.debugger_protocol.connection_file import list_sessions
 from stroboscope.debugger_protocol.messages import LogLevel, SceneRestored
@@ -451,3 +452,33 @@ def test_common_mistakes_are_told_after_attaching_and_looked_for_again(
     warned = [f for f in found if f.level is not LogLevel.INFO]
     for finding in warned:
         assert sum(finding.text in line for line in a.log()) == 1
+
+
+def test_the_terminal_edits_lists_and_undoes(
+    arm: Callable[..., Arm], capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = arm()
+
+    def run(*words: str) -> str:
+        assert ctl.main(["--session", str(a.script.process.pid), *words]) == 0
+        return capsys.readouterr().out
+
+    assert run("edits") == "no edits yet\n"
+    assert run("option", "integrator", "rk4") == "integrator: implicitfast → rk4\n"
+    assert run("option", "disable.contact", "on") == "disable.contact: off → on\n"
+    assert run("option", "gravity", "0", "0", "-1") == (
+        "gravity: (0, 0, −9.81) → (0, 0, −1) m/s²\n"
+    )
+    assert run("override", "gripper", "0.01") == "ctrl of gripper: overridden with 0.01 m\n"
+    assert a.client.wait_until(lambda c: c.interventions(a.id).overrides == ((7, 0.01),), 10.0)
+    assert run("override", "gripper", "off").startswith("ctrl of gripper: given back")
+    assert "given back" in run("undo")
+    assert "mine" in run("checkpoint", "mine")
+    assert run("keyframe", "home") == "keyframe home was loaded\n"
+    assert run("back", "mine") == "checkpoint 'mine' was restored\n"
+    assert run("undo", "2") == "undone: disable.contact: off → on\n"
+    assert "(undone)" in run("edits")
+    assert run("lint")
+    assert ctl.main(["--session", str(a.script.process.pid), "option", "solver", "magic"]) == 1
+    assert "'magic' is not a number, nor one of pgs, cg, newton" in capsys.readouterr().err
+    assert a.client.has_control

@@ -1,0 +1,187 @@
+"""The words of ``stroboscope ctl`` that change a scene: options, controls, checkpoints, undo."""
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
+
+__all__ = ["EDIT_COMMANDS", "add_arguments", "only_looks"]
+
+Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
+
+
+def add_arguments(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    """Add the parsers of :data:`EDIT_COMMANDS`; ``add`` makes one from a name and a help text."""
+    option = add(
+        "option", "set a physics option: timestep 0.001, integrator rk4, disable.contact on"
+    )
+    option.add_argument("name", help="as in the scene's description: timestep, gravity, solver, …")
+    option.add_argument("values", nargs="+", help="numbers, a choice's name, or on and off")
+    override = add("override", "use a value for one control whatever the script writes")
+    override.add_argument("control", help="actuator or index")
+    override.add_argument("value", help="a number, or off: give it back to the script")
+    keyframe = add("keyframe", "reset a scene to a keyframe of its model")
+    keyframe.add_argument("keyframe", help="name or index")
+    checkpoint = add("checkpoint", "keep the state under a name; without a name: list what is kept")
+    checkpoint.add_argument("name", nargs="?", default="")
+    back = add("back", "put a scene back to a checkpoint")
+    back.add_argument("checkpoint", help="name or number; of several with that name the newest")
+    undo = add("undo", "undo the last edit, or another one")
+    undo.add_argument("edit", nargs="?", type=int, help="its number in `ctl edits`")
+    add("edits", "list the edits of a scene")
+    add("lint", "look for common mistakes in a scene's model and state")
+
+
+def only_looks(name: str, arguments: argparse.Namespace) -> bool:
+    """Return whether a command changes nothing, so that it needs no control."""
+    return name == "edits" or (name == "checkpoint" and not arguments.name)
+
+
+def _option(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    options = {option.name: option for option in client.description(scene_id).options}
+    info = options.get(arguments.name)
+    if info is None:
+        raise CommandError(f"there is no option {arguments.name!r}; there are {', '.join(options)}")
+    values = [_option_value(info, text) for text in arguments.values]
+    client.edit_option(scene_id, info.name, *values)
+    _tell_last_edit(client, scene_id, out)
+
+
+def _option_value(info: OptionInfo, text: str) -> float:
+    words: dict[str, float] = {}
+    if info.kind is OptionKind.FLAG:
+        words = {"off": 0.0, "on": 1.0}
+    elif info.kind is OptionKind.CHOICE:
+        words = {choice.lower(): float(index) for index, choice in enumerate(info.choices)}
+    if text.lower() in words:
+        return words[text.lower()]
+    return _number(text, more=words)
+
+
+def _number(text: str, *, more: Sequence[str] | dict[str, float] = ()) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        also = f", nor one of {', '.join(more)}" if more else ""
+        raise CommandError(f"{text!r} is not a number{also}")
+    return value
+
+
+def _override(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    found = [
+        actuator.ctrl if actuator.ctrl >= 0 else index
+        for index, actuator in enumerate(client.description(scene_id).actuators)
+        if actuator.name == arguments.control
+    ]
+    if not found and not arguments.control.isdecimal():
+        names = ", ".join(a.name for a in client.description(scene_id).actuators)
+        raise CommandError(
+            f"there is no actuator {arguments.control!r}; there are {names or 'none'}"
+        )
+    index = found[0] if found else int(arguments.control)
+    value = None if arguments.value.lower() == "off" else _number(arguments.value, more=["off"])
+    client.override_control(scene_id, index, value)
+    _tell_last_edit(client, scene_id, out)
+
+
+def _keyframe(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    names = [keyframe.name for keyframe in client.description(scene_id).keyframes]
+    chosen = arguments.keyframe
+    if chosen not in names and not chosen.isdecimal():
+        raise CommandError(
+            f"there is no keyframe {chosen!r}; there are {', '.join(names) or 'none'}"
+        )
+    client.load_keyframe(scene_id, names.index(chosen) if chosen in names else int(chosen))
+    _tell_last_edit(client, scene_id, out)
+
+
+def _checkpoint(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    if arguments.name:
+        client.save_checkpoint(scene_id, arguments.name)
+    for info in client.checkpoints(scene_id):
+        note = f"  approximate: {info.approximate}" if info.approximate else ""
+        out.write(
+            f"{info.checkpoint_id:>3}  {info.time:10.3f} s  step {info.step_count:>9}  "
+            f"{info.name}{note}\n"
+        )
+    if not client.checkpoints(scene_id):
+        out.write("no checkpoints yet\n")
+
+
+def _back(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    chosen = arguments.checkpoint
+    kept = client.checkpoints(scene_id)
+    found = [c for c in kept if c.name == chosen] or [
+        c for c in kept if str(c.checkpoint_id) == chosen
+    ]
+    if not found:
+        known = ", ".join(f"{c.checkpoint_id} ({c.name})" for c in kept[-10:])
+        raise CommandError(f"there is no checkpoint {chosen!r}; there are {known or 'none'}")
+    client.restore_checkpoint(scene_id, found[-1].checkpoint_id)
+    _tell_last_edit(client, scene_id, out)
+
+
+def _undo(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    edit_id = arguments.edit
+    if edit_id is None:
+        open_edits = [edit for edit in client.edits(scene_id) if not edit.reverted]
+        if not open_edits:
+            raise CommandError("there is no edit to undo")
+        edit_id = open_edits[-1].edit_id
+    client.revert_edit(scene_id, edit_id)
+    texts = {edit.edit_id: edit.text for edit in client.edits(scene_id)}
+    out.write(f"undone: {texts.get(edit_id, edit_id)}\n")
+
+
+def _edits(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    edits = client.edits(scene_id)
+    for edit in edits:
+        undone = "  (undone)" if edit.reverted else ""
+        out.write(f"{edit.edit_id:>4}  {edit.time:10.3f} s  {edit.text}{undone}\n")
+    if not edits:
+        out.write("no edits yet\n")
+
+
+def _lint(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    found = client.lint(scene_id)
+    for finding in found:
+        out.write(f"{finding.level.value}: {finding.text} {finding.advice}".rstrip() + "\n")
+    if not found:
+        out.write("nothing found\n")
+
+
+def _tell_last_edit(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+    edits = client.edits(scene_id)
+    if edits:
+        out.write(f"{edits[-1].text}\n")
+
+
+EDIT_COMMANDS: dict[str, Command] = {
+    "option": _option,
+    "override": _override,
+    "keyframe": _keyframe,
+    "checkpoint": _checkpoint,
+    "back": _back,
+    "undo": _undo,
+    "edits": _edits,
+    "lint": _lint,
+}
+"""What each word does with a client, a scene and its arguments."""
