@@ -1,6 +1,5 @@
 """Contact forces and velocities as arrays, without a Python call per element."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,11 @@ from stroboscope.engine.contact_parameters import contact_parameters
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = [
-    "PairContacts",
     "body_velocities",
     "contact_arrays",
     "contact_forces",
+    "contact_sum_arrays",
     "cross",
-    "pair_contacts",
     "world_forces",
 ]
 
@@ -31,36 +29,27 @@ def cross(a: _Vectors, b: _Vectors) -> _Vectors:
     return result
 
 
-def contact_forces(
-    model: Any,
-    data: Any,
-    *,
-    adapter: MujocoAdapter,
-    of: NDArray[np.intp] | None = None,
-) -> _Vectors:
+def contact_forces(model: Any, data: Any, *, adapter: MujocoAdapter) -> _Vectors:
     """Return force and torque per contact in the contact's frame, (ncon, 6) [N, N·m].
 
     The same as ``mj_contactForce`` for each contact: zero for contacts that were left out of
-    the constraints; pyramidal edges are combined as in MuJoCo's ``mju_decodePyramid``. ``of``:
-    compute only these contacts and return a row for each of them.
+    the constraints; pyramidal edges are combined as in MuJoCo's ``mju_decodePyramid``.
     """
     contact = data.contact
     address = np.asarray(contact.efc_address)
-    wanted = np.arange(len(address)) if of is None else of
-    count = len(wanted)
+    count = len(address)
     force = np.zeros((count, 6))
     if count == 0:
         return force
     if adapter.hidden_state_reason(model):
         # The ipc solver keeps contact forces elsewhere; only MuJoCo itself can read them.
-        for row, index in enumerate(wanted):
-            adapter.module.mj_contactForce(model, data, int(index), force[row])
+        for index in range(count):
+            adapter.module.mj_contactForce(model, data, index, force[index])
         return force
-    address = address[wanted]
-    dimension = np.asarray(contact.dim)[wanted]
+    dimension = np.asarray(contact.dim)
     efc_force = data.efc_force
     pyramidal = int(model.opt.cone) == int(adapter.module.mjtCone.mjCONE_PYRAMIDAL)
-    friction = np.asarray(contact.friction).reshape(-1, 5)[wanted]
+    friction = np.asarray(contact.friction).reshape(count, 5)
     for size in (1, 3, 4, 6):
         chosen = np.flatnonzero((address >= 0) & (dimension == size))
         if chosen.size == 0:
@@ -84,6 +73,19 @@ def world_forces(contact: Any, force: _Vectors) -> tuple[_Vectors, _Vectors]:
         np.einsum("nij,ni->nj", frame, force[:, :3]),
         np.einsum("nij,ni->nj", frame, force[:, 3:]),
     )
+
+
+def contact_sum_arrays(
+    model: Any, data: Any, *, adapter: MujocoAdapter
+) -> dict[str, NDArray[np.generic]]:
+    """Return of CONTACTS only what sums need, as views: cheap enough for every physics step."""
+    contact = data.contact
+    return {
+        "frame": np.asarray(contact.frame).reshape(-1, 3, 3),
+        "dist": np.asarray(contact.dist).reshape(-1),
+        "force": contact_forces(model, data, adapter=adapter),
+        "geom": np.asarray(contact.geom).reshape(-1, 2),
+    }
 
 
 def contact_arrays(
@@ -144,53 +146,6 @@ def _relative_velocities(
     velocity[(body < 0).any(axis=1)] = np.nan
     local: _Vectors = np.einsum("nij,nj->ni", frame, velocity)
     return local
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PairContacts:
-    """All contacts between two geoms, seen from the second one."""
-
-    count: int
-    normal: float
-    """Sum of the normal forces [N]."""
-    friction: float
-    """Sum of the magnitudes of the friction forces [N]."""
-    force: NDArray[np.float64]
-    """Total force on the second geom, world (3,) [N]."""
-    dist: float
-    """Smallest distance [m], negative when they overlap; inf without a contact."""
-
-
-_NO_CONTACTS = PairContacts(0, 0.0, 0.0, np.zeros(3), np.inf)
-
-
-def pair_contacts(
-    model: Any, data: Any, *, geom_a: int, geom_b: int, adapter: MujocoAdapter
-) -> PairContacts:
-    """Return what the contacts between two geoms amount to, as ``data`` holds them.
-
-    After a physics step of live data that is what the step has computed (except with RK4, where it
-    belongs to the last stage). Reads only.
-    """
-    if not data.ncon:
-        return _NO_CONTACTS
-    contact = data.contact
-    geom = np.asarray(contact.geom)
-    first, second = geom[:, 0], geom[:, 1]
-    forward = (first == geom_a) & (second == geom_b)
-    chosen = np.flatnonzero(forward | ((first == geom_b) & (second == geom_a)))
-    if not chosen.size:
-        return _NO_CONTACTS
-    force = contact_forces(model, data, adapter=adapter, of=chosen)
-    frame = np.asarray(contact.frame).reshape(-1, 3, 3)[chosen]
-    sign = np.where(forward[chosen], 1.0, -1.0)
-    return PairContacts(
-        count=len(chosen),
-        normal=float(force[:, 0].sum()),
-        friction=float(np.hypot(force[:, 1], force[:, 2]).sum()),
-        force=np.einsum("n,nij,ni->j", sign, frame, force[:, :3]),
-        dist=float(np.asarray(contact.dist)[chosen].min()),
-    )
 
 
 def body_velocities(model: Any, data: Any) -> _Vectors:

@@ -24,7 +24,7 @@ from stroboscope.debugger_protocol.expressions import (
 from stroboscope.debugger_protocol.host.scene_link import channel_info
 from stroboscope.debugger_protocol.host.signals import UserChannel
 from stroboscope.debugger_protocol.scene_description import ChannelInfo
-from stroboscope.engine.contacts import body_velocities, contact_arrays
+from stroboscope.engine.contacts import body_velocities, contact_sum_arrays
 from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
@@ -73,7 +73,7 @@ class ExpressionScope:
     def contacts(self, source: Any) -> Mapping[str, NDArray[np.generic]]:
         """Return the contacts of the step."""
         if self._contacts is None:
-            self._contacts = contact_arrays(self.model, source, adapter=self.adapter)
+            self._contacts = contact_sum_arrays(self.model, source, adapter=self.adapter)
         return self._contacts
 
     def compile(self, channel: str) -> Expression:

@@ -1,8 +1,6 @@
 """Contact parameters are the contact's own, and each is said to come from where it came from."""
 
 import itertools
-from collections.abc import Callable
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -12,7 +10,6 @@ from numpy.typing import NDArray
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.topics import ParameterOrigin as Origin
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.contacts import pair_contacts
 from stroboscope.engine.mujoco_adapter import load_mujoco
 
 Arrays = dict[str, NDArray[np.generic]]
@@ -201,25 +198,3 @@ def test_the_velocity_at_a_contact_is_that_of_the_second_body_against_the_first(
     arm = float(0.09 - arrays["pos"][0, 2])
     expected = sign * np.array([-0.5, 0.3 + 2.0 * arm, 0.1])
     assert frame.T @ velocity == pytest.approx(expected, abs=1e-9)
-
-
-def test_contacts_between_two_geoms_are_summed_as_seen_from_the_second(
-    case_model: Callable[..., Path],
-) -> None:
-    scene = physics.create_scene("Pressed", case_model("R13"))
-    scene.ctrl[0] = -30.0
-    for _ in range(1100):
-        scene.step()
-    adapter = scene.world.adapter
-    floor, box = (scene.model.geom(name).id for name in ("floor", "box"))
-    seen = pair_contacts(scene.model, scene.data, geom_a=floor, geom_b=box, adapter=adapter)
-    assert seen.count == 4
-    assert seen.normal == pytest.approx(49.62, rel=5e-3)
-    assert seen.force == pytest.approx([0, 0, 49.62], rel=5e-3, abs=1e-6)
-    assert seen.friction == pytest.approx(0.0, abs=1e-6)
-    assert seen.dist == pytest.approx(float(scene.data.contact.dist.min()))
-    back = pair_contacts(scene.model, scene.data, geom_a=box, geom_b=floor, adapter=adapter)
-    assert back.force == pytest.approx(-seen.force)
-    assert back.normal == seen.normal
-    none = pair_contacts(scene.model, scene.data, geom_a=box, geom_b=box, adapter=adapter)
-    assert (none.count, none.normal, none.dist) == (0, 0.0, np.inf)
