@@ -37,6 +37,8 @@ class Limits:
     channel_width: int = 65536
     # Longer sentences are cut.
     log_text_bytes: int = 64 << 10
+    # Drawings of a script are sent with every frame up to this size, larger ones when they change.
+    repeated_drawing_bytes: int = 256 << 10
     nesting: int = 16
     # What is kept of each scene for clients: named states, and edits that can be undone.
     checkpoints: int = 100

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import Clock, SceneBackend, TopicFrames
 from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
+from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 __all__ = ["FramePublisher", "PublishedFrame"]
@@ -20,7 +21,7 @@ Report = Callable[[str], None]
 
 _NEVER = math.inf
 # From this size on, arrays that stay the very same objects are not sent again with every frame.
-_LARGE_BYTES = 256 << 10
+_LARGE_BYTES = Limits().repeated_drawing_bytes
 
 
 class PublishedFrame:
