@@ -7,7 +7,7 @@ from stroboscope.debugger_protocol.messages import Finding, LogLevel
 from stroboscope.engine.lint.actuators import idle_actuators, unlimited_servos, violent_actuators
 from stroboscope.engine.lint.collisions import missed_floors, penetrations, tunnelling
 from stroboscope.engine.lint.constraints import open_equalities, short_time_constants
-from stroboscope.engine.lint.inertia import tiny_inertia, unequal_masses
+from stroboscope.engine.lint.inertia import ill_conditioned_joints, tiny_inertia, unequal_masses
 from stroboscope.engine.lint.options import (
     arena_headroom,
     autoreset,
@@ -30,6 +30,7 @@ RULES: Mapping[str, Rule] = {
     "arena": arena_headroom,
     "inertia": tiny_inertia,
     "mass-ratio": unequal_masses,
+    "conditioning": ill_conditioned_joints,
     "time-constant": short_time_constants,
     "missed-floor": missed_floors,
     "idle-actuator": idle_actuators,

@@ -5,11 +5,14 @@ import numpy as np
 from stroboscope.debugger_protocol.messages import Finding, LogLevel
 from stroboscope.engine.lint.subject import Subject
 
-__all__ = ["tiny_inertia", "unequal_masses"]
+__all__ = ["ill_conditioned_joints", "tiny_inertia", "unequal_masses"]
 
 _TINY_ROTATION = 1e-7
 _TINY_MASS = 1e-5
 _HEAVY = 2000.0
+_SINGULAR = 1e-6
+"""Of the joint-space inertia scaled to a diagonal of ones; sound robots are above 1e-3."""
+_MAX_DOFS = 300
 
 
 def tiny_inertia(subject: Subject) -> list[Finding]:
@@ -83,3 +86,36 @@ def unequal_masses(subject: Subject) -> list[Finding]:
             )
         )
     return found
+
+
+def ill_conditioned_joints(subject: Subject) -> list[Finding]:
+    """Find joints that together move almost nothing: their inertia can hardly be inverted."""
+    model = subject.model
+    if not 1 < model.nv <= _MAX_DOFS:
+        return []
+    inertia = subject.adapter.full_inertia(model, subject.data)
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(inertia), 1e-300))
+    scaled = inertia * scale * scale[:, None]
+    if not np.isfinite(scaled).all():
+        return []
+    values, vectors = np.linalg.eigh(scaled)
+    if values[0] > _SINGULAR:
+        return []
+    together = np.flatnonzero(np.abs(vectors[:, 0]) > 0.2)
+    joints = np.unique(np.asarray(model.dof_jntid)[together])
+    return [
+        Finding(
+            rule="conditioning",
+            level=LogLevel.WARNING,
+            text=(
+                f"{subject.listed('joint', joints)} together move almost no inertia "
+                f"({max(float(values[0]), 0.0):.1e} of what each moves alone): accelerations are "
+                "huge and lose their digits"
+            ),
+            advice=(
+                "Joints that do the same, or a link between them that weighs nothing: leave one "
+                "out, or give it mass or armature."
+            ),
+            elements=subject.refs("joint", joints[:8]),
+        )
+    ]

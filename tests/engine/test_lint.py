@@ -229,6 +229,11 @@ def test_light_links_tiny_inertia_and_short_time_constants_are_told() -> None:
     tiny = of("""<worldbody><body><joint name="needle" axis="0 0 1"/>
       <inertial pos="0 0 0" mass="1e-4" diaginertia="1e-9 1e-9 1e-9"/></body></worldbody>""")
     assert "needle" in only(tiny, "inertia").text
+    twins = of("""<worldbody><body><joint name="outer" axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1e-3" diaginertia="1e-8 1e-8 1e-8"/>
+      <body><joint name="inner" axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/></body></body></worldbody>""")
+    assert names(only(twins, "conditioning"), "joint") == ["outer", "inner"]
     hard = of("""<option timestep="0.01"/><worldbody>
       <geom name="floor" type="plane" size="1 1 1" solref="0.004 1"/></worldbody>""")
     assert "raises it to 2·dt = 0.02" in only(hard, "time-constant").text
