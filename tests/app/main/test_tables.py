@@ -1,0 +1,206 @@
+"""Tables in the real window, of scenes of the real engine: known numbers, instants, clicks."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.session_finder import find_sessions
+from stroboscope.app.models.tables.state import StateKind
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+pytest.importorskip("mujoco")
+
+SCRIPT = """
+import sys
+import stroboscope.engine as physics
+
+scene = physics.create_scene("Case", model=sys.argv[1])
+if len(sys.argv) > 3:
+    scene.ctrl[0] = float(sys.argv[3])
+for _ in range(int(sys.argv[2])):
+    scene.step()
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+@pytest.fixture
+def run_case(
+    desktop, own_folders: Path, case_model: Callable[..., Path], wait_until: Callable[..., None]
+) -> Iterator[Callable[..., None]]:
+    """``run_case("R13", "-30")``: 1000 steps of a case (or so many), then attach and stand."""
+    path = own_folders / "case.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(case: str, *arguments: str, steps: int = 1000) -> None:
+        command = [sys.executable, "-P", str(path), str(case_model(case)), str(steps), *arguments]
+        started.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        wait_until(lambda: find_sessions()[0], 30)
+        desktop.sessions.open(find_sessions()[0][0].path)
+        wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 30)
+        wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait(10)
+    for left in (own_folders / "runtime").glob("session-*.json"):
+        left.unlink()
+
+
+def panel(desktop, name):
+    """Bring a panel to the front and return it."""
+    desktop.window.panels.show(name)
+    return desktop.window.panels[name].content
+
+
+def test_r13_contacts_of_a_pressed_box_and_their_sum_while_paused(
+    desktop, run_case, click, wait_until
+):
+    run_case("R13", "-30")
+    scene, contacts = desktop.sessions.shown, panel(desktop, "contacts")
+    wait_until(lambda: contacts.table.table is not None and contacts.table.table.count == 5)
+    assert contacts.table.table.number("normal", 0) == pytest.approx(49.62, rel=5e-3)
+    assert "NOW · forces predicted" in contacts.instant.full_text
+    click(desktop.window.transport.buttons["step"])
+    wait_until(lambda: scene.status.step_count == 1001)
+    desktop.window.view.set_instant(Instant.EXECUTED)
+    wait_until(lambda: "EXECUTED · the last step" in contacts.instant.full_text)
+    assert "step 1\u2009000" in contacts.instant.full_text
+    assert contacts.table.table.number("normal", 0) == pytest.approx(49.62, rel=5e-3)
+    assert "Σ normal 49.62" in contacts.table.footer.text()
+    # A click on a contact selects the pair of geoms, and the inspector says the same.
+    view = contacts.table.view
+    at = view.visualRect(contacts.table.model.index(1, 0)).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert desktop.sessions.selection.element == Element(ElementKind.CONTACT, 0, 1)
+    inspector = desktop.window.inspector
+    wait_until(lambda: inspector.row("normal") is not None)
+    assert inspector.row("normal").row.value == pytest.approx(49.62, rel=5e-3)
+    assert inspector.row("acts on").row.text == "box"
+
+
+def test_c27_the_other_side_is_a_click_away(desktop, run_case, click, wait_until):
+    run_case("C27")
+    contacts = panel(desktop, "contacts")
+    wait_until(lambda: contacts.table.table is not None and contacts.table.table.count == 4)
+
+    def forces():
+        table = contacts.table.table
+        return {table.text("name", n): table.number("force2", n) for n in range(table.count)}
+
+    assert forces()["ball_floor – floor"] == pytest.approx(9.81, rel=5e-3)
+    assert forces()["ball_table – table"] == pytest.approx(19.62, rel=5e-3)
+    click(contacts.other_side)
+    wait_until(lambda: "table – ball_table" in forces())
+    assert forces()["table – ball_table"] == pytest.approx(-19.62, rel=5e-3)
+
+
+def test_a_panel_subscribes_only_while_it_is_in_front(desktop, run_case, wait_until):
+    run_case("C26")
+    scene = desktop.sessions.shown
+    state = panel(desktop, "state")
+    state.choose(StateKind.BODIES)
+    wait_until(lambda: Topic.BODIES in scene._subscribed)
+    wait_until(lambda: state.table.table.number("contact2", 1) is not None)
+    assert state.table.table.number("contact2", 1) == pytest.approx(9.81, rel=2e-3)
+    panel(desktop, "constraints")
+    wait_until(lambda: Topic.BODIES not in scene._subscribed)
+    wait_until(lambda: Topic.CONSTRAINTS in scene._subscribed)
+    desktop.window.panels.show("plots")
+    wait_until(lambda: Topic.CONSTRAINTS not in scene._subscribed)
+
+
+def test_tables_stand_still_while_the_scene_does(desktop, run_case, wait_until):
+    run_case("R13", "-30")
+    state = panel(desktop, "state")
+    wait_until(lambda: state.table.table is not None and state.table.table.count == 1)
+    before, text = state.table.table, state.instant.full_text
+    shown = [state.table.model.data(state.table.model.index(0, n)) for n in range(5)]
+    QTest.qWait(500)
+    state.refresh()
+    after = [state.table.model.data(state.table.model.index(0, n)) for n in range(5)]
+    assert (state.instant.full_text, after) == (text, shown)
+    assert before.number("position", 0) == state.table.table.number("position", 0)
+
+
+def test_why_answers_for_the_selected_joint_and_keeps_the_question_when_a_source_is_clicked(
+    desktop, run_case, wait_until
+):
+    run_case("R13", "-30")
+    why = panel(desktop, "why")
+    assert "Select a joint" in why.table.sentence
+    desktop.sessions.selection.select(Element(ElementKind.JOINT, 0))
+    wait_until(lambda: why.table.table.count >= 3)
+    table = why.table.table
+    names = [table.text("name", n) for n in range(table.count)]
+    assert {"gravity", "press"} <= set(names)
+    assert "Sum: qacc of lift" in why.table.footer.text()
+    view = why.table.view
+    at = view.visualRect(why.table.model.index(names.index("press"), 0)).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert desktop.sessions.selection.element == Element(ElementKind.ACTUATOR, 0)
+    assert why.choice.name == "lift"
+
+
+def test_the_profiler_times_stages_and_steps_while_the_scene_runs(desktop, run_case, wait_until):
+    run_case("R13", "-30")
+    profiler = panel(desktop, "profiler")
+    desktop.sessions.play()
+    wait_until(lambda: profiler.table.table is not None and profiler.source.parts)
+    wait_until(lambda: profiler.histogram._times is not None)
+    assert 0.0 < profiler.histogram._times.p50 < 0.01
+    assert sum(part.part for part in profiler.source.parts) == pytest.approx(1.0)
+    wait_until(lambda: profiler.contacts._values.size and profiler.contacts._values[-1] == 4)
+    scene = desktop.sessions.shown
+    desktop.window.panels.show("plots")
+    wait_until(lambda: Topic.TIMING not in scene._subscribed)
+
+
+def test_c07_findings_list_the_overlaps_and_lead_to_the_geoms(desktop, run_case, wait_until):
+    run_case("C07", steps=0)
+    findings = panel(desktop, "findings")
+    wait_until(lambda: findings.cards)
+    text = findings.as_text()
+    assert "750" in text
+    assert "500" in text
+    assert {"g1", "g2", "g3"} <= set(text.replace(",", " ").split())
+    (link,) = [
+        label
+        for label in findings.cards[0].findChildren(QLabel)
+        if label.textFormat() is Qt.TextFormat.RichText
+    ]
+    link.linkActivated.emit("0")
+    assert desktop.sessions.selection.element is not None
+    contacts = panel(desktop, "contacts")
+    wait_until(lambda: contacts.table.table is not None and contacts.table.table.count == 4)
+    depths = sorted(contacts.table.table.number("depth", n) for n in (2, 3))
+    assert depths == pytest.approx([500.0, 750.0])
+
+
+def test_checking_again_asks_the_engine(desktop, run_case, click, wait_until):
+    run_case("C07", steps=1000)
+    scene, findings = desktop.sessions.shown, panel(desktop, "findings")
+    news = []
+    scene.edits.findings_changed.connect(lambda: news.append(scene.edits.findings))
+    click(findings.again)
+    wait_until(lambda: news)
+    assert "overlap" not in findings.as_text()
+
+
+def test_every_panel_takes_the_other_theme(desktop, run_case, wait_until):
+    run_case("R13", "-30")
+    for name in ("state", "contacts", "constraints", "why", "profiler", "findings"):
+        shown = panel(desktop, name)
+        desktop.window.set_theme("light")
+        wait_until(shown.isVisible)
+        desktop.window.set_theme("dark")
