@@ -446,6 +446,41 @@ def test_the_largest_drawing_fits_into_a_message(watched: physics.Scene) -> None
     assert len(blob) + 4096 < Limits().server_message_bytes
 
 
+def test_a_large_drawing_that_stays_is_sent_once_and_again_after_a_restore(
+    client: DebuggerClient,
+    run_loop: Callable[[Loop], "Future[None]"],
+    wait_parked: Callable[..., bool],
+) -> None:
+    def loop(scene: physics.Scene) -> None:
+        scene.debug_draw.point_cloud(np.zeros((10_000, 3)), persistent=True)
+        while physics.debugger.is_attached():
+            scene.step()
+
+    def until_pose(at: tuple[Instant, int]) -> list[tuple[Instant, int]]:
+        """Return when drawings came until this pose did."""
+        drawn = []
+        while True:
+            frame = client.next_frame(DEADLINE_S)
+            assert frame is not None
+            if frame.topic is Topic.DRAWING:
+                assert len(frame.arrays["point_pos"]) == 10_000
+                drawn.append((frame.instant, frame.axis))
+            elif (frame.instant, frame.axis) == at:
+                return drawn
+
+    run_loop(loop)
+    assert wait_parked(client)
+    (scene,) = client.scenes()
+    client.subscribe(scene.scene_id, [Topic.DRAWING, Topic.POSE])
+    drawn = until_pose((Instant.NOW, 0))
+    for steps in range(1, 4):
+        client.step(scene.scene_id)
+        drawn += until_pose((Instant.NOW, steps))
+    assert sorted(drawn) == [(Instant.EXECUTED, 0), (Instant.NOW, 0)]
+    client.restore_initial(scene.scene_id)
+    assert len(next_drawing(client, Instant.NOW, 3)["point_pos"]) == 10_000
+
+
 def test_two_drawings_at_one_instant_are_both_shown(
     client: DebuggerClient,
     run_loop: Callable[[Loop], "Future[None]"],
