@@ -505,8 +505,9 @@ class Host:
             self.log(LogLevel.ERROR, f"{link.name}: {text}", link=link)
 
     def log_finding(self, link: SceneLink, finding: Finding) -> None:
-        """Queue what usually is a mistake, unless it was told before."""
-        key = (link.scene_id, f"{finding.rule}: {finding.text}")
+        """Queue what usually is a mistake, unless it was told of the same elements before."""
+        about = ", ".join(f"{element.kind} {element.index}" for element in finding.elements)
+        key = (link.scene_id, f"{finding.rule} {about}")
         if key not in self._reported:
             self._reported.add(key)
             self.log(finding.level, f"{finding.text} {finding.advice}".strip(), link=link)

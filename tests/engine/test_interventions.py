@@ -1,5 +1,7 @@
 """What clients do to a scene beside its script acts on its physics and is hidden from it."""
 
+import contextlib
+import random
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,12 +19,17 @@ from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.messages import (
     Command,
     EditField,
+    EditOption,
     EditState,
+    Lint,
     OverrideControl,
     Perturb,
     PerturbKind,
     PlaybackMode,
     ReleasePerturb,
+    RestoreCheckpoint,
+    RevertEdit,
+    SaveCheckpoint,
     SetControlNoise,
 )
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -499,3 +506,78 @@ def test_detaching_ends_everything_also_in_the_middle_of_a_step(
     used = driven.used(mujoco.mjtState.mjSTATE_CTRL)
     assert used.tolist() == [0.1, 0.7]
     assert len(set(driven.seen)) == 1
+
+
+@pytest.mark.parametrize("loop", [plain, several])
+@pytest.mark.parametrize("option", ["", 'integrator="RK4"'])
+def test_whatever_is_asked_for_in_whatever_order_the_script_finds_its_own(
+    drive_box: Callable[..., Driven], option: str, loop: Callable[[Driven], None]
+) -> None:
+    seed = random.randrange(2**32)
+    rng = random.Random(seed)
+    driven = drive_box(option, loop)
+    host, scene_id = driven.host, driven.id
+
+    def control(model: Any, data: Any) -> None:
+        data.ctrl[1] = 0.7
+
+    def reattach() -> None:
+        host.detach("somebody left")
+        host.attach(rng.choice(list(PlaybackMode)))
+
+    def watch() -> None:
+        topics = rng.sample([t for t in Topic if t not in (Topic.SIGNALS, Topic.LOG)], 3)
+        interest = Interest(
+            intervals=dict.fromkeys(topics, rng.choice((0.0, 0.01))),
+            channels=("ctrl", "qpos") if rng.random() < 0.5 else (),
+        )
+        host.set_interest(driven.scene.link, interest)
+
+    def target() -> tuple[float, ...]:
+        return tuple(rng.uniform(-2, 2) for _ in range(3))
+
+    def edit(kind: type[Command], **fields: Any) -> Callable[[], None]:
+        return lambda: driven.give(kind(id=0, scene_id=scene_id, **fields))
+
+    def some_checkpoint() -> None:
+        told = driven.scene.link.changes.editor.checkpoints.told
+        if told:
+            edit(RestoreCheckpoint, checkpoint_id=rng.choice(told).checkpoint_id)()
+
+    def some_undo() -> None:
+        edits = driven.scene.link.changes.editor.edits
+        if edits:
+            edit(RevertEdit, edit_id=rng.choice(edits).edit_id)()
+
+    actions: list[Callable[[], object]] = [
+        lambda: driven.give(pull(driven, rng.choice((BOX, FLAP, ARM)), pos=target())),
+        lambda: driven.give(pull(driven, kind=PerturbKind.TORQUE, quat=(*target(), 1.0))),
+        edit(ReleasePerturb),
+        lambda: edit(OverrideControl, index=rng.randrange(2), value=rng.uniform(-1, 1))(),
+        lambda: edit(OverrideControl, index=rng.randrange(2), value=None)(),
+        lambda: edit(SetControlNoise, std=rng.choice((0.0, 0.3)), rate=0.01)(),
+        lambda: edit(EditOption, option="timestep", values=(rng.choice((0.002, 0.001)),))(),
+        lambda: edit(EditOption, option="disable.contact", values=(rng.choice((0.0, 1.0)),))(),
+        edit(SaveCheckpoint, name="here"),
+        some_checkpoint,
+        some_undo,
+        edit(Lint),
+        lambda: driven.wait(lambda reply: host.step(scene_id, rng.randint(1, 5), reply=reply)),
+        lambda: driven.wait(lambda reply: host.physics_step(scene_id, 2, reply=reply)),
+        lambda: driven.wait(lambda reply: host.play(reply=reply)),
+        lambda: driven.wait(lambda reply: host.fast_forward(reply=reply)),
+        lambda: driven.wait(lambda reply: host.pause(reply=reply)),
+        reattach,
+        watch,
+        lambda: mujoco.set_mjcb_control(rng.choice((None, control))),
+    ]
+    try:
+        for _ in range(150):
+            # What is refused, or given up because somebody left, changes nothing.
+            with contextlib.suppress(CommandError):
+                rng.choice(actions)()
+    finally:
+        mujoco.set_mjcb_control(None)
+    failures = [text for _, text in host._reported if "failed" in text]
+    assert not failures, f"seed {seed}: {failures}"
+    assert len(set(driven.seen)) <= 1, f"seed {seed}"
