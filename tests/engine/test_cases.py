@@ -367,3 +367,36 @@ def test_c30_of_sixteen_scenes_the_failing_one_alone_stops(
     host.detach("the test is over")
     assert len(set(healthy)) == 1
     assert healthy[0] == (pytest.approx(0.6, abs=1e-9), pytest.approx(3.228314, abs=1e-6))
+
+
+def test_c07_overlaps_are_told_when_a_client_attaches_before_any_step(
+    start_script: Start, wait_parked: Parked, case_model: Case
+) -> None:
+    source = loop(500)
+    script = start_script(source, str(case_model("C07")), command=WAIT)
+    with script.connect() as client:
+        assert wait_parked(client)
+        (scene,) = client.scenes()
+        assert client.wait_until(
+            lambda c: sum("overlap by" in entry.text for entry in c.log_entries()) == 2,
+            DEADLINE_S,
+        )
+        told = [entry.text for entry in client.log_entries() if "overlap by" in entry.text]
+        assert "g1 and g2 overlap" in told[0]
+        assert "distance -0.75" in told[0]
+        assert "g1 and g3 overlap" in told[1]
+        assert "distance -0.5" in told[1]
+        assert all("b1 is static" in text for text in told)
+        assert client.scenes()[0].total_steps == 0
+        # The table of contacts says the same of the state as it stands.
+        watch(client, scene.scene_id)
+        while True:
+            frame = client.next_frame(DEADLINE_S)
+            assert frame is not None
+            if (frame.topic, frame.instant) == (Topic.CONTACTS, Instant.NOW):
+                break
+        assert sorted(frame.arrays["dist"].tolist()) == pytest.approx([-0.75, -0.5], abs=1e-6)
+        client.fast_forward()
+        code, out, err = script.end()
+    assert code == 0, err
+    assert out == bare(source, case_model("C07"))
