@@ -2,6 +2,8 @@
 
 import dataclasses
 import enum
+import math
+from collections.abc import Mapping
 
 __all__ = [
     "GROUPS",
@@ -11,6 +13,8 @@ __all__ = [
     "Lighting",
     "Quality",
     "ViewOptions",
+    "options_from_dict",
+    "options_to_dict",
 ]
 
 GROUPS = 6
@@ -163,3 +167,43 @@ class ViewOptions:
     lighting: Lighting = Lighting.AUTO
     floor: FloorStyle = FloorStyle.AUTO
     quality: Quality = Quality.AUTO
+
+
+def options_to_dict(options: ViewOptions) -> dict[str, object]:
+    """Return the options as plain data for the settings."""
+    return {
+        name: str(value) if isinstance(value, enum.StrEnum) else value
+        for name, value in dataclasses.asdict(options).items()
+    }
+
+
+def options_from_dict(data: Mapping[str, object]) -> ViewOptions:
+    """Return the options that ``data`` describes; what is unknown or of no use stays as it was."""
+    plain = ViewOptions()
+    changes: dict[str, object] = {}
+    for field in dataclasses.fields(ViewOptions):
+        present = getattr(plain, field.name)
+        value = _usable(data.get(field.name), present)
+        if value is not None:
+            changes[field.name] = value
+    return dataclasses.replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def _usable(value: object, present: object) -> object | None:
+    """Return ``value`` as one of ``present``'s kind, None when it is not."""
+    match present:
+        case bool():
+            return value if isinstance(value, bool) else None
+        case enum.StrEnum():
+            return next((each for each in type(present) if each == value), None)
+        case tuple():
+            fits = (
+                isinstance(value, list | tuple)
+                and len(value) == len(present)
+                and all(isinstance(item, bool) for item in value)
+            )
+            return tuple(value) if fits and isinstance(value, list | tuple) else None
+        case _:
+            good = isinstance(value, int | float) and not isinstance(value, bool)
+            usable = good and math.isfinite(value) and value > 0.0  # type: ignore[arg-type, operator]
+            return value if usable else None
