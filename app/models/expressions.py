@@ -8,7 +8,9 @@ from stroboscope.debugger_protocol.expressions import (
 )
 from stroboscope.debugger_protocol.expressions.arithmetic import FUNCTIONS
 
-__all__ = ["completions", "expression_problem"]
+__all__ = ["completions", "expression_problem", "fit_problem"]
+
+_NO_BREAK = "\u00a0"
 
 
 def expression_problem(text: str, table: SignalTable | None) -> str:
@@ -20,6 +22,30 @@ def expression_problem(text: str, table: SignalTable | None) -> str:
     except ExpressionError as error:
         return str(error)
     return ""
+
+
+def fit_problem(problem: str, columns: int) -> str:
+    """Return a problem with carets for a narrow place: the part of the text around them.
+
+    ``columns`` letters fit into a line. Nothing in those two lines can be wrapped, or the carets
+    would stand somewhere else.
+    """
+    sentence, *rest = problem.split("\n")
+    if len(rest) < 2:
+        return problem
+    text, carets = (line.removeprefix("    ") for line in rest[:2])
+    columns = max(columns, 12)
+    if len(text) > columns:
+        middle = (carets.index("^") + len(carets)) // 2
+        begin = min(max(middle - columns // 2, 0), len(text) - columns)
+        part = text[begin : begin + columns]
+        if begin:
+            part = f"…{part[1:]}"
+        if begin + columns < len(text):
+            part = f"{part[:-1]}…"
+        text, carets = part, carets.ljust(len(text))[begin : begin + columns].rstrip()
+    lines = (sentence, text.replace(" ", _NO_BREAK), carets.replace(" ", _NO_BREAK), *rest[2:])
+    return "\n".join(lines)
 
 
 def completions(text: str, table: SignalTable) -> tuple[int, list[str]]:
@@ -39,7 +65,7 @@ def completions(text: str, table: SignalTable) -> tuple[int, list[str]]:
     if start and text[start - 1] == "]" and typed.startswith("."):
         return start + 1, _matching(typed[1:], CONTACT_PARTS)
     words = [*table.names, *(f"{name}(" for name in FUNCTIONS)]
-    return start, _matching(typed, words) if typed else []
+    return start, _matching(typed, words) if typed and not typed[0].isdigit() else []
 
 
 def _columns_of(owner: str, table: SignalTable) -> list[str]:

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QStringListModel, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QFontDatabase, QKeyEvent
+from PySide6.QtGui import QFocusEvent, QFont, QFontDatabase, QFontMetrics, QKeyEvent
 from PySide6.QtWidgets import QCompleter, QLabel, QLineEdit, QListView, QVBoxLayout, QWidget
 
-from stroboscope.app.models.expressions import completions, expression_problem
+from stroboscope.app.models.expressions import completions, expression_problem, fit_problem
 from stroboscope.app.panels.labels import label
 from stroboscope.app.panels.style import METRICS
 from stroboscope.debugger_protocol.expressions import SignalTable
 
-__all__ = ["ExpressionField", "fixed_font"]
+__all__ = ["ExpressionField", "columns_of", "fixed_font"]
 
 _SHOWN_COMPLETIONS = 12
 
@@ -76,7 +76,7 @@ class ExpressionField(QWidget):
         self.line.returnPressed.connect(self._on_return)
         self.line.cancelled.connect(self.cancelled)
         self.line.left.connect(self.left)
-        self.problem: QLabel = label("", "small", wrap=False)
+        self.problem: QLabel = label("", "small", wrap=True)
         self.problem.setFont(fixed_font())
         self.problem.setTextFormat(Qt.TextFormat.PlainText)
         self.problem.setProperty("level", "warn")
@@ -164,5 +164,11 @@ class ExpressionField(QWidget):
         self.entered.emit(text)
 
     def _show_problem(self, problem: str) -> None:
-        self.problem.setText(problem)
+        self.problem.setText(fit_problem(problem, columns_of(self)))
         self.problem.setVisible(bool(problem))
+
+
+def columns_of(widget: QWidget) -> int:
+    """Return how many letters of the fixed font fit into a line of a widget."""
+    letter = QFontMetrics(fixed_font()).horizontalAdvance("0")
+    return (widget.width() - 2 * METRICS.padding) // max(letter, 1)

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QGridLayout, QMenu, QWidget
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QEnterEvent, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QMenu, QWidget
 
+from stroboscope.app.models.expressions import fit_problem
 from stroboscope.app.models.numbers import THIN_SPACE, number_text, with_unit
 from stroboscope.app.models.watch import WatchValue
-from stroboscope.app.panels.expression_field import ExpressionField, fixed_font
+from stroboscope.app.panels.expression_field import ExpressionField, columns_of, fixed_font
 from stroboscope.app.panels.icons import Icon
 from stroboscope.app.panels.inspector_rows import NumberLabel, Spark
 from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
@@ -51,7 +52,6 @@ class WatchRow(QWidget):
         self._spark_axis: int | None = None
         self.field: ExpressionField | None = None
         self.text = ElidedLabel(text)
-        self.text.setFont(fixed_font())
         self.number = NumberLabel()
         self.number.on_edit = self.edit
         self.number.on_drag = lambda: make_mime(text)
@@ -79,13 +79,56 @@ class WatchRow(QWidget):
         self.text.setMinimumHeight(METRICS.compact_height)
         widest = self.number.fontMetrics().horizontalAdvance("−000.000") + METRICS.grid
         self.number.setMinimumWidth(widest)
-        for column, widget in enumerate(
-            (self.text, self.number, self.unit, self.spark, self.plot, self.remove)
-        ):
+        # What can be done stands where the recent past was, as long as the pointer is there.
+        self._end = QWidget()
+        end = QHBoxLayout(self._end)
+        end.setContentsMargins(0, 0, 0, 0)
+        end.setSpacing(0)
+        end.addStretch(1)
+        for widget in (self.spark, self.plot, self.remove):
             if widget is not None:
-                self._grid.addWidget(widget, 0, column, Qt.AlignmentFlag.AlignVCenter)
-        self._grid.addWidget(self.problem, 1, 0, 1, 6)
+                end.addWidget(widget)
+        self._end.setFixedWidth(2 * METRICS.compact_height)
+        self._grid.addWidget(self.text, 0, 0)
+        self._place_number(several=False)
+        self._grid.addWidget(self._end, 0, 3)
+        self._grid.addWidget(self.problem, 2, 0, 1, 4)
         self.problem.hide()
+        self._show_end(hovered=False)
+
+    def _place_number(self, *, several: bool) -> None:
+        """Put one number beside the text, several below it."""
+        for widget in (self.number, self.unit):
+            self._grid.removeWidget(widget)
+        if several:
+            self._grid.addWidget(self.number, 1, 0, 1, 2)
+        else:
+            self._grid.addWidget(self.number, 0, 1)
+        self._grid.addWidget(self.unit, 1 if several else 0, 2)
+
+    def _show_end(self, *, hovered: bool) -> None:
+        self.plot.setVisible(hovered)
+        self.remove.setVisible(hovered)
+        if self.spark is not None:
+            shown = self._shown
+            single = shown is not None and not shown.problem and len(shown.values) < 2
+            self.spark.setVisible(single and not hovered)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Offer what can be done."""
+        super().enterEvent(event)
+        self._show_end(hovered=True)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Show the recent past again."""
+        super().leaveEvent(event)
+        self._show_end(hovered=False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit what is wrong into the new width."""
+        super().resizeEvent(event)
+        if self._shown is not None and self._shown.problem:
+            self.problem.setText(fit_problem(self._shown.problem, columns_of(self)))
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
@@ -103,8 +146,10 @@ class WatchRow(QWidget):
             self._push(value.values[0], axis)
         if value == self._shown:
             return
-        self._shown = value
+        before, self._shown = self._shown, value
         several = len(value.values) > 1
+        if several is not (before is not None and len(before.values) > 1):
+            self._place_number(several=several)
         shown = [number_text(each) for each in value.values[:_SHOWN_VALUES]]
         if len(value.values) > _SHOWN_VALUES:
             shown.append(f"+{len(value.values) - _SHOWN_VALUES} more")
@@ -113,14 +158,13 @@ class WatchRow(QWidget):
         self.number.setToolTip(_tooltip(value))
         bad = value.note and (not value.values or any(v != v for v in value.values))
         set_property(self.number, "level", "warn" if value.values and bad else "")
-        self.problem.setText(value.problem)
+        self.problem.setText(fit_problem(value.problem, columns_of(self)))
         set_property(self.problem, "level", "warn" if value.problem else "")
         self.problem.setVisible(bool(value.problem) and self.field is None)
         self.number.setVisible(not value.problem)
         self.unit.setVisible(not value.problem)
         self.plot.setEnabled(not value.problem)
-        if self.spark is not None:
-            self.spark.setVisible(not value.problem and not several)
+        self._show_end(hovered=self.underMouse())
 
     def forget_past(self) -> None:
         """Another scene, or another state: the recent past begins anew."""
@@ -147,7 +191,7 @@ class WatchRow(QWidget):
         self.field = field
         self.text.hide()
         self.problem.hide()
-        self._grid.addWidget(field, 2, 0, 1, 6)
+        self._grid.addWidget(field, 3, 0, 1, 4)
         field.line.selectAll()
         field.line.setFocus()
 

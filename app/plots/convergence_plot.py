@@ -154,11 +154,14 @@ class ConvergencePlot(QWidget):
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
             painter.setPen(QColor(p.muted))
             height = float(self.fontMetrics().height())
-            text = f"tolerance {shown.tolerance:.0e}".replace("-", "−")
+            digits, _, power = f"{shown.tolerance:.0e}".partition("e")
+            text = f"tolerance {digits}e{int(power)}".replace("-", "−")
             self._words(painter, text, area.right() - 4.0, max(y - height - 1.0, area.top()))
 
     def _words(self, painter: QPainter, text: str, right: float, top: float) -> None:
         width = float(self.fontMetrics().horizontalAdvance(text))
+        box = QRectF(right - width - 2.0, top, width + 4.0, float(self.fontMetrics().height()))
+        painter.fillRect(box, QColor(self._palette.surface0))
         painter.drawText(QPointF(right - width, top + self.fontMetrics().ascent()), text)
 
     def _paint_line(self, painter: QPainter, values: NDArray[np.float64], colour: str) -> None:

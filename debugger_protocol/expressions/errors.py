@@ -34,7 +34,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean …?" with the closest known words, or what there is if it is little."""
     names = list(dict.fromkeys(known))
     folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(word.casefold(), folded, n=3, cutoff=0.55)
+    close = difflib.get_close_matches(word.casefold(), folded, n=3, cutoff=0.6)
     if close:
         quoted = " or ".join(repr(folded[each]) for each in close)
         return f"; did you mean {quoted}?"

@@ -30,11 +30,9 @@ def compiled(text, table):
         return error
 
 
-class Zeros(dict):
-    """Values for whatever is asked: contacts of any pair too."""
-
-    def __missing__(self, key):
-        return np.zeros(3)
+def filled(expression, values):
+    """Return values for all that the expression reads: contacts of any pair too."""
+    return {use.key: values.get(use.key, np.zeros(use.width)) for use in expression.channels}
 
 
 @settings(
@@ -49,7 +47,7 @@ def test_only_documented_errors_escape(table, values, text):
         assert expression.problem
         assert 0 <= expression.start <= len(text)
         return
-    result = expression.evaluate(Zeros(values))
+    result = expression.evaluate(filled(expression, values))
     assert result.shape == (expression.width,)
     assert "it failed" not in expression.problem, text
 
