@@ -478,6 +478,9 @@ class TreePanel(QWidget):
             self._add_session_actions(menu, node.session)
         elif node.element is not None:
             self._add_element_actions(menu, node.scene, node.element)
+        elif node.keyframe >= 0:
+            edits, index = node.scene.edits, node.keyframe
+            menu.addAction("Load keyframe", lambda: edits.load_keyframe(index))
         else:
             scene = node.scene
             if self._sessions.visibility.hidden(scene):

@@ -52,11 +52,12 @@ _ICONS = {
 
 @dataclasses.dataclass(frozen=True)
 class TreeNode:
-    """What a row stands for: a session, a scene of it, or an element of that."""
+    """What a row stands for: a session, a scene of it, or an element or a keyframe of that."""
 
     session: SessionModel
     scene: SceneModel | None = None
     element: Element | None = None
+    keyframe: int = -1
 
 
 # Bodies up to this depth are open at first; a humanoid's fingers are not.
@@ -255,15 +256,29 @@ class SceneItems:
             ("Lights", ElementKind.LIGHT, len(description.lights)),
         ):
             if count:
-                group = row_of(
-                    title, TreeNode(self._scene.session, self._scene), self._icon(_ICONS[kind])
-                )
-                group.setData(_ICONS[kind], _ICON_ROLE)
-                group.setData(str(count), SIDE_ROLE)
-                scene_item.appendRow(group)
+                group = self._group(title, _ICONS[kind], count)
                 for index in range(count):
                     self._append(description, group, Element(kind, index))
+        self._fill_keyframes(description)
         return True
+
+    def _group(self, title: str, which: Icon, count: int) -> QStandardItem:
+        group = row_of(title, TreeNode(self._scene.session, self._scene), self._icon(which))
+        group.setData(which, _ICON_ROLE)
+        group.setData(str(count), SIDE_ROLE)
+        self.row.appendRow(group)
+        return group
+
+    def _fill_keyframes(self, d: SceneDescription) -> None:
+        if not d.keyframes:
+            return
+        group = self._group("Keyframes", Icon.KEYFRAME, len(d.keyframes))
+        for index, keyframe in enumerate(d.keyframes):
+            node = TreeNode(self._scene.session, self._scene, keyframe=index)
+            row = row_of(keyframe.name or f"keyframe {index}", node, self._icon(Icon.KEYFRAME))
+            row.setData(Icon.KEYFRAME, _ICON_ROLE)
+            row.setToolTip("Right-click to start the scene from here.")
+            group.appendRow(row)
 
     def _fill_bodies(self, d: SceneDescription, scene_item: QStandardItem) -> None:
         depth: dict[int, int] = {}

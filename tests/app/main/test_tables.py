@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLabel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.app.models.tables.state import StateKind
+from stroboscope.app.panels.tree_items import NODE_ROLE
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 pytest.importorskip("mujoco")
@@ -32,6 +33,19 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
 """
 
 
+COUPLED = """
+<mujoco><worldbody>
+<body name="left" pos="0 0 1"><joint name="hip" axis="0 1 0"/><geom size=".1" mass="1"/>
+<site name="a" pos=".1 0 0"/></body>
+<body name="right" pos="1 0 1"><joint name="knee" axis="0 1 0"/><geom size=".1" mass="1"/>
+<site name="b" pos="-.1 0 0"/></body></worldbody>
+<tendon><spatial name="rope" range="0.1 0.5" limited="true" stiffness="10"><site site="a"/>
+<site site="b"/></spatial></tendon>
+<equality><joint name="gear" joint1="hip" joint2="knee"/></equality>
+<keyframe><key name="bent" qpos="0.3 0.3"/></keyframe></mujoco>
+"""
+
+
 @pytest.fixture
 def run_case(
     desktop, own_folders: Path, case_model: Callable[..., Path], wait_until: Callable[..., None]
@@ -42,7 +56,8 @@ def run_case(
     started: list[subprocess.Popen[bytes]] = []
 
     def run(case: str, *arguments: str, steps: int = 1000) -> None:
-        command = [sys.executable, "-P", str(path), str(case_model(case)), str(steps), *arguments]
+        model = case if "<mujoco>" in case else str(case_model(case))
+        command = [sys.executable, "-P", str(path), model, str(steps), *arguments]
         started.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
         wait_until(lambda: find_sessions()[0], 30)
         desktop.sessions.open(find_sessions()[0][0].path)
@@ -204,3 +219,33 @@ def test_every_panel_takes_the_other_theme(desktop, run_case, wait_until):
         desktop.window.set_theme("light")
         wait_until(shown.isVisible)
         desktop.window.set_theme("dark")
+
+
+def test_tendons_equalities_and_keyframes_are_in_the_tree_and_can_be_looked_at_and_changed(
+    desktop, run_case, wait_until
+):
+    run_case(COUPLED, steps=3)
+    scene, window = desktop.sessions.shown, desktop.window
+    items = window.tree._scene_items[id(scene)]
+    titles = [items.row.child(n).text() for n in range(items.row.rowCount())]
+    assert titles[-3:] == ["Tendons", "Equalities", "Keyframes"]
+    inspector = window.inspector
+    desktop.sessions.selection.select(Element(ElementKind.TENDON, 0))
+    wait_until(lambda: inspector.row("length") and inspector.row("length").row.value is not None)
+    assert inspector.row("length").row.value == pytest.approx(0.8, abs=0.01)
+    assert inspector.row("margin").row.note == "beyond upper"
+    desktop.sessions.selection.select(Element(ElementKind.EQUALITY, 0))
+    wait_until(lambda: inspector.row("active") and inspector.row("active").row.value == 1.0)
+    active = inspector.row("active")
+    QTest.mouseDClick(active.number, Qt.MouseButton.LeftButton)
+    active.field.setText("0")
+    QTest.keyClick(active.field, Qt.Key.Key_Return)
+    wait_until(lambda: inspector.row("active").row.value == 0.0)
+    keyframes = items.row.child(items.row.rowCount() - 1)
+    node = keyframes.child(0).data(NODE_ROLE)
+    menu = window.tree.menu_of(node)
+    (load,) = menu.actions()
+    load.trigger()
+    state = panel(desktop, "state")
+    wait_until(lambda: state.table.table and state.table.table.number("position", 0) == 0.3)
+    menu.deleteLater()
