@@ -1,11 +1,14 @@
 """What both surfaces share: one OpenGL context's renderer and picker, and what drawing costs."""
 
+import contextlib
 import dataclasses
 import logging
 import statistics
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from stroboscope.app.models.view_options import Quality
 from stroboscope.app.view3d.drawn_scene import DrawnScene
@@ -18,9 +21,10 @@ from stroboscope.app.view3d.gl_canvas import (
 from stroboscope.app.view3d.picking import Hit, Picker
 from stroboscope.app.view3d.renderer import Frame, Renderer
 
-__all__ = ["Drawing", "ViewStats"]
+__all__ = ["Drawing", "ViewStats", "notify_when_built", "still_frame"]
 
 _log = logging.getLogger(__name__)
+LARGEST = 8192  # pixels a side, which every OpenGL draws into
 IDLE_S = 1.0  # a view that has drawn nothing for this long has no frame rate
 
 
@@ -40,6 +44,45 @@ class ViewStats:
     gl_renderer: str
     contexts: int
     scale: float = 1.0
+
+
+def still_frame(
+    frame: Frame, *, size: tuple[int, int] | None = None, transparent: bool = False
+) -> Frame:
+    """Return ``frame`` for a picture to keep: ``size`` (width, height) [px], full quality.
+
+    ``transparent``: the model alone, on nothing. Without either it stays as it is. Raises
+    ValueError for a size that can't be drawn.
+    """
+    if size is None and not transparent:
+        return frame
+    width, height = size or frame.size
+    if not (0 < width <= LARGEST and 0 < height <= LARGEST):
+        raise ValueError(f"a picture of {width} × {height} pixels; at most {LARGEST} a side")
+    fine = 2 if max(width, height) * 2 <= LARGEST // 2 else 1
+    return dataclasses.replace(
+        frame,
+        size=(width, height),
+        view=dataclasses.replace(frame.view, aspect=width / height),
+        pixel_ratio=frame.pixel_ratio * height / max(frame.size[1], 1),
+        quality=Quality.HIGH,
+        supersample=fine,
+        coarse=False,
+        transparent=transparent,
+    )
+
+
+def notify_when_built(scene: DrawnScene, owner: Any) -> None:
+    """Emit ``owner.built`` (from another thread) whenever meshes of ``scene`` become ready."""
+    weak = weakref.ref(owner)
+
+    def tell() -> None:
+        surface = weak()
+        if surface is not None:
+            with contextlib.suppress(RuntimeError):  # Qt has deleted it already
+                surface.built.emit()
+
+    scene.built_listeners.append(tell)
 
 
 class Drawing:

@@ -188,7 +188,9 @@ def _model_floor(
     themed = options.floor is FloorStyle.THEME
     if options.floor is FloorStyle.AUTO:
         # A checker is scenery, not data: it keeps its squares and wears the theme's colours.
-        themed = checker is not None or not items.has_own_look[item]
+        # A wall is no floor: what is painted on it may be what somebody wants to see.
+        level = scene.item_mat[item][2, 2] > 0.99 and items.body[item] == 0
+        themed = (checker is not None and level) or not items.has_own_look[item]
     offset, line_period = _plane_offset(repeat, half), 1.0
     color_b, line, line_width = rgba, (0.0, 0.0, 0.0, 0.0), 0.012
     pattern = FloorPattern.LINES

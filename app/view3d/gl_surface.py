@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QImage, QSurfaceFormat
+from PySide6.QtOpenGL import QOpenGLFramebufferObject
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
 from vispy.gloo import gl
 
-from stroboscope.app.view3d.drawing import Drawing, ViewStats
+from stroboscope.app.view3d.drawing import Drawing, ViewStats, notify_when_built, still_frame
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.picking import Hit
@@ -27,6 +28,7 @@ class GlSurface(QOpenGLWidget):
     failed = Signal(str)
     started = Signal()
     drawn = Signal()
+    built = Signal()  # meshes have become ready
 
     def __init__(self, parent: QWidget, *, scene: DrawnScene, frame: Callable[[], Frame]) -> None:
         super().__init__(parent)
@@ -36,11 +38,17 @@ class GlSurface(QOpenGLWidget):
         surface_format.setSamples(0 if is_software(gl_renderer_name()) else 4)
         self.setFormat(surface_format)
         self.drawing = Drawing(scene)
+        notify_when_built(scene, self)
+        self.built.connect(self.update)
         self._frame = frame
+        self._target: QOpenGLFramebufferObject | None = None
 
     def initializeGL(self) -> None:
         """Make every OpenGL object anew: Qt calls this for the first context and each later one."""
-        self.drawing.start(self.defaultFramebufferObject)
+        self.drawing.start(self._framebuffer)
+
+    def _framebuffer(self) -> int:
+        return self._target.handle() if self._target else self.defaultFramebufferObject()
 
     def paintGL(self) -> None:
         """Draw one frame; called by Qt with the context current."""
@@ -63,6 +71,7 @@ class GlSurface(QOpenGLWidget):
 
     def draw_now(self) -> None:
         """Draw what is on show and wait for it."""
+        self.drawing.scene.finish_building()
         self.repaint()
 
     def retry(self) -> None:
@@ -82,9 +91,32 @@ class GlSurface(QOpenGLWidget):
             self.doneCurrent()
         return hit
 
-    def picture(self) -> QImage:
-        """Return the picture as it is now, drawn for this call."""
-        return self.grabFramebuffer()
+    def picture(self, *, size: tuple[int, int] | None = None, transparent: bool = False) -> QImage:
+        """Return the picture as it is now, drawn for this call, at ``size`` (width, height) [px].
+
+        ``transparent``: the model alone, on nothing (premultiplied alpha). Raises ValueError for
+        a size that can't be drawn.
+        """
+        self.drawing.scene.finish_building()
+        if size is None and not transparent:
+            return self.grabFramebuffer()
+        frame = still_frame(self._frame(), size=size, transparent=transparent)
+        if not self.isValid():
+            return QImage()
+        self.makeCurrent()
+        try:
+            width, height = frame.size
+            depth = QOpenGLFramebufferObject.Attachment.Depth
+            self._target = QOpenGLFramebufferObject(width, height, depth)
+            self._target.bind()
+            if not self.drawing.draw(frame):
+                return QImage()
+            self._target.bind()
+            image = self._target.toImage()
+        finally:
+            self._target = None
+            self.doneCurrent()
+        return image if transparent else image.convertToFormat(QImage.Format.Format_RGB32)
 
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""

@@ -65,10 +65,10 @@ class Items:
 
     ``kind`` (n,) are :class:`ItemKind` and ``first`` the first item of each. ``material``
     (n, 4, 4) float32 is what the shaders read: rgba; specular, shininess, emission, reflectance;
-    texture use, repeat u, repeat v, 1 when the repeat is per metre; what turns a position into a
-    place in the texture (x, y, z), 0. ``radius`` (n,) bounds each item about its centre [m],
-    ``box`` (n, 3) along its own axes (half sizes); infinite planes have 0, and so has what is not
-    rigid. ``infos`` are those of geoms and sites.
+    texture use, repeat u, repeat v, 1 when the repeat is per metre; sizes for the texture, 0.
+    ``radius`` (n,) bounds each item about its centre [m], ``box`` (n, 3) along its own axes (half
+    sizes); infinite planes have 0, and so has what is not rigid. ``infos`` are those of geoms and
+    sites.
     """
 
     n_geoms: int
@@ -284,22 +284,23 @@ def _surface(
 def _texture_scale(
     info: DrawnInfo, material: MaterialInfo, box: NDArray[np.float64], *, cube: bool
 ) -> Vec3:
-    """Return the factors [1/m] from a position on the item to a place in its texture.
+    """Return what the shaders need besides the repeats to find a place in the texture.
 
-    As MuJoCo does it: images lie over the item's box, ``texrepeat`` times per side, or per two
-    metres when uniform; a cube is seen in the direction of the position, of which primitives
-    divide their sizes out (unless uniform) and meshes multiply theirs in (when uniform).
+    As MuJoCo does it: for images the item's sizes, by which repeats count when uniform, and by
+    which the position is divided where a mesh has no coordinates of its own. A cube is seen in
+    the direction of the position times these: primitives divide their sizes out (unless uniform),
+    meshes multiply theirs in (when uniform).
     """
     size = np.where(box > 1e-9, box, 1.0)
+    scale = size
     if cube:
-        if isinstance(info, GeomInfo) and info.type in (GeomType.MESH, GeomType.SDF):
-            scale = size if material.texuniform else np.ones(3)
+        is_mesh = isinstance(info, GeomInfo) and info.type in (GeomType.MESH, GeomType.SDF)
+        plain = np.ones(3)
+        if is_mesh:
+            scale = size if material.texuniform else plain
         else:
-            scale = np.ones(3) if material.texuniform else 1.0 / size
-        return float(scale[0]), float(scale[1]), float(scale[2])
-    per = np.ones(3) if material.texuniform else 1.0 / size
-    u, v = material.texrepeat
-    return 0.5 * u * float(per[0]), 0.5 * v * float(per[1]), 0.0
+            scale = plain if material.texuniform else 1.0 / size
+    return float(scale[0]), float(scale[1]), float(scale[2])
 
 
 def _half_box(info: GeomInfo | SiteInfo, description: SceneDescription) -> Vec3:

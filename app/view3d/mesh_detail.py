@@ -61,7 +61,8 @@ class DetailCache:
         """Return vertices (n, 3) and faces (m, 3) kept for ``digest``, None for none."""
         path = self._path(digest)
         try:
-            with np.load(path, allow_pickle=False) as data:
+            # Opened here: NumPy does not close what it can't read.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
                 vertices = np.asarray(data["vertices"], dtype=np.float32)
                 faces = np.asarray(data["faces"], dtype=np.int64)
             os.utime(path)
@@ -143,6 +144,9 @@ def _decimated(arrays: Arrays) -> tuple[NDArray[np.float32], NDArray[np.int64]] 
         np.ascontiguousarray(faces, dtype=np.int32),
         target_count=target,
     )[:2]
+    corners = points[triangles]
+    area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    triangles = triangles[np.abs(area).max(axis=1) > 1e-12]
     if not len(triangles):
         return None
     found = np.asarray(points, dtype=np.float32) * np.float32(size) + low

@@ -34,7 +34,12 @@ def expand_mesh(arrays: Mapping[str, NDArray[np.generic]]) -> Mesh:
     if normals is None or len(normals[1]) != len(faces):
         normals = None
         corner_normals = _creased_normals(vertices, keys[0])
-        keys.append(np.arange(keys[0].size).reshape(-1, 3))
+        # Corners whose normals are the same to a thousandth are the same corner.
+        steps = np.round((corner_normals + 1.0) * 1000.0).astype(np.int64)
+        code = (steps[:, 0] * 2048 + steps[:, 1]) * 2048 + steps[:, 2]
+        _, first, same = np.unique(code, return_index=True, return_inverse=True)
+        corner_normals = corner_normals[first]
+        keys.append(same.reshape(-1, 3))
     corner, inverse = _unique_rows(np.stack([key.ravel() for key in keys], axis=1))
     used = corner[:, 0]
     column = 1

@@ -18,7 +18,7 @@ __all__ = ["rig_for", "uses_model_lights"]
 # many models light everything to white, and MuJoCo cuts that off where this curve bends.
 _FULL = 1.5
 # Of the studio's light from everywhere, this much stays: without it shadows are black holes.
-_SURROUND = 0.55
+_SURROUND = 0.38
 
 
 def uses_model_lights(description: SceneDescription | None, lighting: Lighting) -> bool:

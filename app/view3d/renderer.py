@@ -246,7 +246,7 @@ class Renderer:
             "u_ground_height": scene.ground_height,
             "u_extent": frame.extent,
             "u_fog_color": rig.sky_horizon,
-            "u_fog_distance": self._fog_distance(frame),
+            "u_fog_distance": self._fog_distance(scene, frame),
             "u_stale": 0.85 if frame.stale else 0.0,
         }
         for index, lamp in enumerate(rig.lamps):
@@ -258,11 +258,13 @@ class Renderer:
         return light
 
     @staticmethod
-    def _fog_distance(frame: Frame) -> float:
+    def _fog_distance(scene: DrawnScene, frame: Frame) -> float:
         """Return the distance [m] at which two thirds of a colour are haze."""
         if frame.view.orthographic or frame.transparent or not frame.options.haze:
             return 1e6 * frame.extent
-        return 0.055 * frame.view.far
+        # What one looks at stays clear, also where it is small and the camera far from it.
+        away = float(np.linalg.norm(frame.view.eye - scene.scene_center))
+        return max(0.055 * frame.view.far, 5.0 * away)
 
     def _taps(self, frame: Frame) -> int:
         if not frame.options.shadows or not self._rig.lamps or not self._rig.casts_shadow:

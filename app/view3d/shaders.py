@@ -87,9 +87,12 @@ void main() {
     v_highlight = extra.w;
 #endif
 #if TEXTURED == 1
+    vec4 mapping = fetch(u_surfaces, u_surfaces_size, a_item, 4.0, 2.0);
     // What has no coordinates of its own is painted along its z axis.
-    vec2 painted = vec2(extra.x * a_position.x - 0.5, -extra.y * a_position.y - 0.5);
-    v_uv = a_uv.x < 1e8 ? a_uv : painted;
+    vec2 per_side = mapping.w > 0.5 ? vec2(1.0) : 1.0 / extra.xy;
+    vec2 painted = vec2(0.5, -0.5) * mapping.yz * per_side * a_position.xy - 0.5;
+    vec2 own = a_uv * mapping.yz * (mapping.w > 0.5 ? extra.xy : vec2(1.0));
+    v_uv = a_uv.x < 1e8 ? own : painted;
 #elif TEXTURED == 2
     // At a box's edges two sides are equally far: its normal tells which one this is.
     v_direction = extra.xyz * a_position + 0.01 * a_normal;

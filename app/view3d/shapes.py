@@ -40,6 +40,7 @@ def _mesh(
     faces: NDArray[np.int64],
     uv: NDArray[np.float64] | None = None,
 ) -> Mesh:
+    own = uv is not None
     if uv is None:
         uv = np.zeros((len(vertices), 2))
     return Mesh(
@@ -47,6 +48,7 @@ def _mesh(
         normals.astype(np.float32),
         uv.astype(np.float32),
         faces.astype(np.uint32),
+        own,
     )
 
 
@@ -72,6 +74,7 @@ def joined(meshes: list[Mesh]) -> Mesh:
         np.concatenate([m.normals for m in meshes]),
         np.concatenate([m.uv for m in meshes]),
         np.concatenate([m.faces + o for m, o in zip(meshes, offsets, strict=True)]),
+        all(m.has_uv for m in meshes),
     )
 
 
@@ -128,7 +131,7 @@ def disc(radius: float, *, z: float = 0.0, up: bool = True, segments: int = 32) 
     following = np.roll(this, -1)
     zero = np.zeros(segments, dtype=np.int64)
     order = [zero, this, following] if up else [zero, following, this]
-    return _mesh(vertices, normals, np.stack(order, axis=1), vertices[:, :2] * 0.5 + 0.5)
+    return _mesh(vertices, normals, np.stack(order, axis=1), vertices[:, :2] / (2.0 * radius) + 0.5)
 
 
 def tube(bottom: float, top: float, *, low: float, high: float, segments: int = 32) -> Mesh:
@@ -186,7 +189,9 @@ def box(half: tuple[float, float, float]) -> Mesh:
             normal = np.zeros((4, 3))
             normal[:, axis] = sign
             normals.append(normal)
-            uv.append(corners * 0.5 + 0.5)
+            # As MuJoCo lays an image over each side: upright, and never mirrored front to back.
+            across, up = [(1, 2), (0, 2), (0, 1)][axis]
+            uv.append(np.stack([0.5 + 0.5 * side[:, across], 0.5 - 0.5 * side[:, up]], axis=1))
     first = np.arange(6)[:, None] * 4
     faces = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
     return _mesh(
@@ -210,13 +215,7 @@ def height_field(data: NDArray[np.float32], *, size: tuple[float, float, float, 
     slope_y, slope_x = np.gradient(z, y, x)
     normals = np.stack([-slope_x, -slope_y, np.ones_like(z)], axis=-1)
     normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
-    u, v = np.meshgrid(np.linspace(0.0, 1.0, ncol), np.linspace(0.0, 1.0, nrow))
-    surface = _mesh(
-        vertices.reshape(-1, 3),
-        normals.reshape(-1, 3),
-        _grid_faces(nrow, ncol),
-        np.stack([u, v], axis=-1).reshape(-1, 2),
-    )
+    surface = _mesh(vertices.reshape(-1, 3), normals.reshape(-1, 3), _grid_faces(nrow, ncol))
     base = -size[3]
     walls = [
         _wall(vertices[0], base, (0.0, -1.0, 0.0)),

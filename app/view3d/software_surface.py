@@ -25,7 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtOpenGL import QOpenGLFramebufferObject
 from PySide6.QtWidgets import QWidget
 
-from stroboscope.app.view3d.drawing import Drawing, ViewStats
+from stroboscope.app.view3d.drawing import Drawing, ViewStats, notify_when_built, still_frame
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_sync import GlSync
 from stroboscope.app.view3d.picking import Hit
@@ -89,6 +89,7 @@ class SoftwareSurface(QWidget):
     failed = Signal(str)
     started = Signal()
     drawn = Signal()
+    built = Signal()  # meshes have become ready
 
     def __init__(
         self,
@@ -101,6 +102,8 @@ class SoftwareSurface(QWidget):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.drawing = Drawing(scene)
+        notify_when_built(scene, self)
+        self.built.connect(self.redraw)
         self._frame = frame
         self._moving = moving
         self._scale = MovingScale()
@@ -143,6 +146,7 @@ class SoftwareSurface(QWidget):
         """Draw what is on show in full resolution and wait for it; for pictures of the window."""
         self.stop()
         self._wanted = False
+        self.drawing.scene.finish_building()
         self.started.emit()
         begun = self._draw(1.0)
         if begun is not None:
@@ -165,14 +169,20 @@ class SoftwareSurface(QWidget):
         finally:
             self._done_current()
 
-    def picture(self) -> QImage:
-        """Return the picture as it is now in full resolution, drawn for this call."""
-        begun = self._draw(1.0)
+    def picture(self, *, size: tuple[int, int] | None = None, transparent: bool = False) -> QImage:
+        """Return the picture as it is now, drawn for this call, at ``size`` (width, height) [px].
+
+        ``transparent``: the model alone, on nothing (premultiplied alpha). Raises ValueError for
+        a size that can't be drawn.
+        """
+        self.drawing.scene.finish_building()
+        frame = still_frame(self._frame(), size=size, transparent=transparent)
+        begun = self._draw(1.0, frame)
         if begun is None:
             return QImage()
         pixels = self._read(begun)
         self._count(begun)
-        return _image(pixels).copy()
+        return _image(pixels, transparent=transparent).copy()
 
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""
@@ -217,14 +227,14 @@ class SoftwareSurface(QWidget):
         duration = time.perf_counter() - begun.start
         self.drawing.count(begun.frame, duration=duration, scale=begun.scale)
 
-    def _draw(self, scale: float) -> _Begun | None:
+    def _draw(self, scale: float, frame: Frame | None = None) -> _Begun | None:
         """Ask for a whole picture at ``scale``; None when it can't be drawn."""
-        begun = self._start(scale)
+        begun = self._start(scale, frame)
         if begun is not None and begun.target is None and not self._rasterise(begun):
             return None
         return begun
 
-    def _start(self, scale: float) -> _Begun | None:
+    def _start(self, scale: float, frame: Frame | None = None) -> _Begun | None:
         """Ask for a picture, at first only for its shadow map if that is due; wait for nothing.
 
         Returns None when it can't be drawn.
@@ -232,7 +242,7 @@ class SoftwareSurface(QWidget):
         start = time.perf_counter()
         sync = self._make_current()
         try:
-            frame = self._frame()
+            frame = frame or self._frame()
             if scale != 1.0:
                 width, height = frame.size
                 frame = dataclasses.replace(
@@ -325,7 +335,10 @@ class SoftwareSurface(QWidget):
         painter.drawImage(self.rect(), self._image)
 
 
-def _image(pixels: NDArray[np.uint8]) -> QImage:
+def _image(pixels: NDArray[np.uint8], *, transparent: bool = False) -> QImage:
     """Return ``pixels`` (height, width, 4), blue first, as an image that uses their memory."""
     height, width, _ = pixels.shape
-    return QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32)
+    kind = QImage.Format.Format_RGB32
+    if transparent:
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+    return QImage(pixels.data, width, height, 4 * width, kind)
