@@ -198,7 +198,7 @@ class ViewPanel(QWidget):
         switch = QCheckBox(overlay.title)
         switch.setToolTip(self._tip(overlay))
         switch.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        switch.clicked.connect(functools.partial(self._replace, overlay.name))
+        switch.clicked.connect(lambda shown, n=overlay.name: self._replace(n, shown))
         if overlay.parent:
             line.setContentsMargins(22, 0, 0, 0)
         line.addWidget(switch, 1)
@@ -256,7 +256,9 @@ class ViewPanel(QWidget):
                 button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
                 key = {0: f"   {group}", 1: f"   Shift+{group}"}.get(row_number, "")
                 button.setToolTip(f"{title} of group {group}{key}")
-                button.clicked.connect(functools.partial(self._toggle_group, name, group))
+                button.clicked.connect(
+                    lambda shown, n=name, g=group: self._toggle_group(n, g, shown)
+                )
                 line.addWidget(button)
                 self.groups[name, group] = button
             self._add_row(row, f"{title} group")
