@@ -168,11 +168,13 @@ class SceneEditor:
 
     def model_replaced(self) -> None:
         """Forget what is about the model that is gone."""
-        self.interventions.forget()
+        ended = self.interventions.forget()
         dropped = self.checkpoints.clear()
         self._undo = {}
         self._drag = None
         self._options = {}
+        if ended:
+            self._link.log_text(LogLevel.WARNING, f"{ended} ended: the model was replaced")
         if dropped:
             text = f"{dropped} checkpoints were dropped: they are of the model that was replaced"
             self._link.log_text(LogLevel.WARNING, text)

@@ -55,14 +55,14 @@ class Interventions:
 
     def release(self) -> str:
         """End all of it; return what that was, in words."""
-        said = self._words()
         self._backend.release_interventions()
-        self.forget()
-        return said
+        return self.forget()
 
-    def forget(self) -> None:
-        """Note that the backend has ended all of it: the model was replaced."""
+    def forget(self) -> str:
+        """Note that the backend has ended all of it, and return what that was, in words."""
+        said = self._words()
         self.told = SceneInterventions(scene_id=self.told.scene_id)
+        return said
 
     def _words(self) -> str:
         told = self.told

@@ -12,16 +12,20 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.control import OnDisconnect
 from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.scene_playback import Interest
+from stroboscope.debugger_protocol.host.server import DebugServer
 from stroboscope.debugger_protocol.messages import (
     Command,
     EditField,
     EditOption,
     EditState,
     Lint,
+    LogEntry,
     OverrideControl,
     Perturb,
     PerturbKind,
@@ -32,7 +36,7 @@ from stroboscope.debugger_protocol.messages import (
     SaveCheckpoint,
     SetControlNoise,
 )
-from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.debugger_protocol.topics import AccelerationSource, Instant, Topic
 from stroboscope.engine.runtime import current_runtime
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -342,6 +346,36 @@ def test_now_predicts_what_the_next_step_will_be_given(
         assert np.array_equal(predicted[name], executed[name]), name
 
 
+def test_a_pull_is_shown_as_a_force_on_its_body_and_as_a_source_of_acceleration(
+    drive_box: Callable[..., Driven], wait_until: Callable[..., None]
+) -> None:
+    driven = drive_box()
+    driven.step(10)
+    topics = dict.fromkeys((Topic.BODIES, Topic.ACCELERATION), 0.0)
+    driven.host.set_interest(driven.scene.link, Interest(intervals=topics))
+    driven.give(pull(driven, FLAP))
+    slots = driven.scene.link.publisher.slots
+    key = (Topic.BODIES, Instant.NOW)
+    wait_until(lambda: key in slots and slots[key].arrays["xfrc_applied"][FLAP].any())
+    predicted = {topic: slots[topic, Instant.NOW].arrays for topic in topics}
+    driven.step()
+    used = driven.used(mujoco.mjtState.mjSTATE_XFRC_APPLIED).reshape(-1, 6)
+    executed = {topic: slots[topic, Instant.EXECUTED].arrays for topic in topics}
+    np.testing.assert_array_equal(executed[Topic.BODIES]["xfrc_applied"], used)
+    for topic, arrays in executed.items():
+        for name, values in arrays.items():
+            np.testing.assert_array_equal(predicted[topic][name], values, f"{topic}.{name}")
+    shares = executed[Topic.ACCELERATION]
+    kinds = [list(AccelerationSource)[kind] for kind in shares["kind"]]
+    bodies = [
+        int(index)
+        for kind, index in zip(kinds, shares["index"], strict=True)
+        if kind is AccelerationSource.BODY_FORCE
+    ]
+    assert bodies == [BOX, FLAP], "the script's own force, and the pull"
+    assert AccelerationSource.REST not in kinds
+
+
 def test_while_nothing_is_done_to_a_scene_its_quick_path_stays_and_comes_back(
     drive_box: Callable[..., Driven], wait_until: Callable[..., None]
 ) -> None:
@@ -506,6 +540,79 @@ def test_detaching_ends_everything_also_in_the_middle_of_a_step(
     used = driven.used(mujoco.mjtState.mjSTATE_CTRL)
     assert used.tolist() == [0.1, 0.7]
     assert len(set(driven.seen)) == 1
+
+
+def test_a_model_that_is_replaced_ends_everything_and_says_so(
+    drive_box: Callable[..., Driven],
+) -> None:
+    def loop(driven: Driven) -> None:
+        driven.scene.step()
+        driven.scene.model_changed()
+        plain(driven)
+
+    driven = drive_box(loop=loop)
+    everything_at_once(driven)
+    driven.give(SaveCheckpoint(id=0, scene_id=driven.id, name="of the old model"))
+    driven.step(3)
+    editor = driven.scene.link.changes.editor
+    assert editor.interventions.told.overrides == ()
+    assert editor.checkpoints.told == ()
+    assert not driven.scene.link.intervening
+    assert len(set(driven.seen)) == 1
+    texts = [event.text for event in driven.host.take_events() if isinstance(event, LogEntry)]
+    said = "the perturbation and 1 control override and the control noise ended: the model was"
+    assert any(said in text for text in texts), texts
+    with pytest.raises(CommandError, match="can't be undone"):
+        driven.give(RevertEdit(id=0, scene_id=driven.id, edit_id=editor.edits[0].edit_id))
+
+
+def test_a_timestep_edited_inside_a_step_of_shorter_ones_counts_afterwards(
+    drive_box: Callable[..., Driven],
+) -> None:
+    def loop(driven: Driven) -> None:
+        while not driven.over:
+            driven.scene.step(0.003)  # two physics steps of 1.5 ms
+
+    driven = drive_box(loop=loop)
+    option = driven.model.opt
+    driven.wait(lambda reply: driven.host.physics_step(driven.id, 1, reply=reply))
+    assert option.timestep == 0.0015
+    driven.give(EditOption(id=0, scene_id=driven.id, option="timestep", values=(0.001,)))
+    assert option.timestep == 0.0015
+    assert driven.scene.link.changes.editor.edits[-1].text == "timestep: 0.002 → 0.001 s"
+    driven.step()
+    driven.step()
+    time = driven.scene.world.live().time
+    assert time == pytest.approx(0.006)
+    driven.give(RevertEdit(id=0, scene_id=driven.id, edit_id=1))
+    driven.step()
+    driven.step()
+    assert option.timestep in (0.002, 0.0015)
+    assert driven.scene.world.timestep_edit is None
+
+
+def test_scenes_that_are_held_for_a_client_that_is_gone_keep_its_overrides_and_let_the_body_go(
+    drive_box: Callable[..., Driven], host: Host, wait_until: Callable[..., None]
+) -> None:
+    server = DebugServer(host, script="train.py")
+    server.start(on_disconnect=OnDisconnect.HOLD)
+    try:
+        with DebuggerClient.connect(server.connection_file) as client:
+            driven = drive_box()
+            assert client.wait_until(lambda c: bool(c.scenes()), 10)
+            client.override_control(driven.id, 0, -0.5)
+            client.perturb(driven.id, BOX, pos=(0, 0, 3))
+        editor = driven.scene.link.changes.editor
+        wait_until(lambda: editor.interventions.told.perturbed_body == -1)
+        assert driven.scene.link.owner.parked_in is driven.scene.link
+        with DebuggerClient.connect(server.connection_file) as client:
+            assert client.interventions(driven.id).overrides == ((0, -0.5),)
+            client.step(driven.id)
+            assert driven.used(mujoco.mjtState.mjSTATE_CTRL).tolist() == [-0.5, 0.7]
+            client.release_control()
+            assert client.wait_until(lambda c: not c.interventions(driven.id).overrides, 10)
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize("loop", [plain, several])
