@@ -13,6 +13,7 @@ from stroboscope.app.models.overlays import topics_of
 from stroboscope.app.models.scene import USUAL_RATE, SceneModel
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.models.visibility import hidden_parts
 from stroboscope.app.panels.labels import label
@@ -58,6 +59,9 @@ class SceneView(QWidget):
         self._drawn_scene: SceneModel | None = None
         self._drawn_pose: SceneFrame | None = None
         self._drawn_values: dict[Topic, SceneFrame] = {}
+        self._topics: frozenset[Topic] = frozenset()
+        self._topics_of: ViewOptions | None = None
+        self._topics_in: SceneDescription | None = None
         # Before the first poses the camera is still that of another scene.
         self._has_poses = False
         # Called before another scene is drawn: its camera is about to be lost.
@@ -115,7 +119,7 @@ class SceneView(QWidget):
         """Subscribe to exactly what is switched on in the viewport's options; draw it."""
         scene, description = self._scene, self._description
         if scene is not None and not scene.is_stale and description is not None:
-            scene.want(_WHO, topics_of(self.viewport.options, description))
+            scene.want(_WHO, self._wanted_topics())
         self._draw()
 
     def _follow(self, scene: SceneModel | None) -> None:
@@ -213,9 +217,14 @@ class SceneView(QWidget):
         self._sessions.selection.select(element)
 
     def _wanted_topics(self) -> frozenset[Topic]:
-        if self._description is None:
+        """Return what is switched on; asked for at every frame that arrives."""
+        options, description = self.viewport.options, self._description
+        if description is None:
             return frozenset()
-        return topics_of(self.viewport.options, self._description)
+        if self._topics_of is not options or self._topics_in is not description:
+            self._topics_of, self._topics_in = options, description
+            self._topics = topics_of(options, description)
+        return self._topics
 
     def _draw(self) -> None:
         """Give the viewport what has changed, all of it of one instant; it draws only then.

@@ -11,7 +11,8 @@ from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
-from stroboscope.app.models.selection import Element
+from stroboscope.app.models.elements import element_name
+from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import (
     View,
@@ -287,7 +288,7 @@ class Viewport(CameraWidget):
         ratio = self.devicePixelRatioF()
         selected, planes = np.empty(0, dtype=np.int64), frozenset[int]()
         if self._selection is not None and self._scene.description is not None:
-            selected = self._scene.items.of_element(self._selection, self._scene.description)
+            selected = self._items_of(self._selection, self._scene.description)
             is_plane = self._scene.items.is_plane[selected]
             planes = frozenset(selected[is_plane].tolist())
             selected = selected[~is_plane]
@@ -306,6 +307,14 @@ class Viewport(CameraWidget):
             pixel_ratio=ratio,
             overlays=self._overlay_picture(),
         )
+
+    def _items_of(self, element: Element, description: SceneDescription) -> NDArray[np.int64]:
+        """Return the items that show ``element``; for a contact those of both geoms."""
+        items = self._scene.items
+        if element.kind is not ElementKind.CONTACT:
+            return items.of_element(element, description)
+        pair = (Element(ElementKind.GEOM, index) for index in (element.index, element.other))
+        return np.concatenate([items.of_element(geom, description) for geom in pair])
 
     def _overlay_picture(self) -> OverlayPicture | None:
         return self._overlays.picture(
@@ -464,8 +473,21 @@ class Viewport(CameraWidget):
         if element == self._hover:
             return
         self._hover = element
+        if self._surface is not None:
+            self._surface.setToolTip(self._title_of(element))
         self._show_hand()
         self.hovered.emit(element)
+
+    def _title_of(self, element: Element | None) -> str:
+        """Return what a thing is, and what it hangs on."""
+        description = self._scene.description
+        if element is None or description is None:
+            return ""
+        title = f"{element_name(description, element)}   {element.kind}"
+        body = body_of(element, description)
+        if element.kind is ElementKind.BODY or not 0 < body < len(description.bodies):
+            return title
+        return f"{title} of {element_name(description, Element(ElementKind.BODY, body))}"
 
     def _show_hand(self, _pull: object = None) -> None:
         """Let the cursor say what the mouse would do, or does."""

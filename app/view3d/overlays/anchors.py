@@ -92,7 +92,7 @@ def _contacts(subject: Subject, *, forces: bool) -> Anchors:
     names = subject.facts.names(ElementKind.GEOM)
     pairs = geom.astype(np.int64).tolist()
     return Anchors(
-        [" : ".join(names[g] if 0 <= g < len(names) else "flex" for g in pair) for pair in pairs],
+        [" – ".join(names[g] if 0 <= g < len(names) else "flex" for g in pair) for pair in pairs],
         pos,
     )
 

@@ -22,6 +22,7 @@ from stroboscope.debugger_protocol.topics import Topic
 __all__ = ["contact_forces", "contact_glyphs", "force_sides"]
 
 Floats = NDArray[np.float64]
+_SELECTED = (1.0, 0.58, 0.10, 1.0)  # as the outline of what is selected
 NEGLIGIBLE = 1e-9  # [N, N·m]: nothing is drawn for a force that is only rounding
 
 
@@ -77,6 +78,7 @@ def contact_glyphs(subject: Subject) -> Iterator[Glyphs]:
         reach = 3.0 * sizes.mean * frame[:, 0]
         thin = 0.4 * sizes.arrow_radius
         yield shown(arrows(pos, reach, radius=thin, color=Role.NORMAL))
+    yield from _selected(subject, pos, frame, pair)
     found = contact_forces(subject)
     if found is None:
         return
@@ -107,6 +109,24 @@ def contact_glyphs(subject: Subject) -> Iterator[Glyphs]:
             ),
             some,
         )
+
+
+def _selected(
+    subject: Subject, pos: Floats, frame: Floats, pair: NDArray[np.int64]
+) -> Iterator[Glyphs]:
+    """Yield hoops about the contacts of the pair that is selected."""
+    selection = subject.selection
+    if selection is None or selection.kind is not ElementKind.CONTACT:
+        return
+    chosen = (pair == (selection.index, selection.other)).all(axis=1)
+    yield solids(
+        Shape.HOOP,
+        pos=pos[chosen],
+        mat=frame_along(frame[chosen, 0]),
+        size=1.6 * subject.sizes.scale.contactwidth * subject.sizes.mean,
+        color=_SELECTED,
+        layer=Layer.INSIDE,
+    )
 
 
 def _force_parts(subject: Subject, force: Floats, frame: Floats) -> list[tuple[Floats, Role]]:

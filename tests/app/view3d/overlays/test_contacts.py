@@ -149,3 +149,29 @@ def test_a_tiny_force_still_has_an_arrow_of_some_pixels(engine_view, pixels):
         x, y = int(x), int(y)
         column = changed[max(y - 20, 0) : y + 3, x - 3 : x + 4].any(axis=1)
         assert 6 <= column.sum() <= 12
+
+
+def test_a_selected_contact_is_ringed_and_both_its_geoms_are_outlined(engine_view):
+    shown = engine_view(TWO_BALLS, steps=1000)
+    shown.set(contacts=True)
+    shown.view.set_selection(Element(ElementKind.CONTACT, 2, 1))
+    assert len([part for part in shown.picture.parts if part.shape is Shape.HOOP]) == 0
+    geom = shown.view._scene.value(Topic.CONTACTS, "geom")[0].astype(int).tolist()
+    shown.view.set_selection(Element(ElementKind.CONTACT, *geom))
+    (hoop,) = [part for part in shown.picture.parts if part.shape is Shape.HOOP]
+    assert len(hoop.texels) == 1
+    assert set(shown.view._make_frame().selected) <= set(geom)
+    assert len(shown.view._make_frame().selected) >= 1
+
+
+def test_hovering_a_contact_says_which_geoms_touch(engine_view, wait_until):
+    shown = engine_view(TWO_BALLS, steps=1000)
+    shown.set(contacts=True)
+    pos = shown.view._scene.value(Topic.CONTACTS, "pos")[0]
+    x, y, _ = shown.view.view().project(pos, width=640, height=480)[0]
+    shown.view._on_hover(float(x), float(y))
+    wait_until(lambda: shown.view._surface.toolTip())
+    assert shown.view._surface.toolTip() in (
+        "floor – ball_floor   contact",
+        "ball_table – table   contact",
+    )
