@@ -128,7 +128,7 @@ def _sleep_and_islands(model: Any, whole: Any) -> tuple[NDArray[np.int32], NDArr
     if hasattr(whole, "body_awake"):
         awake[np.asarray(whole.body_awake) == _ASLEEP] = 0
     island = np.full(model.nbody, -1, dtype=np.int32)
-    if whole.nisland:
+    if hasattr(whole, "tree_island") and whole.nisland:
         tree = np.asarray(model.body_treeid)
         moving = tree >= 0
         island[moving] = whole.tree_island[tree[moving]]
