@@ -471,6 +471,9 @@ def test_noise_is_as_wide_as_asked_for_correlated_and_within_the_range(
     assert driven.scene.world.live().ctrl.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.skipif(
+    not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"), reason="this MuJoCo knows no sleep"
+)
 def test_a_sleeping_body_wakes_up_when_it_is_pulled(drive_box: Callable[..., Driven]) -> None:
     driven = drive_box('> <flag sleep="enable"/></option><option')
     driven.step(1000)
