@@ -82,6 +82,14 @@ class MujocoAdapter:
         self.mj_getState(model, source, row, self.integration)
         self.mj_setState(model, target, row, self.integration)
 
+    def self_resets(self, model: Any, data: Any) -> int:
+        """Return how often MuJoCo has reset diverged ``data``, since somebody else did: 0 or 1."""
+        if model.opt.disableflags & int(self.module.mjtDisableBit.mjDSBL_AUTORESET):
+            return 0
+        kinds, warning = self.module.mjtWarning, data.warning
+        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+        return sum(int(warning[int(kind)].number) for kind in bad)
+
     def copy_results(self, model: Any, source: Any, target: Any) -> Any:
         """Return ``target`` with all of ``source``, also what a step has computed.
 

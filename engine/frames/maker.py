@@ -45,6 +45,7 @@ class _Begun:
     inputs: Arrays
     row: NDArray[np.float64] | None
     time: float
+    resets: int
 
 
 class FrameMaker:
@@ -80,7 +81,9 @@ class FrameMaker:
             row = np.empty(self._row_length)
             self._adapter.mj_getState(self._model, data, row, self._adapter.integration)
         inputs = state_inputs(data) if Topic.STATE in topics else {}
-        self._begun = _Begun(inputs, row, float(data.time))
+        self._begun = _Begun(
+            inputs, row, float(data.time), self._adapter.self_resets(self._model, data)
+        )
 
     def executed(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the physics step since :meth:`begin`."""
@@ -93,7 +96,7 @@ class FrameMaker:
         if Topic.STATE in topics and self._adapter.has_control_callback():
             # The callback writes ctrl inside the step: what it wrote is what the step has used.
             begun.inputs = {**begun.inputs, "ctrl": np.array(live.ctrl)}
-        if live.time < begun.time:
+        if live.time <= begun.time or self._adapter.self_resets(self._model, live) > begun.resets:
             notes.append(
                 "MuJoCo has reset the data within this step, as its state had diverged: poses, "
                 "contacts and forces are of the state after that; bodies, energies and "

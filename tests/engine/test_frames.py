@@ -367,9 +367,30 @@ def test_a_step_in_which_mujoco_resets_the_data_says_that_its_numbers_do_not_fit
         before = float(scene.data.time)
         scene.ctrl[0] = 0.5
         frame = executed(scene)
-        was_reset = scene.data.time < before
+        was_reset = scene.data.time <= before
         told.append(bool(frame.notes))
         assert told[-1] == was_reset
         assert (Topic.ACCELERATION in frame.arrays) != was_reset
     assert any(told)
     assert not all(told)
+
+
+def test_a_reset_within_the_very_first_step_is_noticed_although_the_time_looks_right() -> None:
+    scene = physics.create_scene("Coasting", COASTING)
+    scene.data.qvel[0] = 1e11  # more than MuJoCo takes
+    frame = executed(scene)
+    assert scene.data.time == pytest.approx(1 / 120)
+    assert "MuJoCo has reset the data" in frame.notes[0]
+    assert executed(scene).notes == ()
+
+
+def test_a_state_that_diverges_without_a_reset_is_shown_as_it_is() -> None:
+    xml = COASTING.replace(
+        '"implicitfast"/>', '"implicitfast"><flag autoreset="disable"/></option>'
+    )
+    scene = physics.create_scene("Coasting", xml)
+    scene.data.qvel[0] = 1e11
+    frame = executed(scene)
+    assert frame.notes == ()
+    assert frame.arrays[Topic.STATE]["qvel"][0] == 1e11
+    assert Topic.BODIES in frame.arrays
