@@ -18,13 +18,15 @@ from stroboscope.debugger_protocol.expressions import (
     ExpressionError,
     SignalTable,
     compile_expression,
-    contact_part,
+    contact_sum,
     expression_text,
+    geom_mask,
+    pair_of_contacts,
 )
 from stroboscope.debugger_protocol.host.scene_link import channel_info
 from stroboscope.debugger_protocol.host.signals import UserChannel
 from stroboscope.debugger_protocol.scene_description import ChannelInfo
-from stroboscope.engine.contacts import body_velocities, contact_sum_arrays
+from stroboscope.engine.contacts import body_velocities
 from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
@@ -64,17 +66,6 @@ class ExpressionScope:
             geoms=tuple(map(names.geom, range(model.ngeom))),
             geom_bodies=tuple(model.geom_bodyid.tolist()),
         )
-        self._contacts: Mapping[str, NDArray[np.generic]] | None = None
-
-    def new_step(self) -> None:
-        """Forget what was computed once for all expressions of the last step."""
-        self._contacts = None
-
-    def contacts(self, source: Any) -> Mapping[str, NDArray[np.generic]]:
-        """Return the contacts of the step."""
-        if self._contacts is None:
-            self._contacts = contact_sum_arrays(self.model, source, adapter=self.adapter)
-        return self._contacts
 
     def compile(self, channel: str) -> Expression:
         """Return the expression of a channel's name; raises CommandError."""
@@ -142,9 +133,7 @@ class ExpressionChannel:
             ring = scope.user[use.channel]
             return lambda source: _latest(ring)
         if use.part:
-            return lambda source: contact_part(
-                use.part, scope.contacts(source), use.first, use.second
-            )
+            return _contact_reader(use, scope)
         if use.channel in _POSES:
             name = use.channel
             return lambda source: getattr(source, name).reshape(-1)
@@ -152,6 +141,30 @@ class ExpressionChannel:
             return lambda source: body_velocities(scope.model, source).reshape(-1)
         read = make_reader(use.channel)
         return lambda source: np.atleast_1d(read(source))
+
+
+def _contact_reader(use: ChannelUse, scope: ExpressionScope) -> Reader:
+    """Return what sums over the contacts of a pair; the forces of no others are computed."""
+    model, contact_force = scope.model, scope.adapter.module.mj_contactForce
+    first, second = geom_mask(use.first, model.ngeom), geom_mask(use.second, model.ngeom)
+    part, nothing = use.part, np.zeros(use.width)
+
+    def read(source: Any) -> Array:
+        contact, count = source.contact, int(source.ncon)
+        chosen, sign = pair_of_contacts(np.asarray(contact.geom).reshape(count, 2), first, second)
+        if part == "count":
+            return np.array((float(len(chosen)),))
+        if not len(chosen):
+            return nothing
+        if part == "depth":
+            return np.array((max(0.0, -float(np.asarray(contact.dist)[chosen].min())),))
+        forces = np.zeros((len(chosen), 6))
+        for row, index in zip(forces, chosen.tolist(), strict=True):
+            contact_force(model, source, index, row)
+        frame = np.asarray(contact.frame).reshape(count, 3, 3)[chosen]
+        return contact_sum(part, forces[:, :3], frame, sign)
+
+    return read
 
 
 def _latest(ring: UserChannel) -> Array:

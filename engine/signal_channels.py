@@ -278,8 +278,6 @@ class MujocoSignalSource(SignalSource):
     def after(self, row: NDArray[np.float64]) -> None:
         """Write what the physics step has computed into the same ``row``."""
         source = self._live()
-        if self._scope is not None:
-            self._scope.new_step()
         if self._runge_kutta and self._row is not None:
             # The arrays after an RK4 step are those of its last stage: no instant of the run.
             source = self._frames.recompute(self._row)

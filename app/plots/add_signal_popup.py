@@ -16,7 +16,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFontDatabase, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QListView, QVBoxLayout, QWidget
 
-from stroboscope.app.models.expressions import expression_problem
+from stroboscope.app.models.expressions import expression_problem, fit_problem
 from stroboscope.app.models.plot_layout import PlotLayout
 from stroboscope.app.models.plot_store import (
     PlotSeriesId,
@@ -212,7 +212,9 @@ class AddSignalPopup(QFrame):
             # The carets stand under their place only where all letters are as wide.
             self.note.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
             table = scene.table if scene is not None else None
-            self.note.setText(expression_problem(text, table) if text else "= and an expression.")
+            problem = expression_problem(text, table) if text else "= and an expression."
+            letter = self.note.fontMetrics().horizontalAdvance("0")
+            self.note.setText(fit_problem(problem, self.note.width() // max(letter, 1) - 2))
 
 
 def _entries(store: PlotStore, first: SceneKey | None) -> list[_Entry]:

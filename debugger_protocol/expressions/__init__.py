@@ -15,7 +15,12 @@ from stroboscope.debugger_protocol.expressions.compiler import (
     Expression,
     compile_expression,
 )
-from stroboscope.debugger_protocol.expressions.contact_sums import contact_part
+from stroboscope.debugger_protocol.expressions.contact_sums import (
+    contact_part,
+    contact_sum,
+    geom_mask,
+    pair_of_contacts,
+)
 from stroboscope.debugger_protocol.expressions.errors import ExpressionError
 from stroboscope.debugger_protocol.expressions.parser import MAX_BYTES
 from stroboscope.debugger_protocol.expressions.signal_table import (
@@ -36,8 +41,11 @@ __all__ = [
     "channel_reference",
     "compile_expression",
     "contact_part",
+    "contact_sum",
     "expression_channel",
     "expression_text",
+    "geom_mask",
     "is_expression",
+    "pair_of_contacts",
     "table_of",
 ]

@@ -230,9 +230,8 @@ class _Compiler:
     def _contact(self, tree: ast.Attribute, pair: ast.Subscript) -> Node:
         part = tree.attr
         if part not in CONTACT_PARTS:
-            raise self._place.error(
-                f"contacts have no {part!r}{suggestion(part, CONTACT_PARTS)}", tree
-            )
+            hint = suggestion(part, CONTACT_PARTS)
+            raise self._place.error_at_end(f"contacts have no {part!r}{hint}", tree, len(part))
         index = pair.slice
         written = index.elts if isinstance(index, ast.Tuple) else [index]
         if not 1 <= len(written) <= 2:

@@ -1,31 +1,48 @@
 """What the contacts between two sets of geoms do together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["contact_part", "pair_of_contacts"]
+__all__ = ["contact_part", "contact_sum", "geom_mask", "pair_of_contacts"]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def geom_mask(geoms: Iterable[int] | None, ngeom: int) -> Mask:
+    """Return (ngeom + 1,): which geoms belong to a set (None: all). The last stands for none."""
+    mask = np.full(ngeom + 1, geoms is None)
+    if geoms is not None:
+        mask[list(geoms)] = True
+    return mask
 
 
 def pair_of_contacts(
-    geom: NDArray[np.int32], first: frozenset[int], second: frozenset[int] | None
+    geom: NDArray[np.int32], first: Mask, second: Mask
 ) -> tuple[NDArray[np.intp], Array]:
-    """Return the contacts between two sets of geoms, and +1 where ``first`` is the second one.
+    """Return the contacts between two sets of geoms, and the sign of their force on ``first``.
 
-    ``geom`` (n, 2); ``second`` None: with anything. The sign is that of the force on ``first``.
+    ``geom`` (n, 2), -1 where there is none (a flex); contact forces act on the second geom.
     """
-    indices, signs = [], []
-    for index, (a, b) in enumerate(geom.tolist()):
-        if b in first and (second is None or a in second):
-            indices.append(index)
-            signs.append(1.0)
-        elif a in first and (second is None or b in second):
-            indices.append(index)
-            signs.append(-1.0)
-    return np.array(indices, np.intp), np.array(signs)
+    a, b = geom[:, 0], geom[:, 1]
+    plus = first[b] & second[a]
+    chosen = np.flatnonzero(plus | (first[a] & second[b]))
+    return chosen, np.where(plus[chosen], 1.0, -1.0)
+
+
+def contact_sum(part: str, force: Array, frame: Array, sign: Array) -> Array:
+    """Return the sum over contacts: ``force`` (k, 3) and ``frame`` (k, 3, 3) of each [N]."""
+    if part == "normal":
+        return np.array((float(force[:, 0].sum()),))
+    if part == "friction":
+        force = force * (0.0, 1.0, 1.0)
+    world = (force[:, :, None] * frame).sum(axis=1) * sign[:, None]
+    total: Array = world.sum(axis=0)
+    if part == "friction":
+        return np.array((float(np.sqrt((total * total).sum())),))
+    return total
 
 
 def contact_part(
@@ -41,7 +58,8 @@ def contact_part(
     deepest penetration [m], 0 when nothing overlaps.
     """
     geom = np.asarray(arrays["geom"], np.int32).reshape(-1, 2)
-    chosen, sign = pair_of_contacts(geom, first, second)
+    ngeom = 1 + max((int(geom.max(initial=-1)), *first, *(second or ())))
+    chosen, sign = pair_of_contacts(geom, geom_mask(first, ngeom), geom_mask(second, ngeom))
     if part == "count":
         return np.array((float(len(chosen)),))
     if not len(chosen):
@@ -50,14 +68,5 @@ def contact_part(
         dist = np.asarray(arrays["dist"], np.float64)[chosen]
         return np.array((max(0.0, -float(dist.min())),))
     force = np.asarray(arrays["force"], np.float64).reshape(-1, 6)[chosen, :3]
-    if part == "normal":
-        return np.array((float(force[:, 0].sum()),))
-    axes = np.asarray(arrays["frame"], np.float64).reshape(-1, 3, 3)[chosen]
-    if part == "friction":
-        force = force.copy()
-        force[:, 0] = 0.0
-    world = (force[:, :, None] * axes).sum(axis=1) * sign[:, None]
-    total: Array = world.sum(axis=0)
-    if part == "friction":
-        return np.array((float(np.sqrt((total * total).sum())),))
-    return total
+    frame = np.asarray(arrays["frame"], np.float64).reshape(-1, 3, 3)[chosen]
+    return contact_sum(part, force, frame, sign)

@@ -59,6 +59,11 @@ class SyntaxPlace:
         """Return the error about a node."""
         return ExpressionError(problem, text=self.text, **self._span(node))
 
+    def error_at_end(self, problem: str, node: ast.AST, length: int) -> ExpressionError:
+        """Return the error about the last letters of a node."""
+        end = self._span(node)["end"]
+        return ExpressionError(problem, text=self.text, start=end - length, end=end)
+
     def source(self, node: ast.AST) -> str:
         """Return what is written there."""
         span = self._span(node)

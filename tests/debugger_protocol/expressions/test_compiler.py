@@ -138,7 +138,7 @@ def test_a_body_stands_for_its_geoms_unless_a_geom_has_the_name(table):
         ("norm(qvel, 2)", "norm(qvel, 2)", "norm takes 1 argument, not 2: norm(vector)"),
         ("qpos - ctrl", "qpos - ctrl", "these have 9 and 2 values"),
         ("contact['foot','flor'].force", "'flor'", "no geom or body 'flor'; did you mean 'floor'"),
-        ("contact['foot'].forse", "contact['foot'].forse", "contacts have no 'forse'"),
+        ("contact['foot'].forse", "forse", "contacts have no 'forse'; did you mean 'force'"),
         ("contact['foot']", "contact['foot']", "say what of these contacts: .force"),
         ("contact", "contact", "say which contacts"),
         ("energy.totl", "energy.totl", "did you mean 'energy.total'"),
