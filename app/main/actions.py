@@ -1,9 +1,8 @@
-"""Every action of the window with its menu and keys, in one table.
+"""The window's actions in its menus, with keys that people may change.
 
-Keys follow MuJoCo's viewer where they meet. They sleep while a text field has the focus.
+Keys sleep while a text field has the focus.
 """
 
-import dataclasses
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt
@@ -21,149 +20,21 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from stroboscope.app.models.overlays import OVERLAYS
+from stroboscope.app.main.action_table import (
+    ACTIONS,
+    MENUS,
+    MOUSE,
+    NAMED_SUBMENUS,
+    ActionSpec,
+)
 from stroboscope.app.panels.key_sheet import KeyGroup, KeyRow
 
-__all__ = ["ACTIONS", "MOUSE", "ActionSpec", "ShortcutGate", "WindowActions"]
+__all__ = ["ShortcutGate", "WindowActions"]
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ActionSpec:
-    """One action: ``keys`` are alternatives, the first is shown.
-
-    ``words`` are others that people look for it by.
-    """
-
-    name: str
-    menu: str
-    text: str
-    keys: tuple[str, ...] = ()
-    tip: str = ""
-    checkable: bool = False
-    separator: bool = False
-    words: str = ""
-
-
-def _spec(
-    menu: str,
-    name: str,
-    text: str,
-    *keys: str,
-    tip: str = "",
-    checkable: bool = False,
-    separator: bool = False,
-    words: str = "",
-) -> ActionSpec:
-    return ActionSpec(
-        name=name,
-        menu=menu,
-        text=text,
-        keys=keys,
-        tip=tip,
-        checkable=checkable,
-        separator=separator,
-        words=words,
-    )
-
-
-ACTIONS: tuple[ActionSpec, ...] = (
-    _spec("Session", "connect", "Connect…", "Ctrl+O", tip="Attach to an application that runs."),
-    _spec("Session", "run_script", "Run script…", "Ctrl+R", tip="Run a script with the debugger."),
-    _spec("Session", "demos", "Demos"),
-    _spec("Session", "take_control", "Take control", separator=True),
-    _spec("Session", "reconnect", "Reconnect"),
-    _spec("Session", "disconnect", "Disconnect", tip="Leave the shown application; it goes on."),
-    _spec(
-        "Session",
-        "forget_ended",
-        "Remove ended applications",
-        tip="Take the last states of applications that have ended out of the window.",
-    ),
-    _spec("Session", "quit", "Quit", "Ctrl+Q", separator=True),
-    _spec(
-        "Run",
-        "play",
-        "Play",
-        "Space",
-        "F5",
-        tip="Play or pause what is in scope.",
-        words="continue resume stop run",
-    ),
-    _spec("Run", "fast_forward", "Fast forward", "Shift+Space", checkable=True, words="speed"),
-    _spec("Run", "step", "Single step", "Right", "F10", tip="One step of the shown scene."),
-    _spec("Run", "step_many", "Step N…", "Ctrl+Shift+Right"),
-    _spec("Run", "physics_step", "Physics step", "Shift+Right"),
-    _spec("Run", "run_until", "Run until…", "Ctrl+T"),
-    _spec("Run", "restore", "Restore initial state", "Backspace", words="reset restart back"),
-    _spec("Run", "slower", "Slower", "-", separator=True, words="speed slow motion"),
-    _spec("Run", "faster", "Faster", "=", "+", words="speed"),
-    _spec("Run", "scope_scene", "Only this scene", checkable=True),
-    _spec("View", "next_scene", "Next scene", "PgDown"),
-    _spec("View", "previous_scene", "Previous scene", "PgUp"),
-    _spec("View", "instant", "NOW / executed step", ".", tip="Which instant of a paused scene."),
-    _spec(
-        "View", "frame_selection", "Frame selection", "Shift+F", separator=True, words="zoom fit"
-    ),
-    _spec("View", "frame_all", "Frame everything", "Home", words="zoom fit reset camera"),
-    _spec("View", "free_camera", "Free camera", "Esc", tip="Once more: select nothing."),
-    _spec("View", "next_camera", "Next camera", "]"),
-    _spec("View", "previous_camera", "Previous camera", "["),
-    _spec("View", "hide", "Hide or show selection", "Ctrl+H", separator=True),
-    _spec("View", "isolate", "Only the selection", "Ctrl+I", tip="Hide all else; again: show it."),
-    _spec("View", "show_all", "Show everything", "Ctrl+Shift+H"),
-    *(
-        _spec(
-            "View",
-            each.name,
-            each.title,
-            *each.keys,
-            tip=each.tip,
-            checkable=True,
-            separator=each.group is not before.group or each is before,
-            words=each.words,
-        )
-        for before, each in zip((OVERLAYS[0], *OVERLAYS), OVERLAYS, strict=False)
-    ),
-    _spec("View", "frames", "Next axes", "F6", separator=True, tip="Of bodies, geoms, sites, …"),
-    _spec("View", "labels", "Next labels", "F7", tip="Names of bodies, joints, geoms, …"),
-    *(
-        _spec(
-            "View",
-            f"group_{n}",
-            f"Geom group {n}",
-            str(n),
-            checkable=True,
-            separator=n == 0,
-        )
-        for n in range(6)
-    ),
-    _spec("Window", "panels", "Panels", "Tab", tip="Hide all panels, or show them again."),
-    _spec("Window", "theme", "Light theme", checkable=True, words="dark colours colors"),
-    _spec("Window", "reset_layout", "Reset layout"),
-    _spec("Window", "full_screen", "Full screen", "F11", checkable=True),
-    _spec("Window", "picture", "Save picture…", "Ctrl+Shift+P", separator=True, words="screenshot"),
-    _spec("Window", "copy_picture", "Copy picture of the scene"),
-    _spec("Help", "command_palette", "Command palette…", "Ctrl+P"),
-    _spec("Help", "search", "Search in the scene", "Ctrl+F"),
-    _spec("Help", "keys", "Keys and mouse", "F1", words="shortcuts hotkeys help"),
-    _spec("Help", "about", "About Stroboscope", separator=True),
-)
-
-MOUSE: tuple[tuple[str, str], ...] = (
-    ("Turn", "left drag"),
-    ("Move", "right drag"),
-    ("Zoom", "wheel, or middle drag"),
-    ("Select", "double-click"),
-    ("Look at", "right double-click"),
-    ("Track a body", "Ctrl + right double-click"),
-    ("Pull the selection", "Ctrl + right drag"),
-    ("… horizontally", "Ctrl + Shift + right drag"),
-    ("Turn the selection", "Ctrl + left drag"),
-    ("Fly", "right button + W A S D Q E"),
-)
 
 _SPECS = {spec.name: spec for spec in ACTIONS}
-_MENUS = ("Session", "Run", "View", "Window", "Help")
+# Menus and their submenus ("Show/Contacts"), in the order of the table.
+_PLACES = tuple(dict.fromkeys(spec.menu for spec in ACTIONS))
 
 
 class WindowActions(QObject):
@@ -184,20 +55,27 @@ class WindowActions(QObject):
         self._chosen = shortcuts if shortcuts is not None else {}
         self.menus: dict[str, QMenu] = {}
         self._actions: dict[str, QAction] = {}
-        for title in _MENUS:
+        for title in MENUS:
             self.menus[title] = window.menuBar().addMenu(f"&{title}")
         for spec in ACTIONS:
             action = QAction(spec.text, self)
             action.setCheckable(spec.checkable)
             action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             action.triggered.connect(lambda _=False, f=handlers[spec.name]: f())
-            menu = self.menus[spec.menu]
+            menu = self.menu(spec.menu)
             if spec.separator:
                 menu.addSeparator()
             menu.addAction(action)
             window.addAction(action)
             self._actions[spec.name] = action
             self._apply_keys(spec)
+
+    def menu(self, place: str) -> QMenu:
+        """Return a menu, or a submenu named as in ``Show/Contacts``."""
+        if place not in self.menus:
+            above, _, title = place.rpartition("/")
+            self.menus[place] = self.menus[above].addMenu(title)
+        return self.menus[place]
 
     def __getitem__(self, name: str) -> QAction:
         """Return an action."""
@@ -255,34 +133,41 @@ class WindowActions(QObject):
         """Return what the command palette lists: text, other words to find it by, action."""
         return [
             (
-                f"{spec.menu}: {spec.text.rstrip('…')}",
+                f"{spec.menu.partition('/')[0]}: {_whole_text(spec)}",
                 f"{spec.words} {spec.tip}",
                 self._actions[spec.name],
             )
             for spec in ACTIONS
             if spec.name not in ("command_palette", "demos")
+            and self._actions[spec.name].isVisible()
         ]
 
     def key_groups(self) -> tuple[KeyGroup, ...]:
         """Return what the key sheet shows."""
         groups = [
             KeyGroup(
-                title,
+                place.rpartition("/")[2],
                 tuple(
                     KeyRow(
-                        what=spec.text.rstrip("…"),
+                        what=_whole_text(spec),
                         keys="  ".join(self.keys_of(spec.name)),
                         action=spec.name,
                         changed=spec.name in self._chosen,
                     )
                     for spec in ACTIONS
-                    if spec.menu == title and spec.name != "demos"
+                    if spec.menu == place and spec.name != "demos"
                 ),
             )
-            for title in _MENUS
+            for place in _PLACES
         ]
         mouse = tuple(KeyRow(what, how) for what, how in MOUSE)
         return (*groups, KeyGroup("Mouse in the scene", mouse))
+
+
+def _whole_text(spec: ActionSpec) -> str:
+    """Return an action's text as it is understood outside its submenu."""
+    text, title = spec.text.rstrip("…"), spec.menu.rpartition("/")[2]
+    return f"{title}: {text}" if title in NAMED_SUBMENUS else text
 
 
 def _same_key(key: str, others: tuple[str, ...]) -> bool:

@@ -1,24 +1,18 @@
 """What every action of the window does."""
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox
 
-from stroboscope.app.models.element_values import elements_of
-from stroboscope.app.models.overlays import OVERLAYS
-from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.main.camera_commands import CameraCommands
+from stroboscope.app.main.view_commands import ViewCommands
 from stroboscope.app.models.session import SessionState
 from stroboscope.app.models.sessions import Scope
-from stroboscope.app.models.view_options import FrameMode, LabelMode
-from stroboscope.app.models.visibility import HIDEABLE
 from stroboscope.app.panels.command_palette import CommandPalette
 from stroboscope.app.panels.connect_dialog import ConnectDialog
 from stroboscope.app.panels.key_sheet import KeySheet
-from stroboscope.app.view3d.camera import ViewMode
-from stroboscope.app.view3d.items import body_of
 from stroboscope.debugger_protocol.messages import LogLevel, RunUntil
 from stroboscope.resources.themes import LIGHT
 
@@ -27,15 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Commands"]
 
-_TOGGLES = tuple(each.name for each in OVERLAYS)
-_GROUPS = 6
-
 
 class Commands:
     """Handlers of the actions by name; ``refresh`` keeps check marks and enabled states true."""
 
     def __init__(self, window: "MainWindow") -> None:
         self._window = window
+        self.view = ViewCommands(window)
+        self.camera = CameraCommands(window)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -62,16 +55,6 @@ class Commands:
             "next_scene": lambda: s.show_neighbour(1),
             "previous_scene": lambda: s.show_neighbour(-1),
             "instant": w.view.toggle_instant,
-            "frame_selection": lambda: w.scene_view.viewport.frame_selection(),
-            "frame_all": lambda: w.scene_view.viewport.frame_scene(),
-            "frames": self.next_frames,
-            "labels": self.next_labels,
-            "hide": self.hide_selection,
-            "isolate": self.isolate_selection,
-            "show_all": self.show_everything,
-            "free_camera": self.free_camera,
-            "next_camera": lambda: self.cycle_camera(1),
-            "previous_camera": lambda: self.cycle_camera(-1),
             "panels": lambda: w.panels.toggle_all(),
             "theme": self.toggle_theme,
             "reset_layout": lambda: w.panels.reset(),
@@ -83,20 +66,16 @@ class Commands:
             "keys": self.key_sheet,
             "about": self.about,
         }
-        for name in _TOGGLES:
-            table[name] = lambda n=name: self.toggle_option(n)  # type: ignore[misc]
-        for group in range(_GROUPS):
-            table[f"group_{group}"] = lambda g=group: self.toggle_group(g)  # type: ignore[misc]
+        table |= self.view.handlers()
+        table |= self.camera.handlers()
         return table
 
     def refresh(self) -> None:
         """Make check marks and enabled states say what is true now."""
         w = self._window
-        a, options = w.actions_by_name, w.scene_view.viewport.options
-        for name in _TOGGLES:
-            a[name].setChecked(getattr(options, name))
-        for group in range(_GROUPS):
-            a[f"group_{group}"].setChecked(options.geom_groups[group])
+        a = w.actions_by_name
+        self.view.refresh()
+        self.camera.refresh()
         a["theme"].setChecked(w.palette_tokens.name == LIGHT.name)
         a["scope_scene"].setChecked(w.sessions.scope is Scope.SCENE)
         a["full_screen"].setChecked(w.isFullScreen())
@@ -169,100 +148,6 @@ class Commands:
         s = self._window.sessions
         s.set_scope(Scope.ALL if s.scope is Scope.SCENE else Scope.SCENE)
         self.refresh()
-
-    # --- view
-
-    def toggle_option(self, name: str) -> None:
-        """Switch one thing that is drawn."""
-        viewport = self._window.scene_view.viewport
-        value = not getattr(viewport.options, name)
-        change: dict[str, Any] = {name: value}
-        viewport.options = dataclasses.replace(viewport.options, **change)
-        self._window.scene_view.options_changed()
-        self.refresh()
-
-    def next_frames(self) -> None:
-        """Draw the axes of the next kind of thing."""
-        viewport = self._window.scene_view.viewport
-        kinds = list(FrameMode)
-        frames = kinds[(kinds.index(viewport.options.frames) + 1) % len(kinds)]
-        viewport.options = dataclasses.replace(viewport.options, frames=frames)
-        self._window.scene_view.options_changed()
-
-    def next_labels(self) -> None:
-        """Write the names of the next kind of thing."""
-        viewport = self._window.scene_view.viewport
-        kinds = list(LabelMode)
-        labels = kinds[(kinds.index(viewport.options.labels) + 1) % len(kinds)]
-        viewport.options = dataclasses.replace(viewport.options, labels=labels)
-        self._window.scene_view.options_changed()
-
-    def toggle_group(self, group: int) -> None:
-        """Show or hide a geom group."""
-        viewport = self._window.scene_view.viewport
-        groups = list(viewport.options.geom_groups)
-        groups[group] = not groups[group]
-        viewport.options = dataclasses.replace(viewport.options, geom_groups=tuple(groups))
-        self.refresh()
-
-    def hide_selection(self) -> None:
-        """Hide what is selected, or show it again."""
-        s, element = self._window.sessions, self._selected_shape()
-        if s.shown is not None and element is not None:
-            s.visibility.toggle(s.shown, element)
-
-    def isolate_selection(self) -> None:
-        """Show only what is selected; again: everything."""
-        s, element = self._window.sessions, self._selected_shape()
-        if s.shown is not None and element is not None:
-            s.visibility.isolate(s.shown, element)
-
-    def show_everything(self) -> None:
-        """Show what was hidden."""
-        s = self._window.sessions
-        if s.shown is not None:
-            s.visibility.show_all(s.shown)
-
-    def _selected_shape(self) -> Element | None:
-        """Return what is selected, or its body when it has no shape of its own."""
-        s = self._window.sessions
-        element = s.selection.element
-        if element is None or element.kind in HIDEABLE:
-            return element
-        if s.shown is None or s.shown.description is None:
-            return None
-        body = body_of(element, s.shown.description)
-        return Element(ElementKind.BODY, body) if body > 0 else None
-
-    def free_camera(self) -> None:
-        """Leave a tracking or fixed camera; with the free one, select nothing.
-
-        In the list it gives the keys back to the scene.
-        """
-        viewport = self._window.scene_view.viewport
-        if viewport.let_go():
-            return
-        if self._window.tree.view.hasFocus():
-            viewport.setFocus()
-        if viewport.camera.mode is ViewMode.FREE:
-            self._window.sessions.selection.select(None)
-        else:
-            viewport.free_camera()
-
-    def cycle_camera(self, places: int) -> None:
-        """Go through free camera and the model's cameras."""
-        shown = self._window.sessions.shown
-        viewport = self._window.scene_view.viewport
-        if shown is None or shown.description is None:
-            return
-        count = len(elements_of(shown.description, ElementKind.CAMERA))
-        camera = viewport.camera
-        at = camera.fixed_camera if camera.mode is ViewMode.FIXED else -1
-        after = (at + 1 + places) % (count + 1) - 1
-        if after < 0:
-            viewport.free_camera()
-        else:
-            viewport.look_through(after)
 
     # --- window
 

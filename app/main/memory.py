@@ -83,6 +83,41 @@ class Memory:
         self._set_camera(camera)
         return True
 
+    # --- saved cameras, by script and scene
+
+    def bookmarks(self, scene: SceneModel) -> list[str]:
+        """Return the names of the saved cameras of a scene, in order."""
+        return [name for name, _ in self._bookmarks(scene)]
+
+    def bookmark(self, scene: SceneModel, index: int) -> CameraState | None:
+        """Return a saved camera, None when there is none or it is of no use."""
+        saved = self._bookmarks(scene)
+        return camera_from_dict(saved[index][1]) if 0 <= index < len(saved) else None
+
+    def save_bookmark(self, scene: SceneModel, name: str) -> None:
+        """Keep where the camera stands under a name; an old one of that name is replaced."""
+        saved = self._bookmarks(scene)
+        camera = camera_to_dict(self._get_camera())
+        at = next((i for i, (known, _) in enumerate(saved) if known == name), len(saved))
+        saved[at : at + 1] = [(name, camera)]
+        self._keep_bookmarks(scene, saved)
+
+    def forget_bookmark(self, scene: SceneModel, index: int) -> None:
+        """Drop a saved camera."""
+        saved = self._bookmarks(scene)
+        del saved[index : index + 1]
+        self._keep_bookmarks(scene, saved)
+
+    def _bookmarks(self, scene: SceneModel) -> list[tuple[str, dict[str, object]]]:
+        memory = self._settings.scripts.get(scene.session.identity)
+        return list(memory.bookmarks.get(scene.name, [])) if memory is not None else []
+
+    def _keep_bookmarks(
+        self, scene: SceneModel, saved: list[tuple[str, dict[str, object]]]
+    ) -> None:
+        if scene.session.identity:
+            self._settings.script(scene.session.identity).bookmarks[scene.name] = saved
+
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:
             self._scene.described.disconnect(self._select_again)

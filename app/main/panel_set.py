@@ -27,6 +27,7 @@ from stroboscope.app.panels.tables.contacts_panel import ContactsPanel
 from stroboscope.app.panels.tables.state_panel import StatePanel
 from stroboscope.app.panels.tables.why_panel import WhyPanel
 from stroboscope.app.panels.tree import TreePanel
+from stroboscope.app.panels.view_panel import ViewPanel
 from stroboscope.resources.themes import Palette
 
 if TYPE_CHECKING:
@@ -103,6 +104,16 @@ def _make_controls(window: "MainWindow") -> QWidget:
     return window.controls
 
 
+def _make_view(window: "MainWindow") -> QWidget:
+    window.view_panel = ViewPanel(
+        window.palette_tokens,
+        get_options=lambda: window.scene_view.viewport.options,
+        set_options=window.set_view_options,
+        keys_of=window.actions_by_name.keys_of,
+    )
+    return window.view_panel
+
+
 def _make_log(window: "MainWindow") -> QWidget:
     window.log_panel = LogPanel(window.sessions.log, window.palette_tokens)
     return window.log_panel
@@ -117,6 +128,13 @@ PANELS: tuple[PanelSpec, ...] = (
         make=_make_controls,
         area=PanelArea.RIGHT,
         words="sliders joint actuator override noise equality keyframe checkpoint options edits",
+    ),
+    PanelSpec(
+        name="view",
+        title="View",
+        make=_make_view,
+        area=PanelArea.RIGHT,
+        words="overlays show hide groups labels frames scale lighting quality legend options",
     ),
     PanelSpec(
         name="watch",

@@ -1,9 +1,7 @@
 """The main window: where models, panels, plots and the 3D view meet."""
 
 import base64
-import dataclasses
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Signal
 from PySide6.QtGui import QCloseEvent, QPixmap
@@ -23,6 +21,7 @@ from stroboscope.app.main.scene_view import SceneView
 from stroboscope.app.main.script_processes import ScriptProcesses
 from stroboscope.app.main.status_line import StatusLine
 from stroboscope.app.main.touching import Touching
+from stroboscope.app.main.view_buttons import ViewButtons
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.log import LogLine
 from stroboscope.app.models.plot_store import PlotStore
@@ -31,6 +30,11 @@ from stroboscope.app.models.selection import Element
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.sessions import Scope, SessionsModel
 from stroboscope.app.models.settings import Settings
+from stroboscope.app.models.view_options import (
+    ViewOptions,
+    options_from_dict,
+    options_to_dict,
+)
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.panels.banner import Banner
 from stroboscope.app.panels.controls.controls_panel import ControlsPanel
@@ -39,6 +43,7 @@ from stroboscope.app.panels.log_panel import LogPanel
 from stroboscope.app.panels.style import apply_theme, palette_named
 from stroboscope.app.panels.transport import TransportActions, TransportBar
 from stroboscope.app.panels.tree import TreePanel
+from stroboscope.app.panels.view_panel import ViewPanel
 from stroboscope.app.panels.welcome import WelcomePage
 from stroboscope.app.plots.plot_panel import PlotPanel
 from stroboscope.app.plots.sparkline import Sparkline
@@ -58,6 +63,7 @@ class MainWindow(QMainWindow):
     tree: TreePanel
     inspector: InspectorPanel
     controls: ControlsPanel
+    view_panel: ViewPanel
     plots: PlotPanel
     log_panel: LogPanel
 
@@ -132,11 +138,19 @@ class MainWindow(QMainWindow):
         )
         self.scene_view.restore_camera = self.memory.restore_camera
         self.scene_view.keep_camera = self.memory.keep_camera
+        self.scene_view.viewport.camera_changed.connect(self.commands.camera.on_camera)
+        self.view_buttons = ViewButtons(self.scene_view, self.actions_by_name, p)
         self.plot_feed = PlotFeed(s, self.store)
         self.plots.subscriptions_changed.connect(
             lambda key, channels: self.plot_feed.want(key, frozenset(channels))
         )
         self.plots.message.connect(lambda text: s.log.add(LogLevel.INFO, text, source="plots"))
+
+    def set_view_options(self, options: ViewOptions) -> None:
+        """Draw the shown scene that way, and say so everywhere."""
+        self.scene_view.viewport.options = options
+        self.scene_view.options_changed()
+        self.commands.refresh()
 
     def make_spark(self) -> Sparkline:
         """Return a small recent past for a number of the inspector."""
@@ -160,6 +174,7 @@ class MainWindow(QMainWindow):
         self.panels = PanelSet(self)
         self.docks = self.panels.docks
         self.panels.fill_menu(self.actions_by_name.menus["Window"])
+        self.commands.camera.fill_menus()
         demos = self.actions_by_name["demos"]
         submenu = self.actions_by_name.menus["Session"]
         demo_menu = submenu.addMenu("Demos")
@@ -277,6 +292,7 @@ class MainWindow(QMainWindow):
             self.welcome,
             self.panels,
             self.status,
+            self.view_buttons,
         ):
             part.set_theme(palette)
         self.commands.refresh()
@@ -307,13 +323,7 @@ class MainWindow(QMainWindow):
 
     def _restore_view(self) -> None:
         viewport = self.scene_view.viewport
-        known = {field.name: field for field in dataclasses.fields(viewport.options)}
-        changes: dict[str, Any] = {
-            name: (tuple(value) if isinstance(value, list) else value)
-            for name, value in self.settings.view.items()
-            if name in known and _fits(value, getattr(viewport.options, name))
-        }
-        viewport.options = dataclasses.replace(viewport.options, **changes)
+        viewport.options = options_from_dict(self.settings.view)
         self.log_panel.choose_level(self.settings.log_level)
         if self.settings.scope == Scope.SCENE.value:
             self.sessions.set_scope(Scope.SCENE)
@@ -335,11 +345,7 @@ class MainWindow(QMainWindow):
         settings.log_level = self.log_panel.chosen_level.value
         settings.geometry = _encode(self.saveGeometry())
         settings.docks, settings.panels = self.panels.state()
-        settings.view = {
-            name: value
-            for name, value in dataclasses.asdict(self.scene_view.viewport.options).items()
-            if isinstance(value, bool | tuple)
-        }
+        settings.view = options_to_dict(self.scene_view.viewport.options)
         scene = self.sessions.shown
         if scene is not None and scene.session.identity:
             settings.script(scene.session.identity).plots = self.plots.state()
@@ -368,18 +374,6 @@ class MainWindow(QMainWindow):
     def sizeHint(self) -> QSize:
         """Return the size of the first start."""
         return QSize(1280, 800)
-
-
-def _fits(value: object, present: object) -> bool:
-    if isinstance(present, bool):
-        return isinstance(value, bool)
-    if isinstance(present, tuple):
-        return (
-            isinstance(value, list)
-            and len(value) == len(present)
-            and all(isinstance(item, bool) for item in value)
-        )
-    return False
 
 
 def _encode(data: QByteArray) -> str:

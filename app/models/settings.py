@@ -27,6 +27,8 @@ class ScriptMemory(msgspec.Struct, kw_only=True):
     element_kind: str = ""
     element_name: str = ""
     camera: dict[str, object] = msgspec.field(default_factory=dict)
+    # Saved cameras of each scene: name and whatever the 3D view gave us to keep, in order.
+    bookmarks: dict[str, list[tuple[str, dict[str, object]]]] = msgspec.field(default_factory=dict)
     plots: dict[str, object] = msgspec.field(default_factory=dict)
     watches: list[str] = msgspec.field(default_factory=list)
 

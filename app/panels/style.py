@@ -217,6 +217,7 @@ QLabel[level="ok"] {{ color: {p.ok}; }}
 
 QWidget#panel, QWidget#transport {{ background: {p.surface1}; }}
 QWidget#transport {{ border-bottom: 1px solid {p.line}; }}
+QFrame#viewButtons {{ background: {p.surface1}; border: 1px solid {p.line}; border-radius: 6px; }}
 QWidget#welcome {{ background: {p.surface0}; }}
 QFrame#card {{ background: {p.surface1}; border: 1px solid {p.line}; border-radius: 8px; }}
 QFrame#rule {{ background: {p.line}; border: none; max-height: 1px; min-height: 1px; }}

@@ -143,13 +143,17 @@ def test_every_part_takes_another_theme(desktop, attached, wait_until, name):
     desktop.window.set_theme("dark")
 
 
-def test_panels_hide_with_one_key_and_come_back(desktop, attached):
+def test_panels_hide_with_one_key_and_come_back_as_they_were(desktop, attached, wait_until):
     attached()
+    docks = desktop.window.docks
+    desktop.window.panels.show("log")
+    wait_until(lambda: docks["plots"].in_front and docks["inspector"].in_front)
+    before = {name: (dock.isHidden(), dock.in_front) for name, dock in docks.items()}
     action = desktop.window.actions_by_name["panels"]
     action.trigger()
-    assert not any(dock.isVisible() for dock in desktop.window.docks.values())
+    assert all(dock.isHidden() for dock in docks.values())
     action.trigger()
-    assert all(dock.isVisible() for dock in desktop.window.docks.values())
+    wait_until(lambda: before == {n: (d.isHidden(), d.in_front) for n, d in docks.items()})
 
 
 def test_floating_and_docking_a_panel_keeps_the_picture(desktop, attached, wait_until, qapp):

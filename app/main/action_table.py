@@ -1,0 +1,226 @@
+"""Every action of the window with its menu and keys, in one table.
+
+Keys follow MuJoCo's viewer where they meet.
+"""
+
+import dataclasses
+
+from stroboscope.app.models.overlays import OVERLAYS
+from stroboscope.app.models.view_options import GROUPS, FrameMode, LabelMode
+from stroboscope.app.view3d.camera import StandardView
+
+__all__ = ["ACTIONS", "BOOKMARKS", "MENUS", "MOUSE", "NAMED_SUBMENUS", "ActionSpec"]
+
+MENUS = ("Session", "Run", "View", "Show", "Camera", "Window", "Help")
+NAMED_SUBMENUS = ("Labels", "Axes", "Geom groups", "Site groups", "Look from")
+"""Submenus whose entries mean nothing without the title."""
+BOOKMARKS = 9
+"""Saved cameras that have a key."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ActionSpec:
+    """One action: ``keys`` are alternatives, the first is shown.
+
+    ``menu`` may be a submenu, as in ``Show/Contacts``; ``words`` are others that people look for
+    it by.
+    """
+
+    name: str
+    menu: str
+    text: str
+    keys: tuple[str, ...] = ()
+    tip: str = ""
+    checkable: bool = False
+    separator: bool = False
+    words: str = ""
+
+
+def _spec(
+    menu: str,
+    name: str,
+    text: str,
+    *keys: str,
+    tip: str = "",
+    checkable: bool = False,
+    separator: bool = False,
+    words: str = "",
+) -> ActionSpec:
+    return ActionSpec(
+        name=name,
+        menu=menu,
+        text=text,
+        keys=keys,
+        tip=tip,
+        checkable=checkable,
+        separator=separator,
+        words=words,
+    )
+
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    _spec("Session", "connect", "Connect…", "Ctrl+O", tip="Attach to an application that runs."),
+    _spec("Session", "run_script", "Run script…", "Ctrl+R", tip="Run a script with the debugger."),
+    _spec("Session", "demos", "Demos"),
+    _spec("Session", "take_control", "Take control", separator=True),
+    _spec("Session", "reconnect", "Reconnect"),
+    _spec("Session", "disconnect", "Disconnect", tip="Leave the shown application; it goes on."),
+    _spec(
+        "Session",
+        "forget_ended",
+        "Remove ended applications",
+        tip="Take the last states of applications that have ended out of the window.",
+    ),
+    _spec("Session", "quit", "Quit", "Ctrl+Q", separator=True),
+    _spec(
+        "Run",
+        "play",
+        "Play",
+        "Space",
+        "F5",
+        tip="Play or pause what is in scope.",
+        words="continue resume stop run",
+    ),
+    _spec("Run", "fast_forward", "Fast forward", "Shift+Space", checkable=True, words="speed"),
+    _spec("Run", "step", "Single step", "Right", "F10", tip="One step of the shown scene."),
+    _spec("Run", "step_many", "Step N…", "Ctrl+Shift+Right"),
+    _spec("Run", "physics_step", "Physics step", "Shift+Right"),
+    _spec("Run", "run_until", "Run until…", "Ctrl+T"),
+    _spec("Run", "restore", "Restore initial state", "Backspace", words="reset restart back"),
+    _spec("Run", "slower", "Slower", "-", separator=True, words="speed slow motion"),
+    _spec("Run", "faster", "Faster", "=", "+", words="speed"),
+    _spec("Run", "scope_scene", "Only this scene", checkable=True),
+    _spec("View", "next_scene", "Next scene", "PgDown"),
+    _spec("View", "previous_scene", "Previous scene", "PgUp"),
+    _spec("View", "instant", "NOW / executed step", ".", tip="Which instant of a paused scene."),
+    _spec("View", "hide", "Hide or show selection", "Ctrl+H", separator=True),
+    _spec("View", "isolate", "Only the selection", "Ctrl+I", tip="Hide all else; again: show it."),
+    _spec("View", "show_all", "Show everything", "Ctrl+Shift+H"),
+    *(
+        _spec(
+            f"Show/{each.group.value}",
+            each.name,
+            each.title,
+            *each.keys,
+            tip=each.tip,
+            checkable=True,
+            words=each.words,
+        )
+        for each in OVERLAYS
+    ),
+    _spec("Show/Labels", "labels", "Next labels", "F7", tip="Names of bodies, joints, geoms, …"),
+    *(
+        _spec(
+            "Show/Labels",
+            f"labels_{mode.value}",
+            mode.value.capitalize(),
+            checkable=True,
+            separator=mode is LabelMode.NONE,
+            words="names text",
+        )
+        for mode in LabelMode
+    ),
+    _spec("Show/Axes", "frames", "Next axes", "F6", tip="Of bodies, geoms, sites, …"),
+    *(
+        _spec(
+            "Show/Axes",
+            f"frames_{mode.value}",
+            mode.value.capitalize(),
+            checkable=True,
+            separator=mode is FrameMode.NONE,
+            words="frames coordinate system",
+        )
+        for mode in FrameMode
+    ),
+    *(
+        _spec("Show/Geom groups", f"group_{n}", f"Group {n}", str(n), checkable=True)
+        for n in range(GROUPS)
+    ),
+    *(
+        _spec("Show/Site groups", f"site_group_{n}", f"Group {n}", f"Shift+{n}", checkable=True)
+        for n in range(GROUPS)
+    ),
+    _spec("Camera", "free_camera", "Free camera", "Esc", tip="Once more: select nothing."),
+    _spec(
+        "Camera",
+        "track",
+        "Track the selection",
+        "Shift+T",
+        tip="The camera follows the selected body; without one, the first that moves.",
+        checkable=True,
+        words="tracking follow body",
+    ),
+    _spec("Camera", "next_camera", "Next camera", "]", separator=True, words="model fixed"),
+    _spec("Camera", "previous_camera", "Previous camera", "[", words="model fixed"),
+    *(
+        _spec(
+            "Camera/Look from",
+            f"look_{view.name.lower()}",
+            view.name.capitalize(),
+            words="standard view side elevation",
+        )
+        for view in StandardView
+    ),
+    _spec(
+        "Camera",
+        "orthographic",
+        "Orthographic",
+        "O",
+        checkable=True,
+        words="perspective parallel projection",
+    ),
+    _spec("Camera", "field_of_view", "Field of view…", words="fov fovy lens zoom angle"),
+    _spec(
+        "Camera", "frame_selection", "Frame selection", "Shift+F", separator=True, words="zoom fit"
+    ),
+    _spec("Camera", "frame_all", "Frame everything", "Home", words="zoom fit reset camera"),
+    _spec(
+        "Camera",
+        "save_camera",
+        "Save this camera…",
+        "Ctrl+D",
+        separator=True,
+        tip="Under a name, for this script and scene.",
+        words="bookmark remember view",
+    ),
+    *(
+        _spec(
+            "Camera/Saved cameras",
+            f"bookmark_{n}",
+            f"Saved camera {n}",
+            f"Ctrl+{n}",
+            words="bookmark",
+        )
+        for n in range(1, BOOKMARKS + 1)
+    ),
+    _spec(
+        "Camera",
+        "copy_camera",
+        "Copy as MJCF <camera>",
+        tip="With position, axes and field of view, to paste into the model.",
+        words="xml export",
+    ),
+    _spec("Window", "panels", "Panels", "Tab", tip="Hide all panels, or show them again."),
+    _spec("Window", "theme", "Light theme", checkable=True, words="dark colours colors"),
+    _spec("Window", "reset_layout", "Reset layout"),
+    _spec("Window", "full_screen", "Full screen", "F11", checkable=True),
+    _spec("Window", "picture", "Save picture…", "Ctrl+Shift+P", separator=True, words="screenshot"),
+    _spec("Window", "copy_picture", "Copy picture of the scene"),
+    _spec("Help", "command_palette", "Command palette…", "Ctrl+P"),
+    _spec("Help", "search", "Search in the scene", "Ctrl+F"),
+    _spec("Help", "keys", "Keys and mouse", "F1", words="shortcuts hotkeys help"),
+    _spec("Help", "about", "About Stroboscope", separator=True),
+)
+
+MOUSE: tuple[tuple[str, str], ...] = (
+    ("Turn", "left drag"),
+    ("Move", "right drag"),
+    ("Zoom", "wheel, or middle drag"),
+    ("Select", "double-click"),
+    ("Look at", "right double-click"),
+    ("Track a body", "Ctrl + right double-click"),
+    ("Pull the selection", "Ctrl + right drag"),
+    ("… horizontally", "Ctrl + Shift + right drag"),
+    ("Turn the selection", "Ctrl + left drag"),
+    ("Fly", "right button + W A S D Q E"),
+)
