@@ -157,11 +157,14 @@ class SceneEditor:
     def release(self, reason: str, *, everything: bool) -> None:
         """End what clients do beside the script, or only the perturbation: ``reason`` says why."""
         interventions = self.interventions
+        if not interventions.are_active:
+            return
         if everything:
             said = interventions.release()
         else:
             said = "the perturbation" if interventions.told.perturbed_body >= 0 else ""
-            interventions.perturb(None)
+            if said:
+                interventions.perturb(None)
         self._inputs_changed()
         if said:
             self._log(f"{said} ended: {reason}")

@@ -203,8 +203,7 @@ class Host:
         """Let go of every perturbed body: whoever pulled is not in control any more."""
         with self.playback.lock:
             for link in self._links.values():
-                if link.changes.editor.interventions.told.perturbed_body >= 0:
-                    link.want_release(reason, everything=False)
+                link.want_release(reason, everything=False)
             self._refresh_all()
         self.wake()
 

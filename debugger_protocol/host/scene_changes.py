@@ -99,6 +99,7 @@ class SceneChanges:
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             link.intervening = False
             link.report_failure(f"interventions could not be ended: {error!r}")
+        link.refresh_flags()
 
     def intervene(self) -> None:
         """Put in place what clients do beside the script, for the physics step that follows."""

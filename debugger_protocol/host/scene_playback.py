@@ -216,11 +216,13 @@ class ScenePlayback:
             raise CommandError(f"{self.name!r} is running: pause it before its state can be edited")
 
     def want_release(self, reason: str, *, everything: bool) -> None:
-        """Have the owner end what clients do beside the script, or the perturbation. Lock held."""
-        if self.intervening:
-            before = self.release_wanted
-            everything = everything or (before is not None and before.everything)
-            self.release_wanted = Release(reason, everything)
+        """Have the owner end what clients do beside the script, or the perturbation. Lock held.
+
+        Also when there is nothing yet: a command may be under way on the owner thread.
+        """
+        before = self.release_wanted
+        everything = everything or (before is not None and before.everything)
+        self.release_wanted = Release(reason, everything)
 
     def refresh_clock(self) -> Clock:
         """Read where the scene stands, for the server thread.

@@ -594,6 +594,34 @@ def test_a_timestep_edited_inside_a_step_of_shorter_ones_counts_afterwards(
     assert driven.scene.world.timestep_edit is None
 
 
+def test_a_pull_that_is_under_way_while_its_client_leaves_ends_with_it(
+    drive_box: Callable[..., Driven],
+    host: Host,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+) -> None:
+    driven = drive_box()
+    link = driven.scene.link
+    begun, go_on = threading.Event(), threading.Event()
+    perturb = link.backend.perturb
+
+    def slowly(wanted: Perturb | None) -> None:
+        begun.set()
+        assert go_on.wait(10)
+        perturb(wanted)
+
+    monkeypatch.setattr(link.backend, "perturb", slowly)
+    host.edit(pull(driven), client=1)
+    assert begun.wait(10)
+    host.let_go(PlaybackMode.FAST_FORWARD, "the controlling client has gone")
+    go_on.set()
+    wait_until(lambda: link.physics_ticks > 20 and link.quiet_until > 0.0)
+    assert not link.intervening
+    assert link.changes.editor.interventions.told.perturbed_body == -1
+    driven.wait(lambda reply: host.pause(reply=reply))
+    assert len(set(driven.seen)) == 1
+
+
 def test_scenes_that_are_held_for_a_client_that_is_gone_keep_its_overrides_and_let_the_body_go(
     drive_box: Callable[..., Driven], host: Host, wait_until: Callable[..., None]
 ) -> None:
