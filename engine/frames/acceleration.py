@@ -99,15 +99,17 @@ def acceleration_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Ar
     if adapter.sleeps(model):
         awake = np.asarray(whole.tree_awake)[np.asarray(model.dof_treeid)] != 0
     kind, index, force = rows.collected(awake)
-    solved = _solve(model, whole, force, adapter=adapter)
+    metric = adapter.discrete_metric(model, whole)
+    solved = _solve(model, whole, force, metric=metric, adapter=adapter)
     total = np.array(whole.qacc, dtype=np.float64)
     if awake is not None:
         total[~awake] = 0.0  # the engine leaves there what it had before they fell asleep
     rest = total - solved.sum(axis=0)
     rounding = _ROUNDING * np.abs(solved).max(initial=0.0)
     if np.abs(rest).max(initial=0.0) > max(rounding, _UNEXPLAINED * np.abs(total).max(initial=0.0)):
-        unexplained = np.zeros(model.nv)
-        adapter.module.mj_mulM(model, whole, unexplained, rest)
+        unexplained = np.zeros(model.nv) if metric is None else metric @ rest
+        if metric is None:
+            adapter.module.mj_mulM(model, whole, unexplained, rest)
         kind = np.append(kind, np.int32(_KINDS[AccelerationSource.REST]))
         index = np.append(index, np.int32(-1))
         solved = np.concatenate((solved, rest[None]))
@@ -246,12 +248,13 @@ def _constraint_kinds(module: Any) -> NDArray[np.int64]:
     return np.array(table)
 
 
-def _solve(model: Any, whole: Any, force: _Matrix, *, adapter: MujocoAdapter) -> _Matrix:
+def _solve(
+    model: Any, whole: Any, force: _Matrix, *, metric: _Matrix | None, adapter: MujocoAdapter
+) -> _Matrix:
     """Return the accelerations that generalised forces (n, nv) cause, (n, nv)."""
     solved = np.zeros_like(force)
     if not len(force):
         return solved
-    metric = adapter.discrete_metric(model, whole)
     if metric is not None:
         return np.ascontiguousarray(np.linalg.solve(metric, force.T).T)
     adapter.module.mj_solveM(model, whole, solved, np.ascontiguousarray(force))
