@@ -32,7 +32,7 @@ class Quality(enum.StrEnum):
 class Lighting(enum.StrEnum):
     """Whose lights shine."""
 
-    AUTO = "auto"  # the model's own where it has any, else the studio's
+    AUTO = "auto"  # the model's own where they are more than a plain lamp, else the studio's
     MODEL = "model"
     STUDIO = "studio"
 

@@ -1,6 +1,7 @@
 """A model's own lights, as lamps of the same shaders that draw the studio."""
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,26 @@ _SURROUND = 0.38
 
 
 def uses_model_lights(description: SceneDescription | None, lighting: Lighting) -> bool:
-    """Return whether the model's lights shine: it must have some that are on."""
+    """Return whether the model's lights shine.
+
+    AUTO leaves plain lamps alone: most robots bring one weak white spot from straight above, in
+    which they look flat and stand on nothing. Colours, and a bright slanting light that casts
+    shadows, are somebody's intention.
+    """
     if description is None or lighting is Lighting.STUDIO:
         return False
-    lit = any(_shines(light) for light in description.lights)
-    return lit or (lighting is Lighting.MODEL and description.headlight_active)
+    lights = [light for light in description.lights if _shines(light)]
+    if lighting is Lighting.MODEL:
+        return bool(lights) or description.headlight_active
+    return any(_is_designed(light) for light in lights)
+
+
+def _is_designed(light: LightInfo) -> bool:
+    if max(light.diffuse) - min(light.diffuse) > 0.08:
+        return True
+    x, y, z = light.dir
+    slants = math.hypot(x, y) > 0.3 * abs(z)
+    return slants and light.directional and light.castshadow and _gray(light.diffuse) >= 0.5
 
 
 def rig_for(scene: DrawnScene, studio: LightRig, lighting: Lighting) -> LightRig:

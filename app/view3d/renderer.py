@@ -41,7 +41,7 @@ from stroboscope.resources.themes import DARK, Palette
 
 __all__ = ["Frame", "Renderer"]
 
-_SHADOW_TAPS = {Quality.HIGH: 7, Quality.LOW: 4}
+_SHADOW_TAPS = {Quality.HIGH: 7, Quality.LOW: 3}
 _SHADOW_SIZE = {Quality.HIGH: 2048, Quality.LOW: 1024}
 # Fewer texels and fewer taps: the edge of a shadow stays nearly as wide in the world.
 _COARSE_TAPS, _COARSE_SIZE = 3, 512
