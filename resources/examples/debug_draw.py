@@ -20,7 +20,7 @@ TRAIL: Final = 400
 
 
 def main(*, launch: bool = True) -> None:
-    """Kick once, drawing where the last link is going and where it has been."""
+    """Kick once, drawing where the tip of the arm is going and where it has been."""
     scene, cart = create_cart("Debug draw")
     if not physics.debugger.attach(timeout_seconds=60.0, launch=launch):
         physics.destroy_scene(scene)
@@ -32,7 +32,7 @@ def main(*, launch: bool = True) -> None:
     while (time := scene.get_total_simulation_time()) < KICK_DURATION:
         cart.set_articulated_target_pose(pose=kick_pose(time))
         scene.step()
-        end = data.xipos[-1].copy()
+        end = data.site("tip").xpos.copy()
         velocity = (end - trail[-1]) / timestep if trail else np.zeros(3)
         trail.append(end)
         speed = float(np.linalg.norm(velocity))
