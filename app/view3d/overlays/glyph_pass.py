@@ -23,7 +23,7 @@ from stroboscope.app.view3d.overlays.picture import OverlayPicture
 __all__ = ["GlyphPass"]
 
 Texels = NDArray[np.float32]
-_BATCH = 512  # copies of a mesh in its vertex buffer
+_BATCH = 1024  # copies of a mesh in its vertex buffer
 _SIDES = {Shape.ARROW: 8, Shape.LINE: 6}
 # Solids never become smaller than this.
 LEAST_PIXELS = 2.2

@@ -90,6 +90,7 @@ def _limits(
     qpos = subject.value(Topic.STATE, "qpos", -1)
     if qpos is None:
         return
+    yield from _ball_limits(subject, shown, anchor=anchor, qpos=qpos)
     position = positions(joints, qpos)
     limited = shown & np.isfinite(joints.range).all(axis=1) & np.isfinite(position)
     level = limit_roles(position, joints.range)
@@ -143,6 +144,29 @@ def _limits(
             layer=Layer.INSIDE,
             roles=roles,
         ).of_elements(ElementKind.JOINT, index)
+
+
+def _ball_limits(
+    subject: Subject, shown: NDArray[np.bool_], *, anchor: Floats, qpos: Floats
+) -> Iterator[Glyphs]:
+    """Yield balls coloured by how far ball joints are turned, of what their range allows."""
+    joints, sizes = subject.facts.joints, subject.sizes
+    limited = shown & joints.is_ball & np.isfinite(joints.range).all(axis=1)
+    which = np.flatnonzero(limited & (joints.qpos >= 0) & (joints.qpos + 4 <= len(qpos)))
+    if not len(which):
+        return
+    quat = qpos[joints.qpos[which][:, None] + np.arange(4)]
+    along = np.linalg.norm(quat[:, 1:], axis=1)
+    angle = 2.0 * np.arctan2(along, np.abs(quat[:, 0]))
+    highest = joints.range[which, 1]
+    level = limit_roles(angle, np.stack([-highest, highest], axis=1))
+    yield spheres(
+        anchor[which],
+        radius=1.8 * sizes.scale.jointwidth * sizes.mean,
+        color=np.array([role.value for role in _LIMIT_ROLES])[level],
+        layer=Layer.INSIDE,
+        roles=tuple(_LIMIT_ROLES[i] for i in np.unique(level)),
+    ).of_elements(ElementKind.JOINT, which)
 
 
 def _any_across(axis: Floats) -> Floats:

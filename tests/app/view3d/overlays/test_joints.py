@@ -82,3 +82,15 @@ def test_without_positions_nothing_is_drawn(engine_view):
     shown.set(joint_limits=True)
     shown.view.set_values(Topic.STATE, {})
     assert not shown.picture.parts
+
+
+@pytest.mark.parametrize(("turn", "role"), [(0.3, Role.LIMIT_OK), (0.8, Role.LIMIT_OVER)])
+def test_a_ball_joint_is_coloured_by_how_far_it_is_turned(engine_view, turn, role):
+    shown = engine_view(
+        "<mujoco><compiler angle='radian'/><worldbody><body>"
+        "<joint type='ball' range='0 0.8' limited='true'/><geom size='.1'/></body></worldbody>"
+        "</mujoco>"
+    )
+    shown.scene.data.qpos[:] = [np.cos(turn / 2), 0.0, np.sin(turn / 2), 0.0]
+    shown.set(joint_limits=True)
+    assert shown.picture.roles == {role}
