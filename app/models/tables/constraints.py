@@ -38,8 +38,8 @@ _TYPES = {
 _STATES = {
     "satisfied": "satisfied, no force",
     "quadratic": "active",
-    "linearneg": "friction, at its limit",
-    "linearpos": "friction, at its limit",
+    "linearneg": "at its limit",
+    "linearpos": "at its limit",
     "cone": "slides on its cone",
 }
 _NUMBERS = (

@@ -143,14 +143,19 @@ def _bodies(description: SceneDescription, geom: Ints, body: Ints | None) -> Int
 
 def _acts_on_second(description: SceneDescription, body: Ints) -> NDArray[np.bool_]:
     """Return whether the second body is the one whose force is shown, (n,)."""
-    # The last entry is for -1: a flex, which can move.
-    moves = np.array(
-        [*(n > 0 and info.weld != 0 for n, info in enumerate(description.bodies)), True],
-        dtype=np.bool_,
-    )
-    first, second = moves[body[:, 0]], moves[body[:, 1]]
+    ends, place = np.unique(body, return_inverse=True)
+    # -1 stands for a flex, which can move.
+    can_move = np.array([_moves(description, int(n)) for n in ends], dtype=np.bool_)
+    moves = can_move[place.reshape(body.shape)]
+    first, second = moves[:, 0], moves[:, 1]
     result: NDArray[np.bool_] = np.where(first == second, body[:, 1] >= body[:, 0], second)
     return result
+
+
+def _moves(description: SceneDescription, body: int) -> bool:
+    if body < 0 or body >= len(description.bodies):
+        return True
+    return body > 0 and description.bodies[body].weld != 0
 
 
 def _described_friction(description: SceneDescription, geom: Ints) -> Array:

@@ -1,7 +1,7 @@
 """The table of contacts: one row per contact under the sum of its pair of bodies."""
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from stroboscope.app.models.tables.table import (
     Cells,
     Column,
     ColumnKind,
+    LazyTexts,
     Table,
     texts_of,
 )
@@ -32,7 +33,10 @@ from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["ContactTable", "ContactTotal", "solver_parameters_text"]
 
+Array = NDArray[np.float64]
+
 _XYZ = tuple(enumerate("xyz"))
+_NO_NUMBER = "the engine does not say"
 _COLUMNS = (
     Column(
         key="name", title="contact", kind=ColumnKind.TEXT, sample="left_gripper_finger – table_top"
@@ -113,6 +117,7 @@ class ContactTable:
         self.flipped = False
         self.total = ContactTotal(0, 0, 0.0, 0.0, 0)
         self._words: dict[tuple[int, ...], str] = {}
+        self._body_names: dict[int, str] = {}
 
     def table(self, frames: FrameSet | None) -> Table:
         """Return a head with sums for each pair of bodies, and its contacts."""
@@ -125,93 +130,104 @@ class ContactTable:
         return self._grouped(rows)
 
     def _grouped(self, rows: ContactRows) -> Table:
-        ends = np.sort(rows.body, axis=1)
-        pairs, group = np.unique(ends, axis=0, return_inverse=True)
-        group = group.reshape(-1)
-        heads = len(pairs)
+        groups = _Groups(rows)
         self.total = ContactTotal(
             contacts=rows.count,
-            pairs=heads,
+            pairs=groups.count,
             normal=float(rows.normal.sum()),
             friction=float(rows.tangential.sum()),
             slipping=int(rows.slips.sum()),
         )
-        members = [np.flatnonzero(group == n) for n in range(heads)]
-        keys: list[Hashable] = [("pair", int(a), int(b)) for a, b in pairs]
+        keys: list[Hashable] = [("pair", *ends) for ends in groups.bodies.tolist()]
         keys += _contact_keys(rows)
-        parents = np.concatenate((np.full(heads, -1), group)).astype(np.int64)
         return Table(
             columns=_COLUMNS,
-            cells=self._cells(rows, members),
+            cells={**self._numbers(rows, groups), **self._texts(rows, groups)},
             keys=keys,
-            elements=self._elements(rows, members),
-            tips=self._tips(rows, members),
-            parents=parents,
+            elements=self._elements(rows, groups),
+            tips=self._tips(rows, groups),
+            parents=np.concatenate((np.full(groups.count, -1), groups.of_row)).astype(np.int64),
         )
 
     # --- cells: first the heads', then the contacts'
 
-    def _cells(self, rows: ContactRows, members: list[NDArray[np.int64]]) -> dict[str, Cells]:
-        heads = len(members)
+    @staticmethod
+    def _numbers(rows: ContactRows, groups: "_Groups") -> dict[str, Cells]:
+        def both(of_heads: Array, of_rows: Array) -> Cells:
+            return Cells(numbers=np.concatenate((of_heads, of_rows)))
 
-        def both(of_heads: object, of_rows: NDArray[np.float64], **more: object) -> Cells:
-            numbers = np.concatenate((np.asarray(of_heads, dtype=np.float64), of_rows))
-            return Cells(numbers=numbers, present=np.isfinite(numbers), **more)  # type: ignore[arg-type]
-
-        def single(of_rows: NDArray[np.float64] | None, absent: str = "") -> Cells:
-            empty = np.full(heads, np.nan)
+        def single(of_rows: Array | NDArray[np.int64] | None) -> Cells:
             values = np.full(rows.count, np.nan) if of_rows is None else of_rows
-            return both(empty, values, absent=absent)
+            numbers = np.concatenate((np.full(groups.count, np.nan), values))
+            return Cells(numbers=numbers, present=np.isfinite(numbers), absent=_NO_NUMBER)
 
-        slip_levels = np.where(rows.slips, WARN, NORMAL).astype(np.int8)
-        head_slips = [WARN if rows.slips[m].any() else NORMAL for m in members]
-        levels = np.concatenate((np.array(head_slips, dtype=np.int8), slip_levels))
-        sums = [np.linalg.norm(rows.friction_vector[m].sum(axis=0)) for m in members]
-        limits = None if rows.margin is None else 1e3 * rows.margin
+        friction = np.stack([groups.sum(rows.friction_vector[:, n]) for n, _ in _XYZ])
+        used = np.concatenate((groups.largest(rows.used), rows.used))
         cells = {
-            "name": texts_of([*self._head_names(rows, members), *self._names(rows)]),
-            "on": texts_of(
-                [self._body(rows.acts_on[m[0]]) for m in members]
-                + [self._body(n) for n in rows.acts_on]
-            ),
-            "depth": both([1e3 * rows.depth[m].max() for m in members], 1e3 * rows.depth),
-            "normal": both([rows.normal[m].sum() for m in members], rows.normal),
-            "friction": both(sums, rows.tangential),
-            "used": both(
-                [100.0 * _largest(rows.used[m]) for m in members],
-                100.0 * rows.used,
+            "depth": both(1e3 * groups.largest(rows.depth), 1e3 * rows.depth),
+            "normal": both(groups.sum(rows.normal), rows.normal),
+            "friction": both(np.linalg.norm(friction, axis=0), rows.tangential),
+            "used": Cells(
+                numbers=100.0 * used,
+                present=np.isfinite(used),
                 absent="no friction here",
-                levels=levels,
+                levels=_slip_levels(rows, groups),
             ),
-            "state": texts_of([*_head_states(rows, members), *_states(rows)], levels=levels),
-            "dim": single(None if rows.dim is None else rows.dim.astype(np.float64)),
-            "margin": single(limits),
-            "mu": texts_of([""] * heads + _numbers(rows.friction, (3, 4, 5), rows.count)),
-            "solref": texts_of([""] * heads + _numbers(rows.solref, (4, 3), rows.count)),
-            "solimp": texts_of([""] * heads + _numbers(rows.solimp, (3, 3, 4, 2, 1), rows.count)),
-            "origin": texts_of([""] * heads + self._origins(rows)),
-            "shape": texts_of([""] * heads + _shapes(rows)),
+            "dim": single(rows.dim),
+            "margin": single(None if rows.margin is None else 1e3 * rows.margin),
         }
         for n, _ in _XYZ:
-            of_heads = [rows.world[m, n].sum() for m in members]
-            cells[f"force{n}"] = both(of_heads, rows.world[:, n])
+            cells[f"force{n}"] = both(groups.sum(rows.world[:, n]), rows.world[:, n])
             cells[f"pos{n}"] = single(rows.pos[:, n])
         return cells
 
+    def _texts(self, rows: ContactRows, groups: "_Groups") -> dict[str, Cells]:
+        heads = groups.count
+
+        def texts(
+            of_row: Callable[[int], str],
+            of_head: Callable[[NDArray[np.int64]], str] = lambda _members: "",
+        ) -> LazyTexts:
+            return LazyTexts(
+                heads + rows.count,
+                lambda n: of_row(n - heads) if n >= heads else of_head(groups.members(n)),
+            )
+
+        return {
+            "name": texts_of(
+                texts(
+                    lambda n: " – ".join(self._sides(rows, n)),
+                    lambda members: self._head_name(rows, members),
+                )
+            ),
+            "on": texts_of(
+                texts(
+                    lambda n: self._body(int(rows.acts_on[n])),
+                    lambda members: self._body(int(rows.acts_on[members[0]])),
+                )
+            ),
+            "state": texts_of(
+                texts(lambda n: _state(rows, n), lambda members: _head_state(rows, members)),
+                levels=_slip_levels(rows, groups),
+            ),
+            "mu": texts_of(texts(_writer(rows.friction, (3, 4, 5)))),
+            "solref": texts_of(texts(_writer(rows.solref, (4, 3)))),
+            "solimp": texts_of(texts(_writer(rows.solimp, (3, 3, 4, 2, 1)))),
+            "origin": texts_of(texts(lambda n: self._origin(rows, n))),
+            "shape": texts_of(texts(lambda n: _shape(rows, n))),
+        }
+
     def _body(self, body: int) -> str:
-        if body < 0:
-            return "flex"
-        return element_name(self._d, Element(ElementKind.BODY, int(body)))
+        name = self._body_names.get(body)
+        if name is None:
+            element = Element(ElementKind.BODY, int(body))
+            name = element_name(self._d, element) if body >= 0 else "flex"
+            self._body_names[body] = name
+        return name
 
-    def _head_names(self, rows: ContactRows, members: list[NDArray[np.int64]]) -> list[str]:
-        names = []
-        for m in members:
-            acts_on, other = rows.acts_on[m[0]], rows.other[m[0]]
-            names.append(f"{self._body(acts_on)} – {self._body(other)} ({m.size})")
-        return names
-
-    def _names(self, rows: ContactRows) -> list[str]:
-        return [" – ".join(self._sides(rows, n)) for n in range(rows.count)]
+    def _head_name(self, rows: ContactRows, members: NDArray[np.int64]) -> str:
+        acts_on, other = int(rows.acts_on[members[0]]), int(rows.other[members[0]])
+        return f"{self._body(acts_on)} – {self._body(other)} ({members.size})"
 
     def _sides(self, rows: ContactRows, n: int) -> list[str]:
         """Return the names of both sides; first the one that is acted on."""
@@ -226,23 +242,20 @@ class ContactTable:
             for side in order
         ]
 
-    def _elements(
-        self, rows: ContactRows, members: list[NDArray[np.int64]]
-    ) -> list[Element | None]:
-        pairs = [_pair_element(rows, n) for n in range(rows.count)]
+    @staticmethod
+    def _elements(rows: ContactRows, groups: "_Groups") -> list[Element | None]:
+        pairs = [
+            Element(ElementKind.CONTACT, one, other) if one >= 0 or other >= 0 else None
+            for one, other in rows.geom.tolist()
+        ]
         # A head stands for its contacts; where these are of one pair of geoms that is selected.
         heads: list[Element | None] = []
-        for m in members:
-            kinds = {pairs[n] for n in m}
-            body = int(rows.acts_on[m[0]])
-            alone = len(kinds) == 1 or body < 0
-            heads.append(pairs[m[0]] if alone else Element(ElementKind.BODY, body))
+        for n in range(groups.count):
+            members = groups.members(n)
+            body = int(rows.acts_on[members[0]])
+            alone = len({pairs[row] for row in members.tolist()}) == 1 or body < 0
+            heads.append(pairs[members[0]] if alone else Element(ElementKind.BODY, body))
         return [*heads, *pairs]
-
-    def _origins(self, rows: ContactRows) -> list[str]:
-        if rows.origin is None:
-            return [""] * rows.count
-        return [self._origin(rows, n) for n in range(rows.count)]
 
     def _origin(self, rows: ContactRows, n: int) -> str:
         """Return where parameters came from, briefly: those that share an origin together."""
@@ -271,29 +284,61 @@ class ContactTable:
                 )
         return self._words[key]
 
-    def _tips(self, rows: ContactRows, members: list[NDArray[np.int64]]) -> list[str]:
-        heads = [f"Sum of {m.size} contact{'s' * (m.size != 1)} of these bodies." for m in members]
-        return [*heads, *(self._origin(rows, n).replace("; ", "\n") for n in range(rows.count))]
+    def _tips(self, rows: ContactRows, groups: "_Groups") -> LazyTexts:
+        heads = groups.count
+
+        def make(n: int) -> str:
+            if n >= heads:
+                return self._origin(rows, n - heads).replace("; ", "\n")
+            count = groups.members(n).size
+            return f"Sum of {count} contact{'s' * (count != 1)} of these bodies."
+
+        return LazyTexts(heads + rows.count, make)
 
 
-def _largest(values: NDArray[np.float64]) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite.max()) if finite.size else float("nan")
+class _Groups:
+    """The contacts by pair of bodies. ``bodies`` (m, 2); ``of_row`` (n,) the group of each."""
+
+    def __init__(self, rows: ContactRows) -> None:
+        ends = np.sort(rows.body, axis=1)
+        self.bodies, of_row = np.unique(ends, axis=0, return_inverse=True)
+        self.of_row: NDArray[np.int64] = of_row.reshape(-1)
+        self.count = len(self.bodies)
+        self._order = np.argsort(self.of_row, kind="stable")
+        counts = np.bincount(self.of_row, minlength=self.count)
+        self._starts = np.concatenate(([0], np.cumsum(counts)))
+
+    def members(self, group: int) -> NDArray[np.int64]:
+        """Return the contacts of a group."""
+        return self._order[self._starts[group] : self._starts[group + 1]]
+
+    def sum(self, values: Array) -> Array:
+        """Return the sum of (n,) values in each group, (m,)."""
+        total: Array = np.add.reduceat(values[self._order], self._starts[:-1])
+        return total
+
+    def largest(self, values: Array) -> Array:
+        """Return the largest of (n,) values in each group, (m,); NaN does not count."""
+        most: Array = np.fmax.reduceat(values[self._order], self._starts[:-1])
+        return most
 
 
-def _pair_element(rows: ContactRows, n: int) -> Element | None:
-    first, second = (int(g) for g in rows.geom[n])
-    return Element(ElementKind.CONTACT, first, second) if first >= 0 or second >= 0 else None
+def _slip_levels(rows: ContactRows, groups: _Groups) -> NDArray[np.int8]:
+    any_slips = groups.sum(rows.slips.astype(np.float64)) > 0.0
+    return np.where(np.concatenate((any_slips, rows.slips)), WARN, NORMAL).astype(np.int8)
 
 
 def _contact_keys(rows: ContactRows) -> list[Hashable]:
     """Return what tells a contact from others: its sides, and which of theirs it is."""
     seen: dict[tuple[int, ...], int] = {}
     keys: list[Hashable] = []
-    for n in range(rows.count):
-        sides = tuple(int(g) for g in rows.geom[n])
-        if rows.flex is not None and rows.vert is not None and min(sides) < 0:
-            sides += (*(int(f) for f in rows.flex[n]), *(int(v) for v in rows.vert[n]))
+    flexes = None
+    if rows.flex is not None and rows.vert is not None:
+        flexes = np.concatenate((rows.flex, rows.vert), axis=1).tolist()
+    for n, ends in enumerate(rows.geom.tolist()):
+        sides = tuple(ends)
+        if flexes is not None and min(sides) < 0:
+            sides += tuple(flexes[n])
         number = seen[sides] = seen.get(sides, -1) + 1
         keys.append((*sides, number))
     return keys
@@ -312,22 +357,13 @@ def _state(rows: ContactRows, n: int) -> str:
     return f"slips{speed}" if rows.slips[n] else f"sticks{speed}"
 
 
-def _states(rows: ContactRows) -> list[str]:
-    return [_state(rows, n) for n in range(rows.count)]
-
-
-def _head_states(rows: ContactRows, members: list[NDArray[np.int64]]) -> list[str]:
-    texts = []
-    for m in members:
-        slipping = int(rows.slips[m].sum())
-        carrying = int((rows.normal[m] > 0.0).sum())
-        words = [f"{slipping} of {m.size} slip"] if slipping else []
-        if not slipping and carrying:
-            words = ["sticks" if m.size == 1 else "all stick"]
-        if slipping == m.size == 1:
-            words = ["slips"]
-        texts.append(words[0] if words else "no force")
-    return texts
+def _head_state(rows: ContactRows, members: NDArray[np.int64]) -> str:
+    slipping = int(rows.slips[members].sum())
+    if slipping:
+        return "slips" if slipping == members.size == 1 else f"{slipping} of {members.size} slip"
+    if not (rows.normal[members] > 0.0).any():
+        return "no force"
+    return "sticks" if members.size == 1 else "all stick"
 
 
 def solver_parameters_text(values: NDArray[np.float64], decimals: tuple[int, ...]) -> str:
@@ -336,14 +372,17 @@ def solver_parameters_text(values: NDArray[np.float64], decimals: tuple[int, ...
     return THIN_SPACE.join(f"{number_text(float(value), n)} " for value, n in pairs).strip()
 
 
-def _numbers(array: NDArray[np.float64] | None, decimals: tuple[int, ...], count: int) -> list[str]:
+def _writer(array: NDArray[np.float64] | None, decimals: tuple[int, ...]) -> Callable[[int], str]:
+    """Return what writes a row of parameters out."""
     if array is None:
-        return [""] * count
-    return [solver_parameters_text(row, decimals) for row in array.reshape(count, -1)]
+        return lambda _n: ""
+    return lambda n: solver_parameters_text(array[n], decimals)
 
 
-def _shapes(rows: ContactRows) -> list[str]:
+def _shape(rows: ContactRows, n: int) -> str:
     if rows.hull is None:
-        return [""] * rows.count
-    words = {0: "", 1: "first as convex hull", 2: "second as convex hull", 3: "both as hulls"}
-    return [words[int(a > 0) + 2 * int(b > 0)] for a, b in rows.hull]
+        return ""
+    first, second = (int(side > 0) for side in rows.hull[n])
+    return ("", "first as convex hull", "second as convex hull", "both as hulls")[
+        first + 2 * second
+    ]

@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ __all__ = [
     "Cells",
     "Column",
     "ColumnKind",
+    "LazyTexts",
     "Table",
     "cell_text",
     "numbers_of",
@@ -40,6 +42,35 @@ class ColumnKind(enum.Enum):
     NUMBER = enum.auto()
     BAR = enum.auto()
     """A number with a bar behind it: its part of the largest magnitude in the column."""
+
+
+class LazyTexts(Sequence[str]):
+    """Texts that are made when somebody looks at them: ``make(row)``, once each."""
+
+    def __init__(self, count: int, make: Callable[[int], str]) -> None:
+        self._count = count
+        self._make = make
+        self._made: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        """Return one text, made now if need be."""
+        if isinstance(row, slice):
+            return [self[n] for n in range(*row.indices(self._count))]
+        if not 0 <= row < self._count:
+            raise IndexError(row)
+        if row not in self._made:
+            self._made[row] = self._make(row)
+        return self._made[row]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

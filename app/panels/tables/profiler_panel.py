@@ -164,6 +164,9 @@ class ProfilerPanel(TablePanel):
         self.constraints.show_values(self._signals.values(_CONSTRAINTS))
         self.contacts.show_values(self._signals.values(_CONTACTS))
         self.summary.set_full_text(self._summary(scene, source))
+        if frames is not None:
+            # Times are of no instant.
+            self.instant.set_full_text("means per physics step")
 
     def _on_signals(self, scene: SceneModel, frame: Frame) -> None:
         if scene is self._wanted_of:

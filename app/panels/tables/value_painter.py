@@ -201,6 +201,8 @@ class ValuePainter:
         cells, column = cell.cells, cell.column
         width = self._unit_widths.get(column.key, 0)
         if cells is None or not cells.has(cell.row):
+            if cell.bold:
+                return  # the head of a group has no number of its own
             painter.setPen(self._muted)
             painter.setFont(self._font)
             painter.drawText(inner.adjusted(0, 0, -width, 0), _RIGHT, ABSENT)

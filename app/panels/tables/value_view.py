@@ -42,6 +42,7 @@ class ValueView(QTableView):
         self._pressed: tuple[QPoint, QModelIndex] | None = None
         self._widths: tuple[tuple[str, str], ...] = ()
         self._hovered_row = -1
+        self._names_fit = False
         self._painter = ValuePainter(self, palette)
         self.setModel(model)
         self.setShowGrid(False)
@@ -87,7 +88,14 @@ class ValueView(QTableView):
 
     def prepare(self) -> None:
         """Measure what a new table needs; call before its rows are painted."""
-        self._painter.measure(self._model.table)
+        table = self._model.table
+        self._painter.measure(table)
+        if table is not None and table.count and not self._names_fit:
+            # Once, with the first rows there are: later ones don't move the columns.
+            self._names_fit = True
+            wanted = min(self._painter.width_of_texts(table), _NAMES)
+            if wanted > self.columnWidth(0):
+                self.horizontalHeader().resizeSection(0, wanted)
 
     # --- painting
 
@@ -140,20 +148,15 @@ class ValueView(QTableView):
     # --- columns
 
     def fit_columns(self) -> None:
-        """Give each column the width of its content type; once per set of columns.
-
-        The names in front get what they need, as far as that leaves room for numbers.
-        """
+        """Give each column the width of its content type; once per set of columns."""
         keys = tuple((column.key, column.unit) for column in self._model.columns)
         if keys == self._widths:
             return
         self._widths = keys
+        self._names_fit = False
         header = self.horizontalHeader()
         for n, column in enumerate(self._model.columns):
-            width = self._painter.width_of(column)
-            if n == 0 and self._model.table is not None:
-                width = max(width, min(self._painter.width_of_texts(self._model.table), _NAMES))
-            header.resizeSection(n, width)
+            header.resizeSection(n, self._painter.width_of(column))
             self.setColumnHidden(n, column.extra)
 
     def column_at(self, key: str) -> int:
