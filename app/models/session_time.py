@@ -13,6 +13,8 @@ __all__ = ["Moment", "RestoreMark", "SessionTime"]
 _KEPT = 1 << 17
 # Below this, axis x timestep and the scene's own time are the same number.
 _SAME_RELATIVE = 1e-6
+# Timesteps that differ by less are the same.
+_SAME_PACE = 0.01
 _WENT_BACK = "time went back"
 
 
@@ -61,6 +63,8 @@ class SessionTime:
         self._marks: list[RestoreMark] = []
         self._now: Moment | None = None
         self._measured_dt = 0.0
+        # Where the scene was seen last when that did not fit what was expected.
+        self._odd: tuple[int, float] | None = None
 
     @property
     def now(self) -> Moment | None:
@@ -111,9 +115,22 @@ class SessionTime:
             return
         expected = now.episode_time + (axis - now.axis) * self._dt()
         off = abs(time - expected) > 0.5 * abs(expected - now.episode_time)
-        if axis <= now.axis or time < now.episode_time or (self._dt() > 0.0 and off):
+        if axis <= now.axis or time < now.episode_time:
+            return
+        if self._dt() > 0.0 and off and not self._has_new_pace(axis, time):
             return
         self._advance(axis, time, now.session_time + (time - now.episode_time))
+
+    def _has_new_pace(self, axis: int, time: float) -> bool:
+        """Return whether two observations in a row agree on another timestep: it was edited."""
+        seen, self._odd = self._odd, (axis, time)
+        if seen is None or axis <= seen[0] or time <= seen[1]:
+            return False
+        pace = (time - seen[1]) / (axis - seen[0])
+        if abs(pace - self._dt()) <= _SAME_PACE * self._dt():
+            return False  # as fast as ever: the state was replaced
+        self._measured_dt = pace
+        return True
 
     def locate(
         self, axis: NDArray[np.int64], time: NDArray[np.float64]

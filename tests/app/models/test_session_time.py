@@ -236,6 +236,25 @@ def _feed(clock, frame):
     return session, segment
 
 
+@pytest.mark.parametrize("faster", [0.1, 0.4, 2.0, 10.0])
+def test_a_timestep_that_is_edited_while_nothing_is_plotted_is_noticed(faster):
+    clock = SessionTime(timestep=0.01)
+    clock.observe(0, 0.0)
+    clock.observe(100, 1.0)
+    for steps in (100, 200, 300):
+        clock.observe(100 + steps, 1.0 + faster * 0.01 * steps)
+    assert clock.now.axis == 400
+    assert clock.now.session_time == pytest.approx(1.0 + faster * 3.0)
+
+
+def test_a_replaced_state_whose_message_is_late_is_no_other_timestep():
+    clock = SessionTime(timestep=0.01)
+    clock.observe(100, 1.0)
+    for axis in (210, 220, 230):
+        clock.observe(axis, 5.0 + 0.01 * axis)  # a restore to a later time at 205
+    assert clock.now.axis == 100
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_every_row_stands_at_its_step_when_restores_are_told_before_their_rows(data):
