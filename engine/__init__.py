@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.articulation import Articulation
     from stroboscope.engine.byte_array import DynamicArrayUint8
     from stroboscope.engine.creation import create_scene, destroy_scene
+    from stroboscope.engine.debug_draw import DebugDraw, Drawing
     from stroboscope.engine.errors import (
         EngineError,
         ModelError,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Articulation",
+    "DebugDraw",
+    "Drawing",
     "DynamicArrayUint8",
     "EngineError",
     "Integrator",
@@ -67,6 +70,7 @@ _HOMES = {
     "articulation": ("Articulation",),
     "byte_array": ("DynamicArrayUint8",),
     "creation": ("create_scene", "destroy_scene"),
+    "debug_draw": ("DebugDraw", "Drawing"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "options": ("Integrator", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),

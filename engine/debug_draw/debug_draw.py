@@ -265,14 +265,11 @@ class DebugDraw:
     ) -> Drawing:
         x, y, z = pos = checks.vector("start", start)
         to_x, to_y, to_z = checks.vector("end", end)
-        return self._add(
-            kind,
-            pos,
-            (to_x - x, to_y - y, to_z - z),
-            rgba=checks.rgba(color),
-            width=0.0 if width == 0.0 else checks.positive("width", width, zero=True),
-            persistent=persistent,
-        )
+        rgba = checks.rgba(color)
+        if width != 0.0:
+            width = checks.positive("width", width, zero=True)
+        size = (to_x - x, to_y - y, to_z - z)
+        return self._add(kind, pos, size, rgba=rgba, width=width, persistent=persistent)
 
     def _add(
         self,
