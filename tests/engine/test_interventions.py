@@ -53,7 +53,9 @@ BOX_AND_ARM = """
       <geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/></body>
     <body name="wall" pos="0 3 1"><geom type="box" size=".1 .1 .1"/></body>
     <body name="stone" pos="-2 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body name="hand" mocap="true" pos="0 0 3"/>
   </worldbody>
+  <equality><connect name="leash" active="false" body1="stone" anchor="0 0 0"/></equality>
   <actuator>
     <motor name="arm" joint="arm" gear="5" ctrlrange="-1 1"/>
     <motor name="flap" joint="flap" ctrlrange="-2 2"/>
@@ -488,7 +490,7 @@ def test_a_sleeping_body_wakes_up_when_it_is_pulled(drive_box: Callable[..., Dri
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (lambda d: pull(d, 17), "there is no body 17: this model has 6"),
+        (lambda d: pull(d, 17), "there is no body 17: this model has 7"),
         (lambda d: pull(d, WALL), "wall can't be pulled: nothing lets it move"),
         (lambda d: pull(d, kind=PerturbKind.TORQUE, quat=(0, 0, 0, 0)), "length 0"),
         (lambda d: pull(d, pos=(0, 0, np.inf)), "finite"),
@@ -592,6 +594,41 @@ def test_a_timestep_edited_inside_a_step_of_shorter_ones_counts_afterwards(
     driven.step()
     assert option.timestep in (0.002, 0.0015)
     assert driven.scene.world.timestep_edit is None
+
+
+def test_mocap_poses_and_equalities_are_edited_while_a_scene_runs(
+    drive_box: Callable[..., Driven],
+) -> None:
+    driven = drive_box()
+    data = driven.scene.world.live()
+
+    def write(field: EditField, index: int, *values: float) -> None:
+        driven.give(EditState(id=0, scene_id=driven.id, field=field, index=index, values=values))
+
+    driven.wait(lambda reply: driven.host.fast_forward(reply=reply))
+    write(EditField.MOCAP_POS, 0, 0.1, 0.2, 2.0)
+    write(EditField.MOCAP_QUAT, 0, 0.0, 0.0, 3.0, 4.0)
+    write(EditField.EQ_ACTIVE, 0, 1.0)
+    driven.wait(lambda reply: driven.host.pause(reply=reply))
+    assert data.mocap_pos[0].tolist() == [0.1, 0.2, 2.0]
+    assert data.mocap_quat[0].tolist() == [0.0, 0.0, 0.6, 0.8]
+    assert data.eq_active[0]
+    with pytest.raises(CommandError, match="length 0"):
+        write(EditField.MOCAP_QUAT, 0, 0.0, 0.0, 0.0, 0.0)
+    with pytest.raises(CommandError, match="eq_active is 0"):
+        write(EditField.EQ_ACTIVE, 0, 0.5)
+    assert data.mocap_quat[0].tolist() == [0.0, 0.0, 0.6, 0.8]
+    edits = driven.scene.link.changes.editor.edits
+    assert [edit.text for edit in edits] == [
+        "mocap_pos of hand.x … hand.z: (0, 0, 3) → (0.1, 0.2, 2) m",
+        "mocap_quat of hand.w … hand.z: (1, 0, 0, 0) → (0, 0, 0.6, 0.8)",
+        "equality leash: off → on",
+    ]
+    for edit in edits:
+        driven.give(RevertEdit(id=0, scene_id=driven.id, edit_id=edit.edit_id))
+    assert data.mocap_pos[0].tolist() == [0.0, 0.0, 3.0]
+    assert data.mocap_quat[0].tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert not data.eq_active[0]
 
 
 def test_a_pull_that_is_under_way_while_its_client_leaves_ends_with_it(
