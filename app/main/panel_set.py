@@ -214,17 +214,17 @@ class PanelSet(QObject):
     scene.
     """
 
-    def __init__(self, window: "MainWindow", specs: tuple[PanelSpec, ...] = PANELS) -> None:
+    def __init__(self, window: "MainWindow") -> None:
         super().__init__(window)
         self._window = window
-        self._specs = {spec.name: spec for spec in specs}
+        self._specs = {spec.name: spec for spec in PANELS}
         self._appeared = False
         self._kept: QByteArray | None = None
         self._kept_names: list[str] = []
         self._put_away: QByteArray | None = None
         self.docks: dict[str, PanelDock] = {}
         self.actions: dict[str, QAction] = {}
-        for spec in specs:
+        for spec in PANELS:
             content = spec.make(window)
             dock = PanelDock(spec.name, spec.title, content, window.palette_tokens, window)
             self.docks[spec.name] = dock

@@ -143,6 +143,7 @@ QPushButton:hover {{ background: {hover}; }}
 QPushButton:focus {{ border-color: {p.accent}; }}
 QPushButton:pressed {{ background: {p.line}; }}
 QPushButton:disabled {{ color: {p.disabled}; }}
+QPushButton[compact="true"] {{ min-height: 0; padding: 0 8px; }}
 QPushButton[primary="true"] {{ background: {p.accent}; color: {p.on_accent};
     border-color: {p.accent};
     font-weight: 600; }}
@@ -165,6 +166,7 @@ QToolButton:hover:enabled {{ background: {p.surface2}; }}
 QToolButton:pressed:enabled {{ background: {p.line}; }}
 QToolButton:focus {{ border-color: {p.accent}; }}
 QToolButton:checked {{ background: {selected}; border-color: {p.accent}; }}
+QToolButton[compact="true"] {{ min-height: 0; padding: 0 3px; }}
 QToolButton[hint="true"] {{ color: {p.accent}; border-color: {p.line}; padding: 3px 10px; }}
 QToolButton::menu-indicator {{ image: none; }}
 

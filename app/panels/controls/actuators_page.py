@@ -10,7 +10,7 @@ from stroboscope.app.panels.controls.page import ControlsPage, name_of
 from stroboscope.app.panels.controls.value_bar import ValueBar
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import icon_button, label
-from stroboscope.app.panels.style import set_property
+from stroboscope.app.panels.style import METRICS, set_property
 from stroboscope.app.panels.tables.follower import Topics
 from stroboscope.debugger_protocol.scene_description import ActuatorInfo
 from stroboscope.debugger_protocol.topics import Topic
@@ -86,6 +86,8 @@ class ActuatorsPage(ControlsPage):
         bar.changed.connect(partial(self._override, address))
         lock = icon_button(Icon.HELD, self.colors, _OVERRIDE)
         lock.setCheckable(True)
+        lock.setFixedHeight(METRICS.compact_height - 2)
+        lock.setProperty("compact", True)
         lock.clicked.connect(lambda on, a=address: self._toggle(a, on))
         self._addresses.append((address, bar, lock))
         self.locks[address] = lock

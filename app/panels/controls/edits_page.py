@@ -28,7 +28,7 @@ class _Line(QWidget):
         self.when = label("", "small")
         self.revert = QPushButton("Revert")
         self.revert.setFixedHeight(METRICS.compact_height)
-        self.revert.setStyleSheet("min-height: 0; padding: 0 8px;")
+        self.revert.setProperty("compact", True)
         row.addWidget(self.text, 1)
         row.addWidget(self.when)
         row.addWidget(self.revert)

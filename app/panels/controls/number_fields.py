@@ -14,6 +14,8 @@ from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKi
 
 __all__ = ["NumberFields", "option_text"]
 
+_UNIT_WIDTH = 40
+
 
 def _plain(value: float) -> str:
     return f"{value:.7g}".replace("-", MINUS)
@@ -48,7 +50,10 @@ class NumberFields(QWidget):
             field.setAccessibleName(option.name)
             row.addWidget(field, 1)
         if option.unit and option.width == 1:
-            row.addWidget(label(option.unit, "muted"))
+            unit = label(option.unit, "muted")
+            # Fields of all options end at the same place.
+            unit.setMinimumWidth(_UNIT_WIDTH)
+            row.addWidget(unit)
 
     def set_values(self, values: tuple[float, ...]) -> None:
         """Show what is set; a field that somebody types in keeps its text."""

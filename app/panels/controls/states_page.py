@@ -115,7 +115,7 @@ class StatesPage(ControlsPage):
         row.addWidget(label(text, "small"))
         for button in buttons:
             button.setFixedHeight(METRICS.compact_height)
-            button.setStyleSheet("min-height: 0; padding: 0 8px;")
+            button.setProperty("compact", True)
             row.addWidget(button)
             self._buttons.append(button)
         self.add_whole(line, words=name, heading=heading)

@@ -1,0 +1,100 @@
+"""Panels: tabs that cost nothing while hidden, and layouts that outlive other programs' panels."""
+
+import base64
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QTabBar
+
+from stroboscope.app.main import panel_set
+from stroboscope.app.main.application import DesktopApplication
+from stroboscope.app.main.panel_set import PANELS
+
+
+def _fronts(window):
+    return {name for name, dock in window.docks.items() if dock.in_front}
+
+
+def _run(qapp, path, application, wait_until, use):
+    """Open a window with the settings in ``path``, show a scene, use it, close it."""
+    desktop = DesktopApplication(qapp, settings_path=path)
+    desktop.window.resize(1400, 900)
+    desktop.window.show()
+    try:
+        desktop.sessions.open(application.path)
+        wait_until(lambda: desktop.sessions.shown is not None)
+        wait_until(lambda: desktop.window.docks["inspector"].isVisible())
+        use(desktop.window)
+    finally:
+        desktop.window.close()
+        desktop.close()
+        desktop.window.deleteLater()
+
+
+def test_only_the_front_of_each_group_is_visible_and_its_title_is_its_tab(
+    desktop, attached, wait_until
+):
+    attached()
+    window = desktop.window
+    wait_until(lambda: "plots" in _fronts(window))
+    assert not window.docks["contacts"].content.isVisible()
+    window.panels.actions["contacts"].trigger()
+    wait_until(lambda: "contacts" in _fronts(window))
+    assert window.docks["contacts"].content.isVisible()
+    assert not window.docks["plots"].content.isVisible()
+    assert window.docks["contacts"]._bar.height() == 0
+    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    titles = {bar.tabText(i) for bar in bars for i in range(bar.count())}
+    assert {"Inspector", "Controls", "Plots", "Contacts", "Log"} <= titles
+    window.panels.actions["contacts"].trigger()
+    wait_until(lambda: window.docks["contacts"].isHidden())
+
+
+@pytest.mark.parametrize("spec", PANELS, ids=lambda spec: spec.name)
+def test_every_panel_is_found_in_the_menu_and_the_palette(desktop, spec):
+    entries = [text for text, _, _ in desktop.window.panels.palette_entries()]
+    assert f"Panel: {spec.title}" in entries
+    menu = desktop.window.actions_by_name.menus["Window"]
+    assert spec.title in [action.text() for action in menu.actions()]
+
+
+def test_a_layout_of_another_version_is_left_alone(qapp, own_folders, pendulums, wait_until):
+    path = own_folders / "config" / "settings.json"
+
+    def spoil(window):
+        window.panels.state = lambda: (  # what a program before tabs has written
+            base64.b64encode(window.saveState(1).data()).decode(),
+            [],
+        )
+
+    _run(qapp, path, pendulums(), wait_until, spoil)
+    _run(
+        qapp, path, pendulums(), wait_until,
+        lambda window: wait_until(lambda: {"inspector", "plots", "log"} <= _fronts(window)),
+    )  # fmt: skip
+
+
+def test_a_layout_is_kept_and_a_panel_it_does_not_know_joins_its_group(
+    qapp, own_folders, pendulums, wait_until, monkeypatch
+):
+    path = own_folders / "config" / "settings.json"
+    less = tuple(spec for spec in PANELS if spec.name not in ("findings", "controls"))
+    with monkeypatch.context() as patch:
+        patch.setattr(panel_set, "PANELS", less)
+
+        def arrange(window):
+            window.panels.show("contacts")
+            window.docks["why"].close()
+            wait_until(lambda: "contacts" in _fronts(window))
+
+        _run(qapp, path, pendulums(), wait_until, arrange)
+
+    def look(window):
+        wait_until(lambda: "contacts" in _fronts(window))
+        assert window.docks["why"].isHidden()
+        beside = window.tabifiedDockWidgets(window.docks["findings"])
+        assert window.docks["log"] in beside
+        assert window.docks["inspector"] in window.tabifiedDockWidgets(window.docks["controls"])
+        wait_until(lambda: {"log", "inspector"} <= _fronts(window))
+
+    _run(qapp, path, pendulums(), wait_until, look)
