@@ -294,6 +294,41 @@ def _failed(stage: Stage) -> None:
     stage.run_events(1.5)
 
 
+OVERLAID = """
+import stroboscope.engine as physics
+
+ARM = '''<mujoco><option timestep=".002"/><worldbody><light pos="0 0 3"/>
+<geom name="floor" type="plane" size="0 0 .1"/>
+<body name="base" pos="0 0 .5"><geom type="cylinder" size=".1 .42" pos="0 0 -.08"/>
+<body name="upper" pos="0 0 .5"><joint name="shoulder" axis="0 1 0" range="-120 60" damping="2"/>
+<geom type="capsule" size=".06" fromto="0 0 0 .5 0 0" mass="2"/>
+<body name="lower" pos=".5 0 0"><joint name="elbow" axis="0 1 0" range="-10 140" damping="1"/>
+<geom name="hand" type="capsule" size=".05" fromto="0 0 0 .45 0 0" mass="1"/></body></body></body>
+<body name="crate" pos=".7 .3 .2"><freejoint/>
+<geom name="crate" type="box" size=".15 .15 .2" mass="3"/></body><body name="ball" pos=".7 .3 .7"><freejoint/>
+<geom name="ball" size=".1" mass="1"/></body></worldbody><actuator>
+<position name="shoulder_servo" joint="shoulder" kp="60" ctrlrange="-2 1" forcerange="-12 12"/>
+<position name="elbow_servo" joint="elbow" kp="40" ctrlrange="-.1 2"/></actuator></mujoco>'''
+scene = physics.create_scene("Arm and crate", model=ARM)
+scene.data.ctrl[:] = [-0.6, 0.8]
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+def _overlays(stage: Stage) -> None:
+    stage.attach()
+    stage.play(0.8)
+    stage.pause()
+    actions = stage.window.actions_by_name
+    for name in ("contacts", "contact_forces", "joint_limits", "actuators", "com", "target_pose"):
+        actions[name].trigger()
+    actions["labels"].trigger()
+    stage.window.panels.show("view")
+    stage.run_events(2.0)
+
+
 PICTURES = (
     Picture(name="welcome_dark", script="", scenes=0, prepare=_welcome),
     Picture(name="welcome_light", script="", scenes=0, theme="light", prepare=_welcome),
@@ -310,6 +345,15 @@ PICTURES = (
     Picture(name="scale_200", size=(1280, 800), scale=2.0, prepare=_played),
     Picture(name="scale_200_light", size=(1280, 720), scale=2.0, theme="light", prepare=_played),
     Picture(name="long_names", script=LONG_NAMES, scenes=1, prepare=_long_names),
+    Picture(name="overlays_dark", script=OVERLAID, scenes=1, prepare=_overlays),
+    Picture(
+        name="overlays_light",
+        script=OVERLAID,
+        scenes=1,
+        size=(1280, 720),
+        theme="light",
+        prepare=_overlays,
+    ),
     Picture(name="scenes_0", script=NO_SCENES, scenes=0, prepare=_attached),
     Picture(name="scenes_64", script=MANY_SCENES, scenes=64, prepare=_many),
 )

@@ -29,8 +29,9 @@ NEGLIGIBLE = 1e-9  # [N, N·m]: nothing is drawn for a force that is only roundi
 def force_sides(facts: Facts, geom: Floats, body: Floats | None, *, opposite: bool) -> Floats:
     """Return (n,) +1 where the force on the second body is drawn, -1 for that on the first.
 
-    Drawn is what acts on the body that can move; of two that can, on the second. ``opposite``
-    turns all of them round.
+    Drawn is what acts on the body that can move; of two that can, on the one further down the
+    list of bodies: the same for all contacts of two bodies, and as in the table of contacts.
+    ``opposite`` turns all of them round.
     """
     pair = geom.astype(np.int64) if body is None else body.astype(np.int64)
     if body is None:
@@ -41,7 +42,8 @@ def force_sides(facts: Facts, geom: Floats, body: Floats | None, *, opposite: bo
     held = np.zeros(pair.shape, dtype=np.bool_)
     inside = (pair >= 0) & (pair < len(fixed))
     held[inside] = fixed[pair[inside]]
-    side = np.where(held[:, 1] & ~held[:, 0], -1.0, 1.0)
+    later = np.where(pair[:, 1] >= pair[:, 0], 1.0, -1.0)
+    side = np.where(held[:, 0] == held[:, 1], later, np.where(held[:, 1], -1.0, 1.0))
     return np.asarray(-side if opposite else side)
 
 

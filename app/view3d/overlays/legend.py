@@ -19,7 +19,7 @@ _QUIET = frozenset({"tendons", "rangefinders", "drawings", "perturbation"})
 # Drawn by the scene itself, so no glyph of theirs says whether there are any.
 _DRAWN_ELSEWHERE = frozenset({Role.TENDON, Role.TARGET, Role.ASLEEP})
 _ABSENT = "none now"
-_SHARE = 0.55  # of the picture's height: more than this it may not cover
+_SHARE = 0.45  # of the picture's height: more than this it may not cover
 _ROW, _SWATCH, _PADDING, _MARGIN = 18.0, 9.0, 8.0, 8
 
 
