@@ -159,7 +159,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         keys=("F",),
         topics=_CONTACTS,
         legend=(LegendEntry(Role.CONTACT_FORCE, "contact force", Amount.FORCE),),
-        tip="On the body that can move; of two moving ones on the second.",
+        tip="On the body that can move; of two moving ones on the later one.",
         words="arrow newton",
     ),
     Overlay(

@@ -68,12 +68,12 @@ def test_split_forces_add_up_and_lie_along_and_across_the_normal(engine_view):
     assert np.linalg.norm(vectors[2].sum(axis=0)) > 0.1 * np.linalg.norm(vectors[1].sum(axis=0))
 
 
-def test_of_two_bodies_that_move_the_force_on_the_second_is_shown(engine_view):
+def test_of_two_bodies_that_move_the_force_on_the_later_one_is_shown(engine_view):
     facts = engine_view(SLOPE).picture.subject.facts
     facts = dataclasses.replace(facts, bodies=_bodies(fixed=[True, False, False]))
-    pairs = np.array([[0, 1], [1, 0], [1, 2], [-1, 1], [1, -1]])
+    pairs = np.array([[0, 1], [1, 0], [1, 2], [2, 1], [-1, 1], [1, -1]])
     side = force_sides(facts, pairs, pairs, opposite=False)
-    assert side.tolist() == [1.0, -1.0, 1.0, 1.0, 1.0]
+    assert side.tolist() == [1.0, -1.0, 1.0, -1.0, 1.0, -1.0]
     assert force_sides(facts, pairs, pairs, opposite=True).tolist() == (-side).tolist()
 
 
