@@ -114,6 +114,13 @@ class Drawing:
         if is_software(gl_renderer_name()):
             yield_processor()
 
+    def free(self) -> None:
+        """Give every OpenGL object back while its context is current; :meth:`start` begins anew."""
+        canvas, self._canvas = self._canvas, None
+        self.renderer, self._picker = None, None
+        if canvas is not None:
+            canvas.free()
+
     def prepare(self, frame: Frame) -> bool:
         """Begin ``frame`` with its shadow map; return whether that is still being drawn.
 

@@ -63,6 +63,19 @@ class GlCanvas:
         """Leave gloo's list of canvases; nothing drawn with this one exists any more."""
         gloo_context.forget_canvas(self)
 
+    def free(self) -> None:
+        """Delete every OpenGL object made here; the context they belong to is current.
+
+        In a group of shared contexts nobody else would: they outlive the context.
+        """
+        self.make_current()
+        objects = self.context.shared.parser._objects
+        for thing in list(objects.values()):
+            if hasattr(thing, "delete"):
+                thing.delete()
+        objects.clear()
+        self.forget()
+
     def handle_of(self, texture: gloo.Texture2D | gloo.TextureCube) -> int:
         """Return the OpenGL name of ``texture``, made now if need be."""
         self.context.glir.associate(texture.glir)

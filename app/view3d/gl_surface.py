@@ -1,9 +1,10 @@
 """The surface for graphics cards: a widget with an OpenGL context of its own."""
 
+import contextlib
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QImage, QSurfaceFormat
 from PySide6.QtOpenGL import QOpenGLFramebufferObject
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
@@ -46,6 +47,14 @@ class GlSurface(QOpenGLWidget):
     def initializeGL(self) -> None:
         """Make every OpenGL object anew: Qt calls this for the first context and each later one."""
         self.drawing.start(self._framebuffer)
+        self.context().aboutToBeDestroyed.connect(self.release, Qt.ConnectionType.DirectConnection)
+
+    def release(self) -> None:
+        """Give all memory of OpenGL back, while the context is still there."""
+        with contextlib.suppress(RuntimeError):  # Qt has taken the widget apart already
+            self.makeCurrent()
+            self.drawing.free()
+            self.doneCurrent()
 
     def _framebuffer(self) -> int:
         return self._target.handle() if self._target else self.defaultFramebufferObject()

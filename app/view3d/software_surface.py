@@ -158,6 +158,18 @@ class SoftwareSurface(QWidget):
         self._poll_timer.stop()
         self._begun = None
 
+    def release(self) -> None:
+        """Give all memory of OpenGL back; the next picture makes a new context."""
+        self.stop()
+        if self._context is None:
+            return
+        self._make_current()
+        self.drawing.free()
+        self._targets.clear()
+        self._done_current()
+        self._context.deleteLater()
+        self._context, self._offscreen, self._sync = None, None, None
+
     def pick(self, x: float, y: float) -> Hit | None:
         """Return what is at (x, y) [logical px]; None for the sky or before the first frame."""
         if self._context is None or self.drawing.error:

@@ -537,5 +537,5 @@ class Viewport(CameraWidget):
         if self._input is not None:
             self._input.navigation.stop()
         if isinstance(self._surface, SoftwareSurface):
-            self._surface.stop()
+            self._surface.release()
         super().closeEvent(event)

@@ -294,3 +294,18 @@ def test_the_mouse_turns_a_cards_picture(on_card: Any) -> None:
         QPoint(round(x), round(y)),
     )
     assert picked == [Element(ElementKind.GEOM, 2)]
+
+
+def test_a_closed_view_gives_its_opengl_objects_back_and_draws_again_when_shown(
+    viewport: Any, pixels: Read
+) -> None:
+    before = pixels(viewport)
+    surface = viewport.focusProxy()
+    parser = surface.drawing.renderer._canvas.context.shared.parser
+    assert parser._objects
+    viewport.close()
+    if viewport.on_software:
+        assert surface.drawing.renderer is None
+        assert not parser._objects
+    viewport.show()
+    assert np.abs(pixels(viewport) - before).mean() < 0.01
