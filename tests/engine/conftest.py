@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.resources
+import importlib.util
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,21 @@ from numpy.typing import NDArray
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import ConnectionInfo, list_sessions
+from stroboscope.debugger_protocol.host.host import Host, HostListener
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.engine.runtime import current_runtime
+
+if "driven_scene" not in sys.modules:
+    # importlib mode puts no test folder on sys.path.
+    _spec = importlib.util.spec_from_file_location(
+        "driven_scene", Path(__file__).with_name("driven_scene.py")
+    )
+    assert _spec is not None
+    assert _spec.loader is not None
+    sys.modules["driven_scene"] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules["driven_scene"])
+
+from driven_scene import Driven, plain
 
 SCRIPT_DEADLINE_S = 30.0
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -75,6 +91,35 @@ def drive() -> Callable[..., NDArray[np.float64]]:
         return positions
 
     return run
+
+
+# --- a scene with a thread of its own
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """The engine's host; the test attaches."""
+    physics.initialize()
+    host = current_runtime().host
+    host.listener = HostListener()
+    yield host
+    host.detach("the test is over")
+
+
+@pytest.fixture
+def drive_box(host: Host) -> Iterator[Callable[..., Driven]]:
+    """``drive_box(option="", loop=plain)``: a paused scene with a loop of its own."""
+    made: list[Driven] = []
+
+    def make(option: str = "", loop: Callable[[Driven], None] = plain) -> Driven:
+        host.attach(PlaybackMode.PAUSED)
+        made.append(Driven(host, option, loop))
+        assert made[-1].error is None, made[-1].error
+        return made[-1]
+
+    yield make
+    for driven in made:
+        driven.end()
 
 
 # --- scripts in processes of their own

@@ -1,192 +1,41 @@
 """What clients do to a scene beside its script acts on its physics and is hidden from it."""
 
-import contextlib
-import random
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
+from driven_scene import (
+    ARM,
+    BOX,
+    FLAP,
+    FULL,
+    STONE,
+    WALL,
+    Driven,
+    everything_at_once,
+    nothing_any_more,
+    plain,
+    pull,
+    several,
+)
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
-from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.host.control import OnDisconnect
-from stroboscope.debugger_protocol.host.host import Host, HostListener
-from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.scene_playback import Interest
-from stroboscope.debugger_protocol.host.server import DebugServer
 from stroboscope.debugger_protocol.messages import (
     Command,
     EditField,
-    EditOption,
     EditState,
-    Lint,
-    LogEntry,
     OverrideControl,
     Perturb,
     PerturbKind,
-    PlaybackMode,
     ReleasePerturb,
-    RestoreCheckpoint,
-    RevertEdit,
-    SaveCheckpoint,
     SetControlNoise,
 )
 from stroboscope.debugger_protocol.topics import AccelerationSource, Instant, Topic
-from stroboscope.engine.runtime import current_runtime
-
-FULL = mujoco.mjtState.mjSTATE_INTEGRATION
-BOX_AND_ARM = """
-<mujoco><option timestep="0.002" {option}/>
-  <worldbody>
-    <geom name="floor" type="plane" size="5 5 .1"/>
-    <body name="box" pos="0 0 1"><freejoint/>
-      <geom type="box" size=".1 .2 .3" pos=".02 0 .1"/>
-      <body name="flap" pos=".3 0 0"><joint name="flap" axis="0 1 0" damping=".1"/>
-        <geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/></body>
-    </body>
-    <body name="arm" pos="2 0 1"><joint name="arm" axis="0 1 0" damping="1"/>
-      <geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/></body>
-    <body name="wall" pos="0 3 1"><geom type="box" size=".1 .1 .1"/></body>
-    <body name="stone" pos="-2 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
-    <body name="hand" mocap="true" pos="0 0 3"/>
-  </worldbody>
-  <equality><connect name="leash" active="false" body1="stone" anchor="0 0 0"/></equality>
-  <actuator>
-    <motor name="arm" joint="arm" gear="5" ctrlrange="-1 1"/>
-    <motor name="flap" joint="flap" ctrlrange="-2 2"/>
-  </actuator>
-</mujoco>
-"""
-BOX, FLAP, ARM, WALL, STONE = 1, 2, 3, 4, 5
-
-
-class Driven:
-    """A scene that a thread of its own steps with ``loop(scene)``; what the script saw."""
-
-    def __init__(self, host: Host, option: str, loop: Callable[["Driven"], None]) -> None:
-        self.host = host
-        self.seen: list[bytes] = []
-        self.scene: Any = None
-        self.error: BaseException | None = None
-        self._loop = loop
-        self._option = option
-        self._made = threading.Event()
-        self.over = False
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-        assert self._made.wait(10)
-
-    def _run(self) -> None:
-        try:
-            model = mujoco.MjModel.from_xml_string(BOX_AND_ARM.format(option=self._option))
-            self.scene = physics.create_scene("box", model)
-            data = self.scene.data
-            data.xfrc_applied[BOX, :3] = (0.1, 0.2, 0.3)
-            data.ctrl[:] = (0.1, 0.7)
-            self._made.set()
-            self._loop(self)
-        except physics.SceneDestroyedError:
-            return
-        except BaseException as error:  # noqa: BLE001 - looked at by the test
-            self.error = error
-        finally:
-            self._made.set()
-
-    def look(self) -> None:
-        """Keep what the script sees of its own inputs."""
-        data = self.scene.data
-        self.seen.append(data.ctrl.tobytes() + data.xfrc_applied.tobytes())
-
-    def give(self, command: Command) -> None:
-        """Give a command and wait until it is done."""
-        self.wait(lambda reply: self.host.edit(command, client=1, reply=reply))
-
-    def step(self, count: int = 1) -> None:
-        """Complete application steps."""
-        self.wait(lambda reply: self.host.step(self.id, count, reply=reply))
-
-    def wait(self, command: Callable[..., Ticket]) -> None:
-        """Give a command with a reply and wait for that."""
-        answered, errors = threading.Event(), []
-
-        def reply(error: CommandError | None) -> None:
-            errors.append(error)
-            answered.set()
-
-        command(reply)
-        assert answered.wait(10)
-        if errors[0] is not None:
-            raise errors[0]
-
-    @property
-    def id(self) -> int:
-        return int(self.scene.link.scene_id)
-
-    @property
-    def model(self) -> Any:
-        return self.scene.world.model
-
-    def state(self) -> NDArray[np.float64]:
-        """Return the state as it stands; while the scene is parked."""
-        row = np.empty(mujoco.mj_stateSize(self.model, FULL))
-        mujoco.mj_getState(self.model, self.scene.world.live(), row, FULL)
-        return row
-
-    def used(self, part: mujoco.mjtState) -> NDArray[np.float64]:
-        """Return that part of the row that the last physics step was given."""
-        data = mujoco.MjData(self.model)
-        mujoco.mj_setState(self.model, data, self.scene.stepper._row, FULL)
-        values = np.empty(mujoco.mj_stateSize(self.model, part))
-        mujoco.mj_getState(self.model, data, values, part)
-        return values
-
-    def end(self) -> None:
-        self.host.detach("the test is over")
-        self.over = True
-        self._thread.join(10)
-        assert self.error is None, self.error
-
-
-def plain(driven: Driven) -> None:
-    """A script that writes no inputs after its beginning."""
-    while not driven.over:
-        driven.scene.step()
-        driven.look()
-
-
-@pytest.fixture
-def host() -> Iterator[Host]:
-    physics.initialize()
-    host = current_runtime().host
-    host.listener = HostListener()
-    yield host
-    host.detach("the test is over")
-
-
-@pytest.fixture
-def drive_box(host: Host) -> Iterator[Callable[..., Driven]]:
-    """``drive_box(option="", loop=plain)``: a paused scene with a loop of its own."""
-    made: list[Driven] = []
-
-    def make(option: str = "", loop: Callable[[Driven], None] = plain) -> Driven:
-        host.attach(PlaybackMode.PAUSED)
-        made.append(Driven(host, option, loop))
-        assert made[-1].error is None, made[-1].error
-        return made[-1]
-
-    yield make
-    for driven in made:
-        driven.end()
-
-
-def pull(driven: Driven, body: int = BOX, **fields: Any) -> Perturb:
-    values: dict[str, Any] = {"kind": PerturbKind.FORCE, "pos": (0.5, 0.5, 2.0), **fields}
-    return Perturb(id=0, scene_id=driven.id, body=body, **values)
 
 
 def viewers_force(
@@ -245,24 +94,6 @@ def test_a_twist_is_the_spring_of_mujocos_viewer(drive_box: Callable[..., Driven
     assert not expected[:3].any()
     assert expected[3:].any()
     np.testing.assert_allclose(used[BOX], script + expected, rtol=1e-9, atol=1e-12)
-
-
-def everything_at_once(driven: Driven) -> None:
-    driven.give(pull(driven, FLAP, point=(0.1, 0, 0)))
-    driven.give(OverrideControl(id=0, scene_id=driven.id, index=0, value=-0.9))
-    driven.give(SetControlNoise(id=0, scene_id=driven.id, std=0.2, rate=0.1))
-
-
-def nothing_any_more(driven: Driven) -> None:
-    driven.give(ReleasePerturb(id=0, scene_id=driven.id))
-    driven.give(OverrideControl(id=0, scene_id=driven.id, index=0, value=None))
-    driven.give(SetControlNoise(id=0, scene_id=driven.id, std=0.0))
-
-
-def several(driven: Driven) -> None:
-    while not driven.over:
-        driven.scene.step(nstep=5)
-        driven.look()
 
 
 @pytest.mark.parametrize("option", ["", 'integrator="RK4"', 'integrator="implicitfast"'])
@@ -528,231 +359,3 @@ def test_a_scene_that_only_reports_by_sync_says_why_it_can_not_be_pulled(
     driven.step(2)
     with pytest.raises(CommandError, match=r"stroboscope run"):
         driven.give(pull(driven))
-
-
-def test_detaching_ends_everything_also_in_the_middle_of_a_step(
-    drive_box: Callable[..., Driven], wait_until: Callable[..., None]
-) -> None:
-    driven = drive_box(loop=several)
-    everything_at_once(driven)
-    driven.wait(lambda reply: driven.host.physics_step(driven.id, 2, reply=reply))
-    driven.host.detach("the client was killed")
-    wait_until(lambda: driven.scene.counters.axis > 50)
-    driven.host.attach(PlaybackMode.PAUSED)
-    driven.step()
-    assert driven.scene.link.changes.editor.interventions.told.overrides == ()
-    assert not driven.scene.link.intervening
-    used = driven.used(mujoco.mjtState.mjSTATE_CTRL)
-    assert used.tolist() == [0.1, 0.7]
-    assert len(set(driven.seen)) == 1
-
-
-def test_a_model_that_is_replaced_ends_everything_and_says_so(
-    drive_box: Callable[..., Driven],
-) -> None:
-    def loop(driven: Driven) -> None:
-        driven.scene.step()
-        driven.scene.model_changed()
-        plain(driven)
-
-    driven = drive_box(loop=loop)
-    everything_at_once(driven)
-    driven.give(SaveCheckpoint(id=0, scene_id=driven.id, name="of the old model"))
-    driven.step(3)
-    editor = driven.scene.link.changes.editor
-    assert editor.interventions.told.overrides == ()
-    assert editor.checkpoints.told == ()
-    assert not driven.scene.link.intervening
-    assert len(set(driven.seen)) == 1
-    texts = [event.text for event in driven.host.take_events() if isinstance(event, LogEntry)]
-    said = "the perturbation and 1 control override and the control noise ended: the model was"
-    assert any(said in text for text in texts), texts
-    with pytest.raises(CommandError, match="can't be undone"):
-        driven.give(RevertEdit(id=0, scene_id=driven.id, edit_id=editor.edits[0].edit_id))
-
-
-def test_a_timestep_edited_inside_a_step_of_shorter_ones_counts_afterwards(
-    drive_box: Callable[..., Driven],
-) -> None:
-    def loop(driven: Driven) -> None:
-        while not driven.over:
-            driven.scene.step(0.003)  # two physics steps of 1.5 ms
-
-    driven = drive_box(loop=loop)
-    option = driven.model.opt
-    driven.wait(lambda reply: driven.host.physics_step(driven.id, 1, reply=reply))
-    assert option.timestep == 0.0015
-    driven.give(EditOption(id=0, scene_id=driven.id, option="timestep", values=(0.001,)))
-    assert option.timestep == 0.0015
-    assert driven.scene.link.changes.editor.edits[-1].text == "timestep: 0.002 → 0.001 s"
-    driven.step()
-    driven.step()
-    time = driven.scene.world.live().time
-    assert time == pytest.approx(0.006)
-    driven.give(RevertEdit(id=0, scene_id=driven.id, edit_id=1))
-    driven.step()
-    driven.step()
-    assert option.timestep in (0.002, 0.0015)
-    assert driven.scene.world.timestep_edit is None
-
-
-def test_mocap_poses_and_equalities_are_edited_while_a_scene_runs(
-    drive_box: Callable[..., Driven],
-) -> None:
-    driven = drive_box()
-    data = driven.scene.world.live()
-
-    def write(field: EditField, index: int, *values: float) -> None:
-        driven.give(EditState(id=0, scene_id=driven.id, field=field, index=index, values=values))
-
-    driven.wait(lambda reply: driven.host.fast_forward(reply=reply))
-    write(EditField.MOCAP_POS, 0, 0.1, 0.2, 2.0)
-    write(EditField.MOCAP_QUAT, 0, 0.0, 0.0, 3.0, 4.0)
-    write(EditField.EQ_ACTIVE, 0, 1.0)
-    driven.wait(lambda reply: driven.host.pause(reply=reply))
-    assert data.mocap_pos[0].tolist() == [0.1, 0.2, 2.0]
-    assert data.mocap_quat[0].tolist() == [0.0, 0.0, 0.6, 0.8]
-    assert data.eq_active[0]
-    with pytest.raises(CommandError, match="length 0"):
-        write(EditField.MOCAP_QUAT, 0, 0.0, 0.0, 0.0, 0.0)
-    with pytest.raises(CommandError, match="eq_active is 0"):
-        write(EditField.EQ_ACTIVE, 0, 0.5)
-    assert data.mocap_quat[0].tolist() == [0.0, 0.0, 0.6, 0.8]
-    edits = driven.scene.link.changes.editor.edits
-    assert [edit.text for edit in edits] == [
-        "mocap_pos of hand.x … hand.z: (0, 0, 3) → (0.1, 0.2, 2) m",
-        "mocap_quat of hand.w … hand.z: (1, 0, 0, 0) → (0, 0, 0.6, 0.8)",
-        "equality leash: off → on",
-    ]
-    for edit in edits:
-        driven.give(RevertEdit(id=0, scene_id=driven.id, edit_id=edit.edit_id))
-    assert data.mocap_pos[0].tolist() == [0.0, 0.0, 3.0]
-    assert data.mocap_quat[0].tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert not data.eq_active[0]
-
-
-def test_a_pull_that_is_under_way_while_its_client_leaves_ends_with_it(
-    drive_box: Callable[..., Driven],
-    host: Host,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-) -> None:
-    driven = drive_box()
-    link = driven.scene.link
-    begun, go_on = threading.Event(), threading.Event()
-    perturb = link.backend.perturb
-
-    def slowly(wanted: Perturb | None) -> None:
-        begun.set()
-        assert go_on.wait(10)
-        perturb(wanted)
-
-    monkeypatch.setattr(link.backend, "perturb", slowly)
-    host.edit(pull(driven), client=1)
-    assert begun.wait(10)
-    host.let_go(PlaybackMode.FAST_FORWARD, "the controlling client has gone")
-    go_on.set()
-    wait_until(lambda: link.physics_ticks > 20 and link.quiet_until > 0.0)
-    assert not link.intervening
-    assert link.changes.editor.interventions.told.perturbed_body == -1
-    driven.wait(lambda reply: host.pause(reply=reply))
-    assert len(set(driven.seen)) == 1
-
-
-def test_scenes_that_are_held_for_a_client_that_is_gone_keep_its_overrides_and_let_the_body_go(
-    drive_box: Callable[..., Driven], host: Host, wait_until: Callable[..., None]
-) -> None:
-    server = DebugServer(host, script="train.py")
-    server.start(on_disconnect=OnDisconnect.HOLD)
-    try:
-        with DebuggerClient.connect(server.connection_file) as client:
-            driven = drive_box()
-            assert client.wait_until(lambda c: bool(c.scenes()), 10)
-            client.override_control(driven.id, 0, -0.5)
-            client.perturb(driven.id, BOX, pos=(0, 0, 3))
-        editor = driven.scene.link.changes.editor
-        wait_until(lambda: editor.interventions.told.perturbed_body == -1)
-        assert driven.scene.link.owner.parked_in is driven.scene.link
-        with DebuggerClient.connect(server.connection_file) as client:
-            assert client.interventions(driven.id).overrides == ((0, -0.5),)
-            client.step(driven.id)
-            assert driven.used(mujoco.mjtState.mjSTATE_CTRL).tolist() == [-0.5, 0.7]
-            client.release_control()
-            assert client.wait_until(lambda c: not c.interventions(driven.id).overrides, 10)
-    finally:
-        server.stop()
-
-
-@pytest.mark.parametrize("loop", [plain, several])
-@pytest.mark.parametrize("option", ["", 'integrator="RK4"'])
-def test_whatever_is_asked_for_in_whatever_order_the_script_finds_its_own(
-    drive_box: Callable[..., Driven], option: str, loop: Callable[[Driven], None]
-) -> None:
-    seed = random.randrange(2**32)
-    rng = random.Random(seed)
-    driven = drive_box(option, loop)
-    host, scene_id = driven.host, driven.id
-
-    def control(model: Any, data: Any) -> None:
-        data.ctrl[1] = 0.7
-
-    def reattach() -> None:
-        host.detach("somebody left")
-        host.attach(rng.choice(list(PlaybackMode)))
-
-    def watch() -> None:
-        topics = rng.sample([t for t in Topic if t not in (Topic.SIGNALS, Topic.LOG)], 3)
-        interest = Interest(
-            intervals=dict.fromkeys(topics, rng.choice((0.0, 0.01))),
-            channels=("ctrl", "qpos") if rng.random() < 0.5 else (),
-        )
-        host.set_interest(driven.scene.link, interest)
-
-    def target() -> tuple[float, ...]:
-        return tuple(rng.uniform(-2, 2) for _ in range(3))
-
-    def edit(kind: type[Command], **fields: Any) -> Callable[[], None]:
-        return lambda: driven.give(kind(id=0, scene_id=scene_id, **fields))
-
-    def some_checkpoint() -> None:
-        told = driven.scene.link.changes.editor.checkpoints.told
-        if told:
-            edit(RestoreCheckpoint, checkpoint_id=rng.choice(told).checkpoint_id)()
-
-    def some_undo() -> None:
-        edits = driven.scene.link.changes.editor.edits
-        if edits:
-            edit(RevertEdit, edit_id=rng.choice(edits).edit_id)()
-
-    actions: list[Callable[[], object]] = [
-        lambda: driven.give(pull(driven, rng.choice((BOX, FLAP, ARM)), pos=target())),
-        lambda: driven.give(pull(driven, kind=PerturbKind.TORQUE, quat=(*target(), 1.0))),
-        edit(ReleasePerturb),
-        lambda: edit(OverrideControl, index=rng.randrange(2), value=rng.uniform(-1, 1))(),
-        lambda: edit(OverrideControl, index=rng.randrange(2), value=None)(),
-        lambda: edit(SetControlNoise, std=rng.choice((0.0, 0.3)), rate=0.01)(),
-        lambda: edit(EditOption, option="timestep", values=(rng.choice((0.002, 0.001)),))(),
-        lambda: edit(EditOption, option="disable.contact", values=(rng.choice((0.0, 1.0)),))(),
-        edit(SaveCheckpoint, name="here"),
-        some_checkpoint,
-        some_undo,
-        edit(Lint),
-        lambda: driven.wait(lambda reply: host.step(scene_id, rng.randint(1, 5), reply=reply)),
-        lambda: driven.wait(lambda reply: host.physics_step(scene_id, 2, reply=reply)),
-        lambda: driven.wait(lambda reply: host.play(reply=reply)),
-        lambda: driven.wait(lambda reply: host.fast_forward(reply=reply)),
-        lambda: driven.wait(lambda reply: host.pause(reply=reply)),
-        reattach,
-        watch,
-        lambda: mujoco.set_mjcb_control(rng.choice((None, control))),
-    ]
-    try:
-        for _ in range(150):
-            # What is refused, or given up because somebody left, changes nothing.
-            with contextlib.suppress(CommandError):
-                rng.choice(actions)()
-    finally:
-        mujoco.set_mjcb_control(None)
-    failures = [text for _, text in host._reported if "failed" in text]
-    assert not failures, f"seed {seed}: {failures}"
-    assert len(set(driven.seen)) <= 1, f"seed {seed}"
