@@ -36,6 +36,12 @@ class BodyFacts:
     ipos: Floats
     imat: Floats
 
+    @property
+    def mean_moving_mass(self) -> float:
+        """The mean mass [kg] of the bodies that can move and have any; 0 for none."""
+        moving = self.mass[~self.fixed & (self.mass > 0.0)]
+        return float(moving.mean()) if len(moving) else 0.0
+
     @staticmethod
     def of(description: SceneDescription) -> "BodyFacts":
         """Gather from ``description``."""

@@ -119,7 +119,12 @@ class Overlays:
                 scene=scene,
                 facts=facts,
                 options=options,
-                sizes=Sizes.of(scene.description, options, extent=extent),
+                sizes=Sizes.of(
+                    scene.description,
+                    options,
+                    extent=extent,
+                    mass=facts.bodies.mean_moving_mass,
+                ),
                 selection=selection,
                 hidden_camera=hidden_camera,
             )

@@ -1,8 +1,8 @@
 """How large things beside the bodies are, and how long an arrow is for one unit.
 
 MuJoCo's sizes are multiples of the scene's mean size. The lighter the scene, the longer its
-arrows: the weight of a mean body is a good arrow in every scene. MuJoCo takes 0.005 m·kg/N over the
-mean mass, whatever the size of the scene; here that length grows with its mean size.
+arrows: the weight of a mean body that moves is a good arrow in every scene. MuJoCo takes
+0.005 m·kg/N over the mean mass, whatever the size of the scene; here that length grows with it.
 """
 
 import dataclasses
@@ -39,27 +39,34 @@ class Sizes:
     """Sizes [m] for one scene and the user's factors."""
 
     extent: float
+    mass: float  # [kg] of a mean body
     mean: float  # of what is drawn, with the user's factor
     scene_mean: float
     scale: VisualScale
     options: ViewOptions
 
     @staticmethod
-    def of(description: SceneDescription, options: ViewOptions, *, extent: float) -> "Sizes":
-        """Return the sizes for a scene of radius ``extent`` [m]."""
+    def of(
+        description: SceneDescription, options: ViewOptions, *, extent: float, mass: float = 0.0
+    ) -> "Sizes":
+        """Return the sizes for a scene of radius ``extent`` [m].
+
+        ``mass`` [kg] is that of a mean body that moves: MuJoCo's mean counts pedestals as well.
+        """
         scale = description.scale
         mean = min(max(scale.meansize, _LEAST_MEAN * extent), _MOST_MEAN * extent)
-        return Sizes(extent, mean * options.marker_scale, mean, scale, options)
+        mass = mass if mass > 0.0 else scale.meanmass
+        mass = mass if mass > 0.0 else 1.0
+        return Sizes(extent, mass, mean * options.marker_scale, mean, scale, options)
 
     def metres_per(self, amount: Amount) -> float:
         """Return how long [m] an arrow for one unit is."""
         factor = float(getattr(self.options, amount.scale_field))
-        mass = self.scale.meanmass if self.scale.meanmass > 0.0 else 1.0
         if amount is Amount.FORCE:
             length = _WEIGHT_LENGTH * self.scene_mean * self.scale.force / _MAP_FORCE
-            return factor * length / (mass * _GRAVITY)
+            return factor * length / (self.mass * _GRAVITY)
         if amount is Amount.TORQUE:
-            return factor * self.scale.torque / _MAP_TORQUE / (mass * _GRAVITY)
+            return factor * self.scale.torque / _MAP_TORQUE / (self.mass * _GRAVITY)
         return factor * _MOTION[amount]
 
     def vectors(self, values: Floats, amount: Amount) -> Floats:

@@ -1,0 +1,51 @@
+"""How long arrows are."""
+
+import numpy as np
+import pytest
+
+from stroboscope.app.models.overlays import Amount
+from stroboscope.app.models.view_options import ViewOptions
+from stroboscope.app.view3d.overlays.glyphs import frame_along
+from stroboscope.app.view3d.overlays.sizes import LONGEST, Sizes
+from stroboscope.debugger_protocol.scene_description import SceneDescription, VisualScale
+
+
+def _sizes(*, extent=1.0, mass=2.0, **options):
+    scene = SceneDescription(scene_id=1, name="scene", scale=VisualScale(meansize=0.1))
+    return Sizes.of(scene, ViewOptions(**options), extent=extent, mass=mass)
+
+
+@pytest.mark.parametrize("mass", [0.002, 2.0, 2000.0])
+def test_the_weight_of_a_mean_body_is_twice_the_mean_size_long(mass):
+    weight = np.array([[0.0, 0.0, mass * 9.81]])
+    arrow = _sizes(mass=mass).vectors(weight, Amount.FORCE)
+    assert arrow[0] == pytest.approx([0.0, 0.0, 0.2])
+
+
+def test_people_make_arrows_longer_and_the_longest_are_cut():
+    force = np.array([[0.0, 2.0 * 9.81, 0.0], [2e6, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    arrows = _sizes(force_scale=2.0).vectors(force, Amount.FORCE)
+    assert arrows[0] == pytest.approx([0.0, 0.4, 0.0])
+    assert np.linalg.norm(arrows[1]) == pytest.approx(LONGEST)
+    assert arrows[2].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_scene_without_moving_bodies_takes_the_models_mean_mass():
+    assert _sizes(mass=0.0).mass == VisualScale().meanmass
+
+
+def test_a_mean_size_that_a_huge_floor_has_spoiled_is_bounded():
+    scene = SceneDescription(scene_id=1, name="scene", scale=VisualScale(meansize=100.0))
+    assert Sizes.of(scene, ViewOptions(), extent=1.0).mean < 0.2
+
+
+def test_frames_are_rotations_that_turn_z_into_the_direction():
+    rng = np.random.default_rng(0)
+    direction = np.concatenate([rng.normal(size=(50, 3)), np.eye(3), -np.eye(3), np.zeros((1, 3))])
+    mats = frame_along(direction)
+    np.testing.assert_allclose(
+        np.matmul(mats, mats.transpose(0, 2, 1)), np.broadcast_to(np.eye(3), mats.shape), atol=1e-12
+    )
+    np.testing.assert_allclose(np.linalg.det(mats), 1.0)
+    length = np.linalg.norm(direction[:-1], axis=1, keepdims=True)
+    np.testing.assert_allclose(mats[:-1, :, 2], direction[:-1] / length, atol=1e-12)
