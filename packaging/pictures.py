@@ -305,9 +305,11 @@ ARM = '''<mujoco><option timestep=".002"/><worldbody><light pos="0 0 3"/>
 <body name="lower" pos=".5 0 0"><joint name="elbow" axis="0 1 0" range="-10 140" damping="1"/>
 <geom name="hand" type="capsule" size=".05" fromto="0 0 0 .45 0 0" mass="1"/></body></body></body>
 <body name="crate" pos=".7 .3 .2"><freejoint/>
-<geom name="crate" type="box" size=".15 .15 .2" mass="3"/></body><body name="ball" pos=".7 .3 .7"><freejoint/>
+<geom name="crate" type="box" size=".15 .15 .2" mass="3"/></body>
+<body name="ball" pos=".7 .3 .7"><freejoint/>
 <geom name="ball" size=".1" mass="1"/></body></worldbody><actuator>
-<position name="shoulder_servo" joint="shoulder" kp="60" ctrlrange="-2 1" forcerange="-12 12"/>
+<position name="shoulder_servo" joint="shoulder" kp="60"
+ ctrlrange="-2 1" forcerange="-12 12"/>
 <position name="elbow_servo" joint="elbow" kp="40" ctrlrange="-.1 2"/></actuator></mujoco>'''
 scene = physics.create_scene("Arm and crate", model=ARM)
 scene.data.ctrl[:] = [-0.6, 0.8]
