@@ -52,7 +52,7 @@ def series_of_element(scene: SceneModel, element: Element) -> tuple[PlotSeriesId
     return tuple(
         PlotSeriesId(scene_key(scene), channel, column)
         for channel, column in signals_of(scene.description, element)
-        if channel in known
+        if channel in known or is_expression(channel)
     )
 
 

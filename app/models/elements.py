@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from stroboscope.app.models.expressions import position_channel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.scene_description import JointType, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
@@ -72,6 +73,10 @@ def signals_of(description: SceneDescription, element: Element) -> tuple[tuple[s
         case ElementKind.SENSOR:
             sensor = description.sensors[element.index]
             return tuple(("sensordata", sensor.adr + n) for n in range(sensor.dim))
+        case ElementKind.BODY:
+            # No channels of their own: bodies are many, and few of them are plotted.
+            channel = position_channel("xpos", element_name(description, element))
+            return tuple((channel, n) for n in range(3)) if channel else ()
         case _:
             return ()
 

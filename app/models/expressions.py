@@ -2,13 +2,15 @@
 
 from stroboscope.debugger_protocol.expressions import (
     CONTACT_PARTS,
+    MAX_BYTES,
     ExpressionError,
     SignalTable,
     compile_expression,
+    expression_channel,
 )
 from stroboscope.debugger_protocol.expressions.arithmetic import FUNCTIONS
 
-__all__ = ["completions", "expression_problem", "fit_problem"]
+__all__ = ["completions", "expression_problem", "fit_problem", "position_channel", "quoted"]
 
 _NO_BREAK = "\u00a0"
 
@@ -46,6 +48,19 @@ def fit_problem(problem: str, columns: int) -> str:
         text, carets = part, carets.ljust(len(text))[begin : begin + columns].rstrip()
     lines = (sentence, text.replace(" ", _NO_BREAK), carets.replace(" ", _NO_BREAK), *rest[2:])
     return "\n".join(lines)
+
+
+def quoted(name: str) -> str:
+    """Return a name as the language takes it, "" when it can't be written."""
+    quote = '"' if "'" in name else "'"
+    return "" if quote in name or "\\" in name else f"{quote}{name}{quote}"
+
+
+def position_channel(array: str, name: str) -> str:
+    """Return the channel of an element's position, ``= xpos['hand']``; "" when there is none."""
+    written = quoted(name)
+    channel = expression_channel(f"{array}[{written}]")
+    return channel if written and len(channel.encode()) <= MAX_BYTES else ""
 
 
 def completions(text: str, table: SignalTable) -> tuple[int, list[str]]:

@@ -5,11 +5,13 @@ import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QDropEvent, QEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.app.models.settings import SettingsStore
 from stroboscope.debugger_protocol.topics import Instant
@@ -158,6 +160,10 @@ def test_names_are_completed(watch):
 def test_a_watch_is_plotted_with_every_physics_step(puck, watch, wait_until, click):
     enter(watch, "ctrl['push'] * 2 + time * 0")
     wait_until(lambda: shown(watch, 0) != "—")
+    # Xvfb's pointer does not always come along while windows open and close.
+    spot = QPointF(5.0, 5.0)
+    QApplication.sendEvent(watch.rows[0], QEnterEvent(spot, spot, spot))
+    assert watch.rows[0].plot.isVisible()
     click(watch.rows[0].plot)
     (series,) = puck.window.plots.plots.all_series()
     assert series.channel == "= ctrl['push'] * 2 + time * 0"
@@ -174,6 +180,37 @@ def test_a_watch_is_plotted_with_every_physics_step(puck, watch, wait_until, cli
     assert columns.lost == 0
     np.testing.assert_array_equal(np.diff(columns.axis), 1)
     np.testing.assert_array_equal(columns.values(0), 2.0 * (columns.axis - first))
+
+
+def test_a_watch_can_be_dragged_into_a_plot(puck, watch, wait_until):
+    watch.add("xpos['puck']")
+    wait_until(lambda: shown(watch, 0) not in ("", "—"))
+    mime = watch.rows[0].number.on_drag()
+    plots = puck.window.plots
+    drop = QDropEvent(
+        QPointF(plots.rect().center()),
+        Qt.DropAction.CopyAction,
+        mime,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    plots.dropEvent(drop)
+    labels = [puck.window.store.label(each) for each in plots.plots.all_series()]
+    assert labels == [f"xpos['puck'][puck.{axis}]" for axis in "xyz"]
+
+
+def test_a_body_is_plotted_by_its_position(puck, wait_until):
+    scene = puck.sessions.shown
+    puck.window.plot_element(scene, Element(ElementKind.BODY, 1))
+    store = puck.window.store
+    series = puck.window.plots.plots.all_series()
+    assert store.label(series[0]) == "xpos['puck'][puck.x]"
+    assert store.unit(series[0]) == "m"
+    wait_until(lambda: not scene.session.pending)
+    puck.window.actions_by_name["step"].trigger()
+    columns = store.columns(series[0].scene, series[0].channel)
+    wait_until(lambda: columns.count == 1)
+    assert columns.values(0)[0] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_watches_are_moved_removed_and_remembered_per_script(puck, watch, tmp_path, wait_until):

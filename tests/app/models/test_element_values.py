@@ -193,7 +193,10 @@ def test_dragging_an_element_carries_its_signals():
     assert signals_of(DESCRIPTION, Element(ElementKind.JOINT, 0)) == (("qpos", 7),)
     assert len(signals_of(DESCRIPTION, Element(ElementKind.JOINT, 1))) == 7
     assert signals_of(DESCRIPTION, Element(ElementKind.SENSOR, 0))[0] == ("sensordata", 2)
-    assert signals_of(DESCRIPTION, Element(ElementKind.BODY, 1)) == ()
+    channel = f"= xpos['{DESCRIPTION.bodies[1].name}']"
+    body = signals_of(DESCRIPTION, Element(ElementKind.BODY, 1))
+    assert body == ((channel, 0), (channel, 1), (channel, 2))
+    assert signals_of(DESCRIPTION, Element(ElementKind.CAMERA, 0)) == ()
 
 
 def test_an_actuator_shows_its_own_controls_and_outputs_wherever_they_stand(make_frame):
