@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import selectors
 import shutil
 import subprocess
@@ -10,8 +11,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 DEADLINE_S = 10.0
@@ -200,3 +203,24 @@ def show(qapp: Any) -> Iterator[Callable[..., Any]]:
     for widget in reversed(shown):
         widget.close()
         widget.deleteLater()
+
+
+@pytest.fixture
+def decode() -> Callable[[Path], tuple[dict[str, Any], list[np.ndarray]]]:
+    """``decode(film)``: its facts (size, fps, codec) and its frames (height, width, 3)."""
+    ffmpeg = pytest.importorskip("imageio_ffmpeg").get_ffmpeg_exe()
+
+    def read(path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
+        command = [ffmpeg, "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+        done = subprocess.run(command, capture_output=True, check=True, timeout=60)
+        (line,) = re.findall(r"Stream #0.*Video: .*", done.stderr.decode().split("Output #0")[0])
+        width, height = map(int, re.findall(r" (\d+)x(\d+)[, ]", line)[0])
+        facts = {
+            "size": (width, height),
+            "fps": float(re.findall(r"([\d.]+) fps", line)[0]),
+            "codec": re.findall(r"Video: (\w+)", line)[0],
+        }
+        frames = np.frombuffer(done.stdout, np.uint8).reshape(-1, height, width, 3)
+        return facts, list(frames)
+
+    return read
