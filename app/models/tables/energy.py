@@ -71,7 +71,8 @@ class EnergyTable:
         values = self._values(frames)
         if frames is not None and np.isfinite(values).any():
             start = self.start
-            if start is None or frames.time < start.time:
+            # Further back than from NOW to the last executed step: the scene was put back.
+            if start is None or frames.step < start.step - 1:
                 self.start = EnergyStart(frames.step, frames.time, values)
         start = self.start
         drift = values - start.values if start is not None else np.full(len(values), np.nan)

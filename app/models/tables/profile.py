@@ -57,14 +57,15 @@ _INDENT = "\u2003"
 _NO_TIMERS = "this engine counts its stages without timing them"
 _COLUMNS = (
     Column(key="name", title="stage", kind=ColumnKind.TEXT, sample="project constraints"),
-    Column(key="time", title="per step", unit="µs", decimals=2, sample="00000.00"),
+    Column(key="time", title="time", unit="µs", decimals=2, sample="00000.00"),
     Column(
         key="share",
-        title="of step",
+        title="part",
         unit="%",
         kind=ColumnKind.BAR,
         decimals=1,
         sample="100.0 all",
+        tip="Of the whole step.",
     ),
 )
 

@@ -79,6 +79,7 @@ class ValuePainter:
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self.line = QColor(palette.line)
+        self._panel = QColor(palette.surface1)
         self._text = QColor(palette.text)
         self._muted = QColor(palette.muted)
         self._accent = QColor(palette.accent)
@@ -150,6 +151,16 @@ class ValuePainter:
             painter.fillRect(rect, self._hover)
         painter.setPen(self.line)
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+
+    def paint_frozen(
+        self, painter: QPainter, state: RowState, *, table: Table, rect: QRect
+    ) -> None:
+        """Paint the name of a row over whatever has been scrolled below it."""
+        painter.fillRect(rect, self._panel)
+        self.paint_row(painter, state, table=table, rect=rect)
+        self.paint_cell(painter, table, column=table.columns[0], row=state.row, rect=rect)
+        painter.setPen(self.line)
+        painter.drawLine(rect.topRight(), rect.bottomRight())
 
     def paint_cell(
         self, painter: QPainter, table: Table, *, column: Column, row: int, rect: QRect

@@ -13,7 +13,14 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QMenu, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QTableView,
+)
 
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.tables.table import Column, cell_text
@@ -70,6 +77,10 @@ class ValueView(QTableView):
         header.sectionClicked.connect(self._on_header)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._column_menu)
+        self._title = QLabel(header)
+        self._title.setContentsMargins(CELL_MARGIN, 0, CELL_MARGIN, 0)
+        self._title.hide()
+        header.sectionResized.connect(lambda *_sizes: self._place_title())
         self._line_below_header(palette)
         model.modelReset.connect(self.fit_columns)
 
@@ -83,7 +94,9 @@ class ValueView(QTableView):
         self.horizontalHeader().setStyleSheet(
             f"QHeaderView {{ background: {palette.surface1}; border: none; "
             f"border-bottom: 1px solid {palette.line}; }} "
-            f"QHeaderView::section {{ border: none; padding: 0 {CELL_MARGIN}px; }}"
+            f"QHeaderView::section {{ border: none; padding: 0 {CELL_MARGIN}px; }} "
+            f"QLabel {{ background: {palette.surface1}; color: {palette.muted}; "
+            f"border-right: 1px solid {palette.line}; }}"
         )
 
     def prepare(self) -> None:
@@ -124,7 +137,40 @@ class ValueView(QTableView):
             for column, left, width in columns:
                 rect = QRect(left, top, width, height)
                 self._painter.paint_cell(painter, table, column=column, row=source, rect=rect)
+            if self._is_scrolled:
+                names = QRect(0, top, self.columnWidth(0), height)
+                self._painter.paint_frozen(painter, state, table=table, rect=names)
         painter.end()
+
+    # --- names stay in sight
+
+    @property
+    def _is_scrolled(self) -> bool:
+        return self.horizontalScrollBar().value() > 0 and not self.isColumnHidden(0)
+
+    def indexAt(self, pos: QPoint) -> QModelIndex:
+        """Return the cell at a place; the names cover what is scrolled below them."""
+        if self._is_scrolled and pos.x() < self.columnWidth(0):
+            row = self.rowAt(pos.y())
+            return self._model.index(row, 0) if row >= 0 else QModelIndex()
+        return super().indexAt(pos)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """Paint anew when scrolled sideways: the names don't move along."""
+        super().scrollContentsBy(dx, dy)
+        if dx:
+            self.viewport().update()
+            self._place_title()
+
+    def _place_title(self) -> None:
+        """Keep the title of the names over them."""
+        header = self.horizontalHeader()
+        columns = self._model.columns
+        self._title.setVisible(self._is_scrolled and bool(columns))
+        if columns and self._is_scrolled:
+            self._title.setText(columns[0].title)
+            self._title.setGeometry(0, 0, self.columnWidth(0), header.height() - 1)
+            self._title.raise_()
 
     def _visible_columns(self, area: QRect) -> list[tuple[Column, int, int]]:
         """Return the columns within ``area`` with left side and width [px]."""

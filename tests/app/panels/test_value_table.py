@@ -18,6 +18,7 @@ from stroboscope.app.models.tables.table import (
     Table,
     texts_of,
 )
+from stroboscope.app.panels.style import apply_theme
 from stroboscope.app.panels.tables.value_table import ValueTable
 from stroboscope.resources.themes import DARK
 
@@ -95,7 +96,8 @@ def test_a_number_that_is_not_one_asks_for_attention():
 
 
 @pytest.fixture
-def made(show):
+def made(show, qapp):
+    apply_theme(qapp, DARK)
     chosen, plotted = [], []
     widget = ValueTable(DARK, select=chosen.append, plot=plotted.append, limit=100)
     show(widget, 500, 300)
@@ -211,6 +213,24 @@ def test_a_tooltip_has_the_full_name_and_number(made):
     tip = made.model.data(made.model.index(0, 1), Qt.ItemDataRole.ToolTipRole)
     assert "a_very_long_name" in tip
     assert f"position = {1 / 3!r} rad" in tip
+
+
+def test_names_stay_in_sight_and_can_be_clicked_when_scrolled_sideways(made, wait_until):
+    made.resize(180, 300)
+    made.show_table(table_of([1.0, 2.0]), empty="")
+    bar = made.view.horizontalScrollBar()
+    wait_until(lambda: bar.maximum() > 0)
+    before = made.view.viewport().grab(made.view.visualRect(made.model.index(1, 0))).toImage()
+    place = made.view.visualRect(made.model.index(1, 0))
+    bar.setValue(bar.maximum())
+    wait_until(lambda: made.view._title.isVisible())
+    after = made.view.viewport().grab(place).toImage()
+    # The same but for the line at its right side.
+    assert before.copy(0, 0, 60, 20) == after.copy(0, 0, 60, 20)
+    QTest.mouseClick(made.view.viewport(), Qt.MouseButton.LeftButton, pos=place.center())
+    assert made.chosen == [Element(ElementKind.JOINT, 1)]
+    bar.setValue(0)
+    assert not made.view._title.isVisible()
 
 
 def test_only_rows_that_can_be_seen_are_written_out(made, monkeypatch, wait_until):
