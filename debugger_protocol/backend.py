@@ -106,7 +106,11 @@ class SceneBackend(abc.ABC):
         return None
 
     def signal_source(self, channels: Sequence[str]) -> SignalSource:
-        """Return a writer for engine channels; raises CommandError for unknown names."""
+        """Return a writer for engine channels; raises CommandError for unknown names.
+
+        A name that begins with "=" is an expression, see :mod:`~.expressions`; an engine that does
+        not evaluate them refuses it like an unknown name.
+        """
         raise CommandError("this scene has no channels to plot")
 
     def capture_initial(self) -> bytes:

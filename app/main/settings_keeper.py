@@ -6,6 +6,7 @@ from stroboscope.app.main.window import MainWindow
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.settings import Settings, SettingsStore
+from stroboscope.app.panels.watch import WatchPanel
 from stroboscope.debugger_protocol.messages import LogLevel
 
 __all__ = ["SettingsKeeper"]
@@ -87,6 +88,9 @@ class SettingsKeeper(QObject):
             dock.dockLocationChanged.connect(self.touch)
         w.scene_view.viewport.camera_changed.connect(self.touch)
         w.plots.layout_changed.connect(self.touch)
+        watch = w.panels["watch"].content
+        if isinstance(watch, WatchPanel):
+            watch.watches_changed.connect(self.touch)
         w.log_panel.level.currentIndexChanged.connect(self.touch)
         w.theme_changed.connect(self.touch)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from stroboscope.app.models.frames import FrameSet
@@ -39,7 +39,10 @@ class WatchPanel(QWidget):
     ``watches_of`` returns the list of texts of a scene's script, which is changed in place.
     ``want_signals`` replaces the channels that come as rows of SIGNALS. ``plot`` and ``make_mime``
     take an expression to the plots, ``make_spark`` draws a value's recent past.
+    ``watches_changed``: there is something new to remember.
     """
+
+    watches_changed = Signal()
 
     def __init__(
         self,
@@ -205,6 +208,7 @@ class WatchPanel(QWidget):
     def _on_list(self) -> None:
         self._make_rows()
         self._compile()
+        self.watches_changed.emit()
 
     def _on_described(self) -> None:
         self._compile()

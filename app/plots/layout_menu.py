@@ -14,7 +14,8 @@ _MAX_NAME = 80
 class LayoutMenu:
     """The menu of named layouts; ``kept`` is the settings' own dictionary and is changed in place.
 
-    ``get`` returns the present layout, ``load`` takes one.
+    ``get`` returns the present layout, ``load`` takes one, ``changed`` is told when one was kept or
+    deleted.
     """
 
     def __init__(
@@ -23,11 +24,13 @@ class LayoutMenu:
         *,
         get: Callable[[], dict[str, Any]],
         load: Callable[[dict[str, Any]], None],
+        changed: Callable[[], None],
         parent: QWidget,
     ) -> None:
         self.kept = kept
         self._get = get
         self._load = load
+        self._changed = changed
         self._parent = parent
 
     def open_at(self, position: QPoint) -> QMenu:
@@ -46,7 +49,7 @@ class LayoutMenu:
             delete = menu.addMenu("Delete")
             for name in sorted(self.kept):
                 action = delete.addAction(name.replace("&", "&&"))
-                action.triggered.connect(lambda _=False, each=name: self.kept.pop(each, None))
+                action.triggered.connect(lambda _=False, each=name: self.delete(each))
         menu.popup(position)
         return menu
 
@@ -55,6 +58,12 @@ class LayoutMenu:
         name = name.strip()[:_MAX_NAME]
         if name:
             self.kept[name] = self._get()
+            self._changed()
+
+    def delete(self, name: str) -> None:
+        """Forget a kept layout."""
+        if self.kept.pop(name, None) is not None:
+            self._changed()
 
     def load(self, name: str) -> None:
         """Take a kept layout."""

@@ -98,6 +98,7 @@ class PlotPanel(QWidget):
             named_layouts if named_layouts is not None else {},
             get=self.state,
             load=self.load_layout,
+            changed=self.layout_changed.emit,
             parent=self,
         )
         store.changed.connect(self._schedule)

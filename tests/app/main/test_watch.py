@@ -213,7 +213,7 @@ def test_a_body_is_plotted_by_its_position(puck, wait_until):
     assert columns.values(0)[0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_watches_are_moved_removed_and_remembered_per_script(puck, watch, tmp_path, wait_until):
+def test_watches_are_moved_removed_and_remembered_per_script(puck, watch, own_folders, wait_until):
     for text in ("time", "energy.total", "norm(qvel)"):
         watch.add(text)
     QTest.keyClick(watch.rows[2], Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
@@ -222,9 +222,14 @@ def test_watches_are_moved_removed_and_remembered_per_script(puck, watch, tmp_pa
     QTest.keyClick(watch.rows[0], Qt.Key.Key_Delete)
     assert watch.list.texts == ("norm(qvel)", "energy.total")
     identity = puck.sessions.shown.session.identity
-    store = SettingsStore(tmp_path / "settings.json")
-    store.save(puck.window.settings)
-    assert store.load().scripts[identity].watches == ["norm(qvel)", "energy.total"]
+    # Written a second after the change, without anybody closing the window.
+    store = SettingsStore(own_folders / "config" / "settings.json")
+
+    def kept():
+        memory = store.load().scripts.get(identity)
+        return memory is not None and memory.watches == ["norm(qvel)", "energy.total"]
+
+    wait_until(kept)
 
 
 def test_a_hidden_watch_panel_asks_for_nothing(puck, watch, wait_until):
