@@ -68,6 +68,8 @@ class Descriptions:
             )
         digests = [mesh.digest for mesh in description.meshes]
         digests += [hfield.digest for hfield in description.hfields]
+        digests += [flex.digest for flex in description.flexes]
+        digests += [skin.digest for skin in description.skins]
         digests += [texture.digest for texture in description.textures]
         self._owners.update(dict.fromkeys(digests, link))
         return description

@@ -154,6 +154,12 @@ class SceneEditor:
                 self._changes.look_over()
         return ""
 
+    def restore_initial(self, state: bytes) -> None:
+        """Put the scene back to its first state; raises CommandError."""
+        before = self._backend.capture_initial()
+        self._backend.restore_initial(state)
+        self._record_replacement("the initial state was restored", before)
+
     def release(self, reason: str, *, everything: bool) -> None:
         """End what clients do beside the script, or only the perturbation: ``reason`` says why."""
         interventions = self.interventions

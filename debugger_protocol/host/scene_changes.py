@@ -34,7 +34,7 @@ class SceneChanges:
         try:
             if not link.initial:
                 raise CommandError(f"{link.name!r} can't be restored: no state could be captured")
-            link.backend.restore_initial(link.initial)
+            self.editor.restore_initial(link.initial)
         except CommandError as error:
             link.answer(ticket, error)
         except Exception as error:  # noqa: BLE001 - told to whoever asked

@@ -372,6 +372,19 @@ def test_a_keyframe_is_loaded_and_undone(arm: Callable[..., Arm]) -> None:
         a.client.load_keyframe(a.id, 3)
 
 
+def test_going_back_to_the_initial_state_can_be_undone_too(arm: Callable[..., Arm]) -> None:
+    a = arm()
+    initial = a.state()
+    a.client.step(a.id, 20)
+    moved = a.state()
+    a.client.restore_initial(a.id)
+    assert a.state() == initial
+    assert a.last_edit()[1] == "the initial state was restored"
+    a.revert_last()
+    assert a.state() == moved
+    assert a.client.scenes()[0].step_count == 20
+
+
 def test_who_comes_later_is_told_what_there_is(arm: Callable[..., Arm]) -> None:
     a = arm()
     a.client.override_control(a.id, 2, 0.25)
