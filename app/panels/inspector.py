@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QMimeData, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stroboscope.app.models.editing import why_not_editable
 from stroboscope.app.models.element_values import (
     EditTarget,
     ElementValues,
@@ -34,7 +36,6 @@ from stroboscope.app.panels.icons import Icon, pixmap
 from stroboscope.app.panels.inspector_rows import LABEL_WIDTH, RowWidgets
 from stroboscope.app.panels.labels import ElidedLabel, label, rule
 from stroboscope.app.panels.style import METRICS, number_font, set_property
-from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 from stroboscope.resources.themes import Palette
 
@@ -226,7 +227,20 @@ class InspectorPanel(QWidget):
         if self._scene is not None:
             element = self._sessions.selection.element
             topics = (*topics_for(element), *optional_topics_for(element))
+            if not self.isVisible():
+                topics = ()  # behind another tab its numbers are nobody's
             self._scene.want("inspector", topics, rate=1000 / _REFRESH_MS)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask for numbers while somebody can see them."""
+        super().showEvent(event)
+        self._subscribe()
+        self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Ask for none."""
+        super().hideEvent(event)
+        self._subscribe()
 
     def _newest(self, element: Element) -> FrameSet | None:
         """Return the newest instant at which everything that the element's rows show is known."""
@@ -375,14 +389,7 @@ class InspectorPanel(QWidget):
     # --- editing and plotting
 
     def _why_not_editable(self) -> str:
-        scene = self._scene
-        if scene is None or scene.is_stale:
-            return "The scene is not live."
-        if scene.mode is not PlaybackMode.PAUSED:
-            return "Pause to edit."
-        if not scene.session.has_control:
-            return "Another client controls this application: take control first."
-        return ""
+        return why_not_editable(self._scene)
 
     def _commit(self, target: EditTarget, value: float) -> str:
         problem = self._why_not_editable()

@@ -19,6 +19,7 @@ from stroboscope.app.models.tables.table import (
     numbers_of,
     texts_of,
 )
+from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import ActuatorInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -128,7 +129,13 @@ class ActuatorTable:
     def table(self, frames: FrameSet | None) -> Table:
         """Return all rows at the instant of ``frames``."""
         control = numbers_of(
-            frames, Topic.STATE, "ctrl", self._ctrl, channel="ctrl", units=self._ctrl_units
+            frames,
+            Topic.STATE,
+            "ctrl",
+            self._ctrl,
+            channel="ctrl",
+            field=EditField.CTRL,
+            units=self._ctrl_units,
         )
         force = numbers_of(
             frames,
@@ -158,7 +165,13 @@ class ActuatorTable:
             ),
             "range": texts_of(self._ranges),
             "activation": numbers_of(
-                frames, Topic.STATE, "act", self._act, channel="act", absent="it has no activation"
+                frames,
+                Topic.STATE,
+                "act",
+                self._act,
+                channel="act",
+                field=EditField.ACT,
+                absent="it has no activation",
             ),
             "act_dot": numbers_of(frames, Topic.STATE, "act_dot", self._act),
             "force": force,

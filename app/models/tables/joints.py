@@ -17,6 +17,7 @@ from stroboscope.app.models.tables.table import (
     numbers_of,
     texts_of,
 )
+from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -99,13 +100,19 @@ class JointTable:
     def table(self, frames: FrameSet | None) -> Table:
         """Return all rows at the instant of ``frames``; absent values where there are none."""
         position = numbers_of(
-            frames, Topic.STATE, "qpos", self._qpos, channel="qpos", units=self._position_units
+            frames,
+            Topic.STATE,
+            "qpos",
+            self._qpos,
+            channel="qpos",
+            field=EditField.QPOS,
+            units=self._position_units,
         )
         margin, state, levels = self._limits(position)
         cells = {
             "name": texts_of(self._names),
             "position": position,
-            "velocity": self._of_dof(frames, "qvel", self._velocity_units),
+            "velocity": self._of_dof(frames, "qvel", self._velocity_units, field=EditField.QVEL),
             "acceleration": self._of_dof(frames, "qacc", self._acceleration_units),
             "range": texts_of(self._ranges),
             "margin": margin,
@@ -113,12 +120,29 @@ class JointTable:
             "inertia": numbers_of(
                 frames, Topic.STATE, "dof_inertia", self._dof, units=self._inertia_units
             ),
-            **{key: self._of_dof(frames, key, self._force_units) for key, *_ in _FORCES},
+            **{
+                key: self._of_dof(
+                    frames,
+                    key,
+                    self._force_units,
+                    field=EditField.QFRC_APPLIED if key == "qfrc_applied" else None,
+                )
+                for key, *_ in _FORCES
+            },
         }
         return Table(columns=_COLUMNS, cells=cells, keys=self._names, elements=self._elements)
 
-    def _of_dof(self, frames: FrameSet | None, name: str, units: list[str]) -> Cells:
-        return numbers_of(frames, Topic.STATE, name, self._dof, channel=name, units=units)
+    def _of_dof(
+        self,
+        frames: FrameSet | None,
+        name: str,
+        units: list[str],
+        *,
+        field: EditField | None = None,
+    ) -> Cells:
+        return numbers_of(
+            frames, Topic.STATE, name, self._dof, channel=name, field=field, units=units
+        )
 
     def _limits(self, position: Cells) -> tuple[Cells, list[str], NDArray[np.int8]]:
         numbers = position.numbers if position.numbers is not None else np.empty(0)

@@ -17,6 +17,7 @@ from stroboscope.app.models.tables.table import (
     numbers_of,
     texts_of,
 )
+from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import EqualityInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -157,7 +158,7 @@ class UserdataTable:
         names = [f"userdata[{n}]" for n in rows]
         cells = {
             "name": texts_of(names),
-            "value": numbers_of(frames, Topic.STATE, "userdata", rows),
+            "value": numbers_of(frames, Topic.STATE, "userdata", rows, field=EditField.USERDATA),
         }
         return Table(columns=self._columns, cells=cells, keys=names)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.selection import Element
+from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = [
@@ -99,7 +100,8 @@ class Cells:
     """The values of one column, (n,) each: ``numbers`` or ``texts``.
 
     ``present`` says where there is a value at all, ``absent`` why not elsewhere. ``units`` are per
-    row where they differ. ``channel`` and ``signals`` name the signal behind each number, -1: none.
+    row where they differ. ``channel`` and ``signals`` name the signal behind each number, -1: none;
+    ``field`` is the state array that ``signals`` also are addresses of, where it can be edited.
     """
 
     numbers: NDArray[np.float64] | None = None
@@ -110,6 +112,7 @@ class Cells:
     levels: NDArray[np.int8] | None = None
     channel: str = ""
     signals: NDArray[np.int64] | None = None
+    field: EditField | None = None
 
     def has(self, row: int) -> bool:
         """Return whether there is a value in that row."""
@@ -188,6 +191,7 @@ def numbers_of(
     index: NDArray[np.int64],
     *,
     channel: str = "",
+    field: EditField | None = None,
     units: Sequence[str] | None = None,
     levels: NDArray[np.int8] | None = None,
     column: int | None = None,
@@ -213,7 +217,8 @@ def numbers_of(
         units=units,
         levels=levels,
         channel=channel,
-        signals=index if channel else None,
+        signals=index if channel or field is not None else None,
+        field=field,
     )
 
 

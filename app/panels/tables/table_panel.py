@@ -6,7 +6,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from stroboscope.app.models.element_values import ValueRow
+from stroboscope.app.models.editing import why_not_editable
+from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.moment import moment_of
 from stroboscope.app.models.scene import SceneModel
@@ -63,6 +64,7 @@ class TablePanel(QWidget):
         self.table = ValueTable(
             palette, select=self._select, plot=self._on_plot, make_mime=self._mime
         )
+        self.table.view.on_edit = self._commit
         self._build()
         self.follower = FrameFollower(
             self, sessions, view, who=self.who, topics=self._topics, refresh=self.refresh
@@ -194,6 +196,12 @@ class TablePanel(QWidget):
     def _on_plot(self, row: ValueRow) -> None:
         if self._plot is not None and self.follower.scene is not None:
             self._plot(self.follower.scene, row)
+
+    def _commit(self, target: EditTarget, value: float) -> str:
+        problem = why_not_editable(self.follower.scene)
+        if not problem:
+            self.sessions.edit(target.field, target.index, (value,))
+        return problem
 
     def _mime(self, row: ValueRow) -> QMimeData | None:
         if self._make_mime is None or self.follower.scene is None:

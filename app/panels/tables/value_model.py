@@ -217,6 +217,8 @@ class ValueModel(QAbstractTableModel):
                 lines.append(f"{column.title} = {value!r} {unit}".rstrip())
                 if cells.channel and cells.signals is not None and cells.signals[row] >= 0:
                     lines.append("Double-click plots it; drag it into a plot.")
+                if cells.field is not None:
+                    lines.append("F2 edits it while paused.")
             elif text:
                 lines.append(f"{column.title}: {text}")
         if table.tips and table.tips[row]:

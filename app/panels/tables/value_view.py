@@ -22,9 +22,10 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
-from stroboscope.app.models.element_values import ValueRow
+from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.tables.table import Column, cell_text
 from stroboscope.app.panels.style import METRICS
+from stroboscope.app.panels.tables.cell_editor import CellEditor
 from stroboscope.app.panels.tables.value_model import ValueModel
 from stroboscope.app.panels.tables.value_painter import CELL_MARGIN, RowState, ValuePainter
 from stroboscope.resources.themes import Palette
@@ -43,8 +44,11 @@ class ValueView(QTableView):
         self.on_click: Callable[[QModelIndex], None] = lambda _index: None
         self.on_plot: Callable[[ValueRow], None] = lambda _row: None
         self.on_copy: Callable[[bool], None] = lambda _everything: None
+        # Writes an edited number; returns a problem. None: nothing can be edited here.
+        self.on_edit: Callable[[EditTarget, float], str] | None = None
         self.make_mime: Callable[[ValueRow], QMimeData | None] = lambda _row: None
         self.add_actions: Callable[[QMenu, QModelIndex], None] = lambda _menu, _index: None
+        self.editor: CellEditor | None = None
         self._model = model
         self._pressed: tuple[QPoint, QModelIndex] | None = None
         self._widths: tuple[tuple[str, str], ...] = ()
@@ -259,6 +263,33 @@ class ValueView(QTableView):
             column=int(cells.signals[row]),
         )
 
+    def edit_target(self, index: QModelIndex) -> EditTarget | None:
+        """Return where an edited number would go, None: it can't be edited."""
+        table, row = self._model.table, self._model.source_row(index)
+        if self.on_edit is None or table is None or row < 0:
+            return None
+        cells = table.cells.get(self._model.columns[index.column()].key)
+        if cells is None or cells.field is None or cells.signals is None or not cells.has(row):
+            return None
+        address = int(cells.signals[row])
+        return EditTarget(cells.field, address) if address >= 0 else None
+
+    def edit_number(self, index: QModelIndex) -> None:
+        """Open a field over a number that can be edited."""
+        target, table = self.edit_target(index), self._model.table
+        commit = self.on_edit
+        if target is None or table is None or commit is None:
+            return
+        key = self._model.columns[index.column()].key
+        value = table.number(key, self._model.source_row(index))
+        if value is not None:
+            self.editor = CellEditor(
+                self.viewport(),
+                value,
+                place=self.visualRect(index),
+                commit=lambda number: commit(target, number),
+            )
+
     # --- mouse and keys
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -309,6 +340,8 @@ class ValueView(QTableView):
         """Copy; Enter selects in the scene. Everything else but moving about is the window's."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.on_copy(False)
+        elif event.key() == Qt.Key.Key_F2:
+            self.edit_number(self.currentIndex())
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if self.currentIndex().isValid():
                 self.on_click(self.currentIndex())
@@ -325,6 +358,8 @@ class ValueView(QTableView):
         if row is not None:
             menu.addAction("Plot", lambda: self.on_plot(row))
             menu.addAction("Copy value", lambda: QApplication.clipboard().setText(repr(row.value)))
+        if index.isValid() and self.edit_target(index) is not None:
+            menu.addAction("Edit…", lambda: self.edit_number(index))
         menu.addAction("Copy selected rows", lambda: self.on_copy(False))
         menu.addAction("Copy all rows", lambda: self.on_copy(True))
         self.add_actions(menu, index)

@@ -148,6 +148,28 @@ def test_tables_stand_still_while_the_scene_does(desktop, run_case, wait_until):
     assert before.number("position", 0) == state.table.table.number("position", 0)
 
 
+def test_a_number_is_edited_in_its_cell_while_paused(desktop, run_case, wait_until):
+    run_case("R13", "-30")
+    state = panel(desktop, "state")
+    wait_until(lambda: state.table.table is not None and state.table.table.count == 1)
+    view = state.table.view
+    view.setCurrentIndex(state.table.model.index(0, view.column_at("position")))
+    QTest.keyClick(view, Qt.Key.Key_F2)
+    editor = view.editor
+    editor.setText("no number")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert editor.isVisible(), "what is no number stays to be mended"
+    editor.setText("0,25")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    wait_until(lambda: state.table.table.number("position", 0) == 0.25)
+    state.choose(StateKind.ACTUATORS)
+    wait_until(lambda: state.table.table.number("control", 0) is not None)
+    view.setCurrentIndex(state.table.model.index(0, view.column_at("force")))
+    view.editor = None
+    QTest.keyClick(view, Qt.Key.Key_F2)
+    assert view.editor is None, "a force is no input"
+
+
 def test_why_answers_for_the_selected_joint_and_keeps_the_question_when_a_source_is_clicked(
     desktop, run_case, wait_until
 ):
