@@ -133,6 +133,8 @@ QTabBar::tab:selected {{ color: {p.text}; border-bottom: 2px solid {p.accent}; }
 QTabBar::tab:hover:!selected {{ color: {p.text}; }}
 QMainWindow > QTabBar {{ background: {p.surface1}; border-bottom: 1px solid {p.line}; }}
 QMainWindow > QTabBar::tab {{ padding: 5px 10px 4px 10px; }}
+QMainWindow > QTabBar::tab:!selected, QTabBar#innerTabs::tab:!selected {{
+    border-bottom: 1px solid {p.line}; padding-bottom: 5px; }}
 QTabBar#innerTabs {{ border-bottom: 1px solid {p.line}; }}
 QTabBar#innerTabs::tab {{ padding: 4px 4px 3px 4px; font-size: {m.small_font_px}px; }}
 QTabWidget::pane {{ border: none; }}

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QTabBar
 from stroboscope.app.main import panel_set
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.main.panel_set import PANELS
+from stroboscope.app.models.selection import Element, ElementKind
 
 
 def _fronts(window):
@@ -48,6 +49,19 @@ def test_only_the_front_of_each_group_is_visible_and_its_title_is_its_tab(
     assert {"Inspector", "Controls", "Plots", "Contacts", "Log"} <= titles
     window.panels.actions["contacts"].trigger()
     wait_until(lambda: window.docks["contacts"].isHidden())
+
+
+def test_behind_another_tab_nobody_asks_for_numbers(desktop, attached, wait_until):
+    attached()
+    window, scene = desktop.window, desktop.sessions.shown
+    desktop.sessions.selection.select(Element(ElementKind.BODY, 1))
+    wait_until(lambda: "inspector" in scene._wanted)
+    window.panels.toggle_all()
+    wait_until(lambda: set(scene._wanted) <= {"shown", "log", "3d view"})
+    window.panels.toggle_all()
+    wait_until(lambda: "inspector" in scene._wanted)
+    window.panels.show("view")
+    wait_until(lambda: "inspector" not in scene._wanted)
 
 
 @pytest.mark.parametrize("spec", PANELS, ids=lambda spec: spec.name)
