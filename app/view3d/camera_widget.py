@@ -32,9 +32,9 @@ class CameraWidget(QWidget):
 
     camera_changed = Signal(object)  # CameraState
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, scene: DrawnScene | None = None) -> None:
         super().__init__(parent)
-        self._scene = DrawnScene()
+        self._scene = scene or DrawnScene()
         self._options = ViewOptions()
         self._camera = CameraState()
         self._selection: Element | None = None

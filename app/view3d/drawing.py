@@ -47,26 +47,31 @@ class ViewStats:
 
 
 def still_frame(
-    frame: Frame, *, size: tuple[int, int] | None = None, transparent: bool = False
+    frame: Frame,
+    *,
+    size: tuple[int, int] | None = None,
+    transparent: bool = False,
+    fine: bool = True,
 ) -> Frame:
     """Return ``frame`` for a picture to keep: ``size`` (width, height) [px], full quality.
 
-    ``transparent``: the model alone, on nothing. Without either it stays as it is. Raises
-    ValueError for a size that can't be drawn.
+    ``transparent``: the model alone, on nothing. Without either it stays as it is. Unless it is
+    to be ``fine`` it keeps the frame's own quality, for pictures that come one after another.
+    Raises ValueError for a size that can't be drawn.
     """
     if size is None and not transparent:
         return frame
     width, height = size or frame.size
     if not (0 < width <= LARGEST and 0 < height <= LARGEST):
         raise ValueError(f"a picture of {width} × {height} pixels; at most {LARGEST} a side")
-    fine = 2 if max(width, height) * 2 <= LARGEST // 2 else 1
+    samples = 2 if fine and max(width, height) * 2 <= LARGEST // 2 else 1
     return dataclasses.replace(
         frame,
         size=(width, height),
         view=dataclasses.replace(frame.view, aspect=width / height),
         pixel_ratio=frame.pixel_ratio * height / max(frame.size[1], 1),
-        quality=Quality.HIGH,
-        supersample=fine,
+        quality=Quality.HIGH if fine else frame.quality,
+        supersample=samples,
         coarse=False,
         transparent=transparent,
     )
@@ -78,9 +83,12 @@ def notify_when_built(scene: DrawnScene, owner: Any) -> None:
 
     def tell() -> None:
         surface = weak()
-        if surface is not None:
-            with contextlib.suppress(RuntimeError):  # Qt has deleted it already
-                surface.built.emit()
+        if surface is None:
+            with contextlib.suppress(ValueError):
+                scene.built_listeners.remove(tell)
+            return
+        with contextlib.suppress(RuntimeError):  # Qt has deleted it already
+            surface.built.emit()
 
     scene.built_listeners.append(tell)
 

@@ -100,16 +100,23 @@ class GlSurface(QOpenGLWidget):
             self.doneCurrent()
         return hit
 
-    def picture(self, *, size: tuple[int, int] | None = None, transparent: bool = False) -> QImage:
+    def picture(
+        self,
+        *,
+        size: tuple[int, int] | None = None,
+        transparent: bool = False,
+        fine: bool = True,
+    ) -> QImage:
         """Return the picture as it is now, drawn for this call, at ``size`` (width, height) [px].
 
-        ``transparent``: the model alone, on nothing (premultiplied alpha). Raises ValueError for
-        a size that can't be drawn.
+        ``transparent``: the model alone, on nothing (premultiplied alpha). Unless it is to be
+        ``fine`` it is drawn like moving pictures. Raises ValueError for a size that can't be drawn.
         """
-        self.drawing.scene.finish_building()
+        if fine:
+            self.drawing.scene.finish_building()
         if size is None and not transparent:
             return self.grabFramebuffer()
-        frame = still_frame(self._frame(), size=size, transparent=transparent)
+        frame = still_frame(self._frame(), size=size, transparent=transparent, fine=fine)
         if not self.isValid():
             return QImage()
         self.makeCurrent()

@@ -181,14 +181,21 @@ class SoftwareSurface(QWidget):
         finally:
             self._done_current()
 
-    def picture(self, *, size: tuple[int, int] | None = None, transparent: bool = False) -> QImage:
+    def picture(
+        self,
+        *,
+        size: tuple[int, int] | None = None,
+        transparent: bool = False,
+        fine: bool = True,
+    ) -> QImage:
         """Return the picture as it is now, drawn for this call, at ``size`` (width, height) [px].
 
-        ``transparent``: the model alone, on nothing (premultiplied alpha). Raises ValueError for
-        a size that can't be drawn.
+        ``transparent``: the model alone, on nothing (premultiplied alpha). Unless it is to be
+        ``fine`` it is drawn like moving pictures. Raises ValueError for a size that can't be drawn.
         """
-        self.drawing.scene.finish_building()
-        frame = still_frame(self._frame(), size=size, transparent=transparent)
+        if fine:
+            self.drawing.scene.finish_building()
+        frame = still_frame(self._frame(), size=size, transparent=transparent, fine=fine)
         begun = self._draw(1.0, frame)
         if begun is None:
             return QImage()

@@ -31,6 +31,7 @@ from stroboscope.app.view3d.overlays.picture import OverlayPicture, Overlays
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
 from stroboscope.app.view3d.software_surface import SoftwareSurface
+from stroboscope.app.view3d.still import Still, write_over
 from stroboscope.app.view3d.surface_input import SurfaceInput
 from stroboscope.debugger_protocol.edit_messages import Perturb
 from stroboscope.debugger_protocol.scene_description import SceneDescription
@@ -55,13 +56,24 @@ class Viewport(CameraWidget):
 
     Draws only when something has changed. Everything that is set before the widget is shown, or
     while its OpenGL context is being replaced, appears with the next frame.
+
+    With a ``leader`` it looks at that one's scene with a camera of its own: whatever is told of
+    the scene (description, assets, poses, values, what is hidden) is told the leader first.
     """
 
     picked = Signal(object)  # Element | None, on double click
     hovered = Signal(object)  # Element | None, when the element under the mouse changes
 
-    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(
+        self,
+        palette: Palette,
+        parent: QWidget | None = None,
+        *,
+        leader: "Viewport | None" = None,
+    ) -> None:
+        super().__init__(parent, scene=leader._scene if leader is not None else None)
+        self._follows = leader is not None
+        self._shown = _identity(self._scene.description)
         self._palette = palette
         self._overlays = Overlays()
         self._hover: Element | None = None
@@ -143,14 +155,10 @@ class Viewport(CameraWidget):
         ``assets`` maps digests to asset arrays and may be incomplete: what is missing appears
         when :meth:`set_asset` brings it. What moves appears with the first poses.
         """
-        before = self._scene.description
-        same = (
-            before is not None
-            and description is not None
-            and before.scene_id == description.scene_id
-            and before.name == description.name
-        )
-        self._scene.set_description(description, assets or {})
+        before, self._shown = self._shown, _identity(description)
+        same = before is not None and before == self._shown
+        if not self._follows:
+            self._scene.set_description(description, assets or {})
         self._extent = None
         self.grip.forget()
         if not same:
@@ -167,7 +175,8 @@ class Viewport(CameraWidget):
 
     def set_asset(self, digest: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take an asset's arrays as they arrive; digests the scene does not use are ignored."""
-        self._scene.set_asset(digest, arrays)
+        if not self._follows:
+            self._scene.set_asset(digest, arrays)
         self._redraw()
 
     def set_poses(self, xpos: NDArray[np.float64], xquat: NDArray[np.float64]) -> None:
@@ -176,7 +185,8 @@ class Viewport(CameraWidget):
         Raises ValueError when the sizes do not fit the description. The first poses of a scene
         frame it.
         """
-        self._scene.set_poses(xpos, xquat)
+        if not self._follows:
+            self._scene.set_poses(xpos, xquat)
         if not self._framed:
             self._extent = None
             self.frame_scene()
@@ -187,7 +197,8 @@ class Viewport(CameraWidget):
 
         They belong to the poses of before and stay until the next call or description.
         """
-        self._scene.set_values(topic, arrays)
+        if not self._follows:
+            self._scene.set_values(topic, arrays)
         self._redraw_when_due()
 
     def set_perturbation(self, perturb: Perturb | None) -> None:
@@ -207,7 +218,8 @@ class Viewport(CameraWidget):
 
         Another description shows everything again.
         """
-        self._scene.set_hidden(elements)
+        if not self._follows:
+            self._scene.set_hidden(elements)
         self._redraw()
 
     def set_stale(self, stale: bool) -> None:
@@ -263,6 +275,40 @@ class Viewport(CameraWidget):
         """Return the picture without labels, drawn for this call; null without OpenGL."""
         return self._surface.picture() if self._surface is not None else QImage()
 
+    def still(self, still: Still) -> QImage:
+        """Return a picture to keep, drawn for this call; null without OpenGL.
+
+        Raises ValueError, with a sentence, for a size that can't be drawn.
+        """
+        surface = self._surface
+        if surface is None:
+            return QImage()
+        before = self._options, self._selection, self._refined
+        self._options = still.options(self._options)
+        self._refined = self._refined and still.fine
+        if not still.overlays:
+            self._selection = None
+        try:
+            size = still.size or self.pixels
+            image = surface.picture(size=size, transparent=still.transparent, fine=still.fine)
+            if not image.isNull():
+                write_over(
+                    image,
+                    picture=self._overlay_picture(),
+                    view=dataclasses.replace(self.view(), aspect=image.width() / image.height()),
+                    palette=self._palette,
+                    scale=image.height() / max(self.height(), 1),
+                )
+        finally:
+            self._options, self._selection, self._refined = before
+        return image
+
+    @property
+    def pixels(self) -> tuple[int, int]:
+        """How many pixels of the screen the picture has, (width, height)."""
+        ratio = self.devicePixelRatioF()
+        return max(round(self.width() * ratio), 1), max(round(self.height() * ratio), 1)
+
     @property
     def stats(self) -> ViewStats:
         """What drawing costs."""
@@ -285,7 +331,6 @@ class Viewport(CameraWidget):
     # Inside
 
     def _make_frame(self) -> Frame:
-        ratio = self.devicePixelRatioF()
         selected, planes = np.empty(0, dtype=np.int64), frozenset[int]()
         if self._selection is not None and self._scene.description is not None:
             selected = self._items_of(self._selection, self._scene.description)
@@ -298,13 +343,13 @@ class Viewport(CameraWidget):
             palette=self._palette,
             quality=Quality.HIGH if self._refined else self.quality,
             supersample=self._samples() if self._refined else 1,
-            size=(round(self.width() * ratio), round(self.height() * ratio)),
+            size=self.pixels,
             selected=selected,
             selected_planes=planes,
             extent=self._scene_extent(),
             stale=self._stale,
             looked_through=self._camera.fixed_camera,
-            pixel_ratio=ratio,
+            pixel_ratio=self.devicePixelRatioF(),
             overlays=self._overlay_picture(),
         )
 
@@ -539,3 +584,7 @@ class Viewport(CameraWidget):
         if isinstance(self._surface, SoftwareSurface):
             self._surface.release()
         super().closeEvent(event)
+
+
+def _identity(description: SceneDescription | None) -> tuple[int, str] | None:
+    return (description.scene_id, description.name) if description is not None else None
