@@ -60,17 +60,11 @@ class SignalTable:
     ) -> None:
         self._bodies, self._sites, self._geoms = bodies, sites, geoms
         self._geom_bodies = geom_bodies
-        self._made: dict[str, SignalTableEntry] = {}
-        for channel in channels:
-            self._made[channel.name] = SignalTableEntry(
-                channel.name,
-                channel.width,
-                channel.names,
-                channel.unit,
-                channel.units,
-                channel.kind is ChannelKind.USER,
-            )
-        self._made["time"] = SignalTableEntry("time", 1, unit="s")
+        # Entries are made when they are asked for: a script may log thousands of channels.
+        self._channels = {channel.name: channel for channel in channels}
+        self._made: dict[str, SignalTableEntry] = {
+            "time": SignalTableEntry("time", 1, unit="s"),
+        }
         self._parts: dict[str, tuple[Sequence[str], tuple[str, ...], tuple[str, ...]]] = {
             "xpos": (bodies, _XYZ, ("m",) * 3),
             "xquat": (bodies, _QUATERNION, ("",) * 4),
@@ -83,11 +77,11 @@ class SignalTable:
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that an expression may begin with."""
-        made = [name for name in self._made if not name.startswith("contact.")]
-        poses = [name for name, part in self._parts.items() if part[0] and name not in self._made]
-        sensor = ["sensor"] if "sensordata" in self._made else []
+        channels = [name for name in self._channels if not name.startswith("contact.")]
+        poses = [name for name, part in self._parts.items() if part[0]]
+        sensor = ["sensor"] if "sensordata" in self._channels else []
         contact = ["contact"] if self._geoms else []
-        return (*made, *poses, *sensor, *contact)
+        return (*dict.fromkeys((*channels, "time", *poses, *sensor, *contact)),)
 
     @property
     def contact_names(self) -> tuple[str, ...]:
@@ -97,15 +91,26 @@ class SignalTable:
     def find(self, name: str) -> SignalTableEntry | None:
         """Return a quantity by name; ``sensor`` is another word for ``sensordata``."""
         if name not in self._made:
-            if name == "sensor" and "sensordata" in self._made:
-                return self._made["sensordata"]
-            part = self._parts.get(name)
-            if part is None or not part[0]:
+            entry = self._make(name)
+            if entry is None:
                 return None
-            owners, words, units = part
-            names = tuple(f"{owner}.{word}" for owner in owners for word in words)
-            self._made[name] = SignalTableEntry(name, len(names), names, units=units * len(owners))
+            self._made[name] = entry
         return self._made[name]
+
+    def _make(self, name: str) -> SignalTableEntry | None:
+        channel = self._channels.get(name)
+        if channel is not None:
+            is_user = channel.kind is ChannelKind.USER
+            return SignalTableEntry(
+                name, channel.width, channel.names, channel.unit, channel.units, is_user
+            )
+        if name == "sensor" and "sensordata" in self._channels:
+            return self.find("sensordata")
+        owners, words, units = self._parts.get(name, ((), (), ()))
+        if not owners:
+            return None
+        names = tuple(f"{owner}.{word}" for owner in owners for word in words)
+        return SignalTableEntry(name, len(names), names, units=units * len(owners))
 
     def geoms_named(self, name: str) -> frozenset[int]:
         """Return the geoms of that name, else those of the body of that name."""

@@ -157,6 +157,7 @@ def test_a_subscribed_expression_sends_every_physics_step(
                 axis.setdefault(name, []).extend(frame.arrays["axis"].tolist())
         notes = [entry.text for entry in client.log_entries() if "qacc" in entry.text]
         client.fast_forward()
+        assert script.end()[0] == 0
     k = np.arange(20)
     assert axis[channels[0]] == k.tolist()
     np.testing.assert_allclose(rows[channels[0]], 10.0 * k + 0.01 * k, rtol=1e-12)
