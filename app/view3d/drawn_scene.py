@@ -417,6 +417,11 @@ class DrawnScene:
         if soft.any():
             geometry = self.soft()
             low, high = geometry.low[items[soft]], geometry.high[items[soft]]
+            # A flex whose vertices are still to come is about where the bodies are that carry it.
+            bodies = self.body_pos[1:][np.isfinite(self.body_pos[1:]).all(axis=1)]
+            unknown = (low[:, 0] > high[:, 0]) & (self.items.kind[items[soft]] == ItemKind.FLEX)
+            if len(bodies) and unknown.any():
+                low[unknown], high[unknown] = bodies.min(axis=0), bodies.max(axis=0)
             with np.errstate(invalid="ignore"):
                 pos[soft], box[soft] = (low + high) / 2.0, (high - low) / 2.0
             radius[soft] = np.linalg.norm(box[soft], axis=1)

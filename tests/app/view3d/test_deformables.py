@@ -125,3 +125,14 @@ def test_normals_of_a_moving_surface_are_smooth_and_of_unit_length() -> None:
     assert np.linalg.norm(normals, axis=1) == pytest.approx(np.ones(5))
     assert normals[4] == pytest.approx([0.0, 0.0, 1.0])
     assert normals[0] == pytest.approx(normals[2])
+
+
+def test_a_flex_is_framed_before_its_vertices_come() -> None:
+    shown = shown_by_engine(SCENES["flex 2D"])
+    drawn = DrawnScene()
+    drawn.set_description(shown.description, shown.assets)
+    drawn.set_poses(*shown.poses)
+    center, radius = drawn.scene_bounds(ViewOptions())
+    points = np.array(shown.data.flexvert_xpos)
+    assert np.linalg.norm(points - center, axis=1).max() <= radius + 0.1
+    assert radius < 3.0
