@@ -14,7 +14,8 @@ XML = """<mujoco><asset><texture name="t" type="2d" builtin="checker" width="8" 
 <mesh name="m" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/></asset>
 <worldbody><geom type="mesh" mesh="m"/><geom type="hfield" hfield="h"/>
 <body name="a"><freejoint/><geom size=".1"/></body><body name="c" pos="0 0 1">
-<flexcomp name="f" type="grid" dim="2" count="3 3 1" spacing=".1 .1 .1" radius=".01" mass="1"><edge equality="true"/></flexcomp></body>
+<flexcomp name="f" type="grid" dim="2" count="3 3 1" spacing=".1 .1 .1" radius=".01"
+ mass="1"><edge equality="true"/></flexcomp></body>
 </worldbody><deformable><skin name="s" vertex="0 0 0 1 0 0 0 1 0" face="0 1 2">
 <bone body="a" bindpos="0 0 0" bindquat="1 0 0 0" vertid="0 1 2" vertweight="1 1 1"/></skin>
 </deformable></mujoco>"""
