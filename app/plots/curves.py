@@ -18,6 +18,7 @@ from stroboscope.app.plots.plot_style import line_pen
 __all__ = ["Curves"]
 
 _DOT_PX = 4.0
+_FAR_PX = 20_000.0
 # A line in more pieces than this is given to Qt as one path.
 _MANY_RUNS = 32
 
@@ -100,10 +101,25 @@ def _pixels(
     x: NDArray[np.float64], y: NDArray[np.float64], transform: QTransform
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return points in pixels; the view neither turns nor shears."""
-    # Far outside Qt's rasteriser would overflow; lines that leave the picture still do so.
-    px = np.clip(transform.m11() * x + transform.dx(), -20_000.0, 40_000.0)
-    py = np.clip(transform.m22() * y + transform.dy(), -20_000.0, 40_000.0)
-    return px, py
+    px = transform.m11() * x + transform.dx()
+    py = transform.m22() * y + transform.dy()
+    if len(px) > 1:
+        # Only the outermost rows lie beyond the picture, far beyond it when it is a tiny part.
+        _cut(px, py, end=0, inner=1, at=-_FAR_PX)
+        _cut(px, py, end=-1, inner=-2, at=_FAR_PX)
+    # Qt's rasteriser clips lines itself, but not at any distance.
+    return px, np.clip(py, -1e6, 1e6)
+
+
+def _cut(
+    px: NDArray[np.float64], py: NDArray[np.float64], *, end: int, inner: int, at: float
+) -> None:
+    """Bring an outermost point nearer, along its line."""
+    beyond = px[end] < at if at < 0.0 else px[end] > at
+    if beyond and px[inner] != px[end]:
+        part = (at - px[end]) / (px[inner] - px[end])
+        py[end] += part * (py[inner] - py[end])
+        px[end] = at
 
 
 def _draw_runs(

@@ -1,0 +1,70 @@
+"""Lines are where their values are, however deep the zoom."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF
+
+from stroboscope.app.models.plot_store import PlotSeriesId, SceneKey
+from stroboscope.app.models.polyline import Polyline
+from stroboscope.resources.themes import DARK
+
+SERIES = PlotSeriesId(SceneKey("session", 1), "q")
+COLOUR = "#ff0000"
+
+
+@pytest.fixture
+def view(show):
+    from stroboscope.app.plots.plot_view import PlotView
+
+    return show(PlotView(DARK), 800, 300)
+
+
+def line(x, y, connect=None):
+    connect = np.append(np.ones(len(x) - 1, bool), False) if connect is None else connect
+    joined = connect.copy()
+    joined[1:] |= connect[:-1]
+    return Polyline(np.array(x, float), np.array(y, float), connect, np.flatnonzero(~joined))
+
+
+def rows_of_colour(view, time):
+    """Return the values [low, high] that are drawn in the line's colour at a session time."""
+    view.settle()
+    image = view.grab().toImage()
+    scale = image.devicePixelRatio()
+    box = view._box
+    column = box.mapFromView(QPointF(time, 0.0))
+    x = round(view.mapFromScene(box.mapToScene(column)).x() * scale)
+    found = []
+    for y in range(image.height()):
+        if any(image.pixelColor(x + d, y).name() == COLOUR for d in (-1, 0, 1)):
+            at = view.mapToScene(0, round(y / scale))
+            found.append(box.mapSceneToView(at).y())
+    return (min(found), max(found)) if found else None
+
+
+@pytest.mark.parametrize("span", [2.0, 0.01, 1e-5])
+def test_a_line_between_two_rows_is_right_also_when_only_a_tiny_part_is_seen(view, span):
+    view.set_lines({SERIES: line([0.0, 1.0], [0.0, 1.0])}, {SERIES: COLOUR})
+    for middle in (0.25, 0.6):
+        view.set_time_range(middle - 0.5 * span, middle + 0.5 * span)
+        low, high = rows_of_colour(view, middle)
+        assert low == pytest.approx(middle, abs=0.02)
+        assert high == pytest.approx(middle, abs=0.02)
+
+
+@pytest.mark.parametrize("pieces", [3, 60])
+def test_nothing_is_drawn_across_gaps(view, pieces):
+    x = np.repeat(np.arange(pieces), 2) + np.tile([0.1, 0.6], pieces)
+    connect = np.tile([True, False], pieces)
+    y = np.full(2 * pieces, 0.5)
+    view.set_lines({SERIES: line(x, y, connect)}, {SERIES: COLOUR})
+    view.set_time_range(0.0, 3.0)
+    assert rows_of_colour(view, 1.35) is not None
+    assert rows_of_colour(view, 1.85) is None
+
+
+def test_a_lonely_point_is_a_dot(view):
+    view.set_lines({SERIES: line([1.0], [2.0], np.array([False]))}, {SERIES: COLOUR})
+    view.set_time_range(0.0, 2.0)
+    low, high = rows_of_colour(view, 1.0)
+    assert low < 2.0 < high
