@@ -49,6 +49,9 @@ class Commands:
             "physics_step": s.physics_step,
             "run_until": self.run_until,
             "restore": s.restore_initial,
+            "checkpoint": self.save_checkpoint,
+            "revert_edit": self.revert_edit,
+            "give_back": lambda: w.status.interventions.give_back(),
             "slower": lambda: s.nudge_speed(-1),
             "faster": lambda: s.nudge_speed(1),
             "scope_scene": self.toggle_scope,
@@ -82,7 +85,7 @@ class Commands:
         shown = w.sessions.shown
         session = shown.session if shown is not None else None
         live = shown is not None and not shown.is_stale
-        for name in ("step_many", "physics_step", "run_until"):
+        for name in ("step_many", "physics_step", "run_until", "checkpoint", "revert_edit"):
             a[name].setEnabled(live)
         a["take_control"].setEnabled(live and session is not None and not session.has_control)
         a["reconnect"].setEnabled(session is not None and session.state is SessionState.LOST)
@@ -142,6 +145,23 @@ class Commands:
         if ok and not shown.is_stale:
             scene_id = shown.scene_id
             shown.session.send(lambda i: RunUntil(id=i, scene_id=scene_id, time=until))
+
+    def save_checkpoint(self) -> None:
+        """Keep the state of the shown scene under its time."""
+        shown = self._window.sessions.shown
+        if shown is not None and shown.status is not None and not shown.is_stale:
+            name = f"t {shown.status.time:.3f} s"
+            shown.edits.save_checkpoint(name)
+            self._window.status.showMessage(f"Saved as {name}: Controls > States.", 4000)
+
+    def revert_edit(self) -> None:
+        """Undo the newest edit of the shown scene."""
+        shown = self._window.sessions.shown
+        last = shown.edits.last if shown is not None else None
+        if shown is None or last is None:
+            self._window.status.showMessage("Nothing was changed by hand.", 4000)
+        else:
+            shown.edits.revert(last.edit_id)
 
     def toggle_scope(self) -> None:
         """Act on all scenes, or on the shown one."""

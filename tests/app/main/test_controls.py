@@ -193,6 +193,19 @@ def test_every_edit_is_listed_and_can_be_reverted(desktop, controls, wait_until,
     wait_until(lambda: controls.joints.bars["wrist"].value == before)
 
 
+def test_keys_save_a_checkpoint_and_undo_the_last_edit(desktop, controls, wait_until):
+    scene, window = desktop.sessions.shown, desktop.window
+    _type(controls.joints.bars["swing"], "0.3")
+    wait_until(lambda: _state(desktop, "qpos")[0] == 0.3)
+    wait_until(lambda: scene.edits.last is not None)
+    window.scene_view.viewport.setFocus()
+    QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ShiftModifier)
+    wait_until(lambda: [c.name for c in scene.edits.checkpoints] == ["t 0.000 s"])
+    QTest.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    wait_until(lambda: _state(desktop, "qpos")[0] == 0.0)
+    wait_until(lambda: scene.edits.last is None)
+
+
 def test_searching_leaves_what_fits(desktop, controls, wait_until):
     QTest.keyClicks(controls.search, "wri")
     assert controls.joints.bars["wrist"].isVisible()
