@@ -331,6 +331,20 @@ def _overlays(stage: Stage) -> None:
     stage.run_events(2.0)
 
 
+def _table(name: str) -> "Callable[[Stage], None]":
+    """Return what brings a panel with a table to the front after some playing."""
+
+    def prepare(stage: Stage) -> None:
+        stage.attach()
+        stage.window.panels.show(name)
+        stage.play(1.5)
+        stage.pause()
+        stage.select("joint", 1)
+        stage.run_events(1.0)
+
+    return prepare
+
+
 PICTURES = (
     Picture(name="welcome_dark", script="", scenes=0, prepare=_welcome),
     Picture(name="welcome_light", script="", scenes=0, theme="light", prepare=_welcome),
@@ -355,6 +369,18 @@ PICTURES = (
         size=(1280, 720),
         theme="light",
         prepare=_overlays,
+    ),
+    *(
+        Picture(
+            name=f"table_{name}_{theme}",
+            script=OVERLAID,
+            scenes=1,
+            size=(1280, 720),
+            theme=theme,
+            prepare=_table(name),
+        )
+        for name in ("state", "contacts", "constraints", "why", "profiler", "findings")
+        for theme in ("dark", "light")
     ),
     Picture(name="scenes_0", script=NO_SCENES, scenes=0, prepare=_attached),
     Picture(name="scenes_64", script=MANY_SCENES, scenes=64, prepare=_many),
