@@ -7,28 +7,24 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
-from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import (
     View,
     ViewMode,
 )
-from stroboscope.app.view3d.camera_widget import CameraWidget, as_point
 from stroboscope.app.view3d.drawing import ViewStats
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface
-from stroboscope.app.view3d.grip import Grip
-from stroboscope.app.view3d.items import body_of
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
-from stroboscope.app.view3d.navigation import Navigation, PickAction
+from stroboscope.app.view3d.navigation import Navigation
 from stroboscope.app.view3d.overlays.legend import LegendOverlay, legend_rows
 from stroboscope.app.view3d.overlays.picture import OverlayPicture, Overlays
-from stroboscope.app.view3d.picking import Hit
+from stroboscope.app.view3d.pointing import PointingWidget
 from stroboscope.app.view3d.renderer import Frame
 from stroboscope.app.view3d.software_surface import SoftwareSurface
 from stroboscope.app.view3d.still import Still, write_over
@@ -40,7 +36,6 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["Viewport"]
 
-HOVER_DELAY_MS = 40
 # Without multisampling, a picture that has stood still this long is drawn once more, beautifully.
 REFINE_DELAY_MS = 500
 REFINE_PIXELS = 6_000_000
@@ -51,7 +46,7 @@ NO_GL = (
 )
 
 
-class Viewport(CameraWidget):
+class Viewport(PointingWidget):
     """Draws one scene and lets people look around in it. Lives on the GUI thread.
 
     Draws only when something has changed. Everything that is set before the widget is shown, or
@@ -60,9 +55,6 @@ class Viewport(CameraWidget):
     With a ``leader`` it looks at that one's scene with a camera of its own: whatever is told of
     the scene (description, assets, poses, values, what is hidden) is told the leader first.
     """
-
-    picked = Signal(object)  # Element | None, on double click
-    hovered = Signal(object)  # Element | None, when the element under the mouse changes
 
     def __init__(
         self,
@@ -76,11 +68,7 @@ class Viewport(CameraWidget):
         self._shown = _identity(self._scene.description)
         self._palette = palette
         self._overlays = Overlays()
-        self._hover: Element | None = None
         self._stale = False
-        self._hover_at = QPointF()
-        self._surface: GlSurface | SoftwareSurface | None = None
-        self._input: SurfaceInput | None = None
         self._labels: tuple[list[Label], int, View | None] = ([], 0, None)
         self._legend: LegendOverlay | None = None
         self._overlay: LabelOverlay | None = None
@@ -88,10 +76,6 @@ class Viewport(CameraWidget):
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._message.setWordWrap(True)
         self._message.setMargin(24)
-        self._hover_timer = QTimer(self)
-        self._hover_timer.setSingleShot(True)
-        self._hover_timer.setInterval(HOVER_DELAY_MS)
-        self._hover_timer.timeout.connect(self._look_under_mouse)
         self._frame_limit = 0.0
         self._last_draw = 0.0
         self._due_timer = QTimer(self)
@@ -102,9 +86,6 @@ class Viewport(CameraWidget):
         self._refine_timer.setSingleShot(True)
         self._refine_timer.setInterval(REFINE_DELAY_MS)
         self._refine_timer.timeout.connect(self._refine)
-        self.grip = Grip(self, scene=self._scene, view=self.view, body=self._body_to_take)
-        self.grip.pulled.connect(self._show_hand)
-        self.grip.let_go.connect(self._show_hand)
         if gl_renderer_name():
             self._build_surface()
 
@@ -262,10 +243,6 @@ class Viewport(CameraWidget):
 
     # Answers
 
-    def pick_at(self, x: float, y: float) -> Hit | None:
-        """Return the element and surface point at (x, y) [logical px], None for the sky."""
-        return self._surface.pick(x, y) if self._surface is not None else None
-
     def draw_now(self) -> None:
         """Bring what is on show up to date before returning, before a picture of the window."""
         if self._surface is not None:
@@ -412,10 +389,6 @@ class Viewport(CameraWidget):
                 kept_free=legend.geometry() if legend is not None and legend.isVisible() else None,
             )
 
-    @property
-    def _dragging(self) -> bool:
-        return self._input is not None and self._input.navigation.dragging
-
     def _is_moving(self) -> bool:
         """Return whether the next picture may be coarse: a fine one follows when all stands."""
         return self._options.quality is Quality.AUTO and not self._refined
@@ -449,102 +422,6 @@ class Viewport(CameraWidget):
             self._overlay_picture(), view=view, size=(float(self.width()), float(self.height()))
         )
         self._labels = labels, missing, view
-
-    def _on_pick(self, action: PickAction, at: QPointF) -> None:
-        hit = self.pick_at(at.x(), at.y())
-        if action is PickAction.SELECT:
-            self._touch(hit)
-            self.picked.emit(hit.element if hit is not None else None)
-        elif hit is None:
-            return
-        elif action is PickAction.LOOK_AT:
-            state = dataclasses.replace(
-                self.camera,
-                mode=ViewMode.FREE,
-                lookat=as_point(hit.point),
-                tracked_body=-1,
-                fixed_camera=-1,
-            )
-            self.set_camera(state)
-        elif hit.element is not None and self._scene.description is not None:
-            body = body_of(hit.element, self._scene.description)
-            if body > 0:
-                self.track_body(body)
-
-    def _touch(self, hit: Hit | None) -> None:
-        """Remember the point of a body that was pointed at: pulling begins there."""
-        description = self._scene.description
-        if hit is not None and hit.element is not None and description is not None:
-            body = body_of(hit.element, description)
-            if body > 0:
-                self.grip.touch(body, hit.point)
-
-    def _body_to_take(self, at: QPointF) -> int:
-        """Return the selected body; with nothing selected that under the mouse, selecting it."""
-        description = self._scene.description
-        if description is None:
-            return -1
-        if self._selection is None:
-            hit = self.pick_at(at.x(), at.y())
-            self._touch(hit)
-            if hit is not None and hit.element is not None:
-                self.picked.emit(hit.element)
-        element = self._selection
-        return body_of(element, description) if element is not None else -1
-
-    def let_go(self) -> bool:
-        """Let go of a body that is held; return whether there was one."""
-        held = self.grip.body >= 0
-        if held and self._input is not None:
-            self._input.navigation.stop()
-        return held
-
-    def _on_hover(self, x: float, y: float) -> None:
-        self._hover_at = QPointF(x, y)
-        if not self._hover_timer.isActive():
-            self._hover_timer.start()
-
-    def _on_leave(self) -> None:
-        self._hover_timer.stop()
-        self._set_hover(None)
-
-    def _look_under_mouse(self) -> None:
-        if self._surface is None or self._dragging:
-            return
-        hit = self.pick_at(self._hover_at.x(), self._hover_at.y())
-        self._set_hover(hit.element if hit is not None else None)
-
-    def _set_hover(self, element: Element | None) -> None:
-        if element == self._hover:
-            return
-        self._hover = element
-        if self._surface is not None:
-            self._surface.setToolTip(self._title_of(element))
-        self._show_hand()
-        self.hovered.emit(element)
-
-    def _title_of(self, element: Element | None) -> str:
-        """Return what a thing is, and what it hangs on."""
-        description = self._scene.description
-        if element is None or description is None:
-            return ""
-        title = f"{element_name(description, element)}   {element.kind}"
-        body = body_of(element, description)
-        if element.kind is ElementKind.BODY or not 0 < body < len(description.bodies):
-            return title
-        return f"{title} of {element_name(description, Element(ElementKind.BODY, body))}"
-
-    def _show_hand(self, _pull: object = None) -> None:
-        """Let the cursor say what the mouse would do, or does."""
-        element, description = self._hover, self._scene.description
-        movable = (
-            element is not None and description is not None and body_of(element, description) > 0
-        )
-        shape = Qt.CursorShape.PointingHandCursor if movable else Qt.CursorShape.ArrowCursor
-        if self.grip.body >= 0:
-            shape = Qt.CursorShape.ClosedHandCursor
-        if self._surface is not None and self._surface.cursor().shape() is not shape:
-            self._surface.setCursor(shape)
 
     def _on_failure(self, reason: str) -> None:
         self._message.setText(

@@ -1,0 +1,148 @@
+"""The part of the 3D view that the mouse points at: picking, hovering, taking hold."""
+
+import dataclasses
+
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from stroboscope.app.models.elements import element_name
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.view3d.camera import ViewMode
+from stroboscope.app.view3d.camera_widget import CameraWidget, as_point
+from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.gl_surface import GlSurface
+from stroboscope.app.view3d.grip import Grip
+from stroboscope.app.view3d.items import body_of
+from stroboscope.app.view3d.navigation import PickAction
+from stroboscope.app.view3d.picking import Hit
+from stroboscope.app.view3d.software_surface import SoftwareSurface
+from stroboscope.app.view3d.surface_input import SurfaceInput
+
+__all__ = ["PointingWidget"]
+
+HOVER_DELAY_MS = 40
+
+
+class PointingWidget(CameraWidget):
+    """A widget whose surface, once there is one, tells what is under the mouse."""
+
+    picked = Signal(object)  # Element | None, on double click
+    hovered = Signal(object)  # Element | None, when the element under the mouse changes
+
+    def __init__(self, parent: QWidget | None = None, *, scene: DrawnScene | None = None) -> None:
+        super().__init__(parent, scene=scene)
+        self._surface: GlSurface | SoftwareSurface | None = None
+        self._input: SurfaceInput | None = None
+        self._hover: Element | None = None
+        self._hover_at = QPointF()
+        self._hover_timer = QTimer(self)
+        self._hover_timer.setSingleShot(True)
+        self._hover_timer.setInterval(HOVER_DELAY_MS)
+        self._hover_timer.timeout.connect(self._look_under_mouse)
+        self.grip = Grip(self, scene=self._scene, view=self.view, body=self._body_to_take)
+        self.grip.pulled.connect(self._show_hand)
+        self.grip.let_go.connect(self._show_hand)
+
+    def pick_at(self, x: float, y: float) -> Hit | None:
+        """Return the element and surface point at (x, y) [logical px], None for the sky."""
+        return self._surface.pick(x, y) if self._surface is not None else None
+
+    @property
+    def _dragging(self) -> bool:
+        return self._input is not None and self._input.navigation.dragging
+
+    def _on_pick(self, action: PickAction, at: QPointF) -> None:
+        hit = self.pick_at(at.x(), at.y())
+        if action is PickAction.SELECT:
+            self._touch(hit)
+            self.picked.emit(hit.element if hit is not None else None)
+        elif hit is None:
+            return
+        elif action is PickAction.LOOK_AT:
+            state = dataclasses.replace(
+                self.camera,
+                mode=ViewMode.FREE,
+                lookat=as_point(hit.point),
+                tracked_body=-1,
+                fixed_camera=-1,
+            )
+            self.set_camera(state)
+        elif hit.element is not None and self._scene.description is not None:
+            body = body_of(hit.element, self._scene.description)
+            if body > 0:
+                self.track_body(body)
+
+    def _touch(self, hit: Hit | None) -> None:
+        """Remember the point of a body that was pointed at: pulling begins there."""
+        description = self._scene.description
+        if hit is not None and hit.element is not None and description is not None:
+            body = body_of(hit.element, description)
+            if body > 0:
+                self.grip.touch(body, hit.point)
+
+    def _body_to_take(self, at: QPointF) -> int:
+        """Return the selected body; with nothing selected that under the mouse, selecting it."""
+        description = self._scene.description
+        if description is None:
+            return -1
+        if self._selection is None:
+            hit = self.pick_at(at.x(), at.y())
+            self._touch(hit)
+            if hit is not None and hit.element is not None:
+                self.picked.emit(hit.element)
+        element = self._selection
+        return body_of(element, description) if element is not None else -1
+
+    def let_go(self) -> bool:
+        """Let go of a body that is held; return whether there was one."""
+        held = self.grip.body >= 0
+        if held and self._input is not None:
+            self._input.navigation.stop()
+        return held
+
+    def _on_hover(self, x: float, y: float) -> None:
+        self._hover_at = QPointF(x, y)
+        if not self._hover_timer.isActive():
+            self._hover_timer.start()
+
+    def _on_leave(self) -> None:
+        self._hover_timer.stop()
+        self._set_hover(None)
+
+    def _look_under_mouse(self) -> None:
+        if self._surface is None or self._dragging:
+            return
+        hit = self.pick_at(self._hover_at.x(), self._hover_at.y())
+        self._set_hover(hit.element if hit is not None else None)
+
+    def _set_hover(self, element: Element | None) -> None:
+        if element == self._hover:
+            return
+        self._hover = element
+        if self._surface is not None:
+            self._surface.setToolTip(self._title_of(element))
+        self._show_hand()
+        self.hovered.emit(element)
+
+    def _title_of(self, element: Element | None) -> str:
+        """Return what a thing is, and what it hangs on."""
+        description = self._scene.description
+        if element is None or description is None:
+            return ""
+        title = f"{element_name(description, element)}   {element.kind}"
+        body = body_of(element, description)
+        if element.kind is ElementKind.BODY or not 0 < body < len(description.bodies):
+            return title
+        return f"{title} of {element_name(description, Element(ElementKind.BODY, body))}"
+
+    def _show_hand(self, _pull: object = None) -> None:
+        """Let the cursor say what the mouse would do, or does."""
+        element, description = self._hover, self._scene.description
+        movable = (
+            element is not None and description is not None and body_of(element, description) > 0
+        )
+        shape = Qt.CursorShape.PointingHandCursor if movable else Qt.CursorShape.ArrowCursor
+        if self.grip.body >= 0:
+            shape = Qt.CursorShape.ClosedHandCursor
+        if self._surface is not None and self._surface.cursor().shape() is not shape:
+            self._surface.setCursor(shape)
