@@ -241,7 +241,9 @@ class SceneBuffers:
         if key == found.key:
             return
         found.key = key
-        clear = shown & (scene.items.material[:, 0, 3] < 0.999)
+        alpha = scene.items.material[:, 0, 3]
+        clear = shown & (alpha < 0.999)
+        tinted = clear & (alpha >= 0.5)  # stands on the floor for its shadow, as in MuJoCo
         if options.transparent:  # as in MuJoCo: what moves becomes glass
             clear |= shown & (scene.items.body != 0)
         if options.xray_selection and len(selected):
@@ -256,7 +258,8 @@ class SceneBuffers:
         else:
             for texture, items in self._by_texture(scene, solid, options):
                 found.opaque.extend(self._batches(scene, items, texture, detail))
-        casting = np.flatnonzero(solid & ~scene.items.is_site)  # sites cast no shadow
+        opaque = solid | (tinted & (not options.transparent))
+        casting = np.flatnonzero(opaque & ~scene.items.is_site)  # sites cast no shadow
         found.shadow = self._batches(scene, casting, -1, detail)
         found.clear_items = np.flatnonzero(clear)
         found.order = b"-"
