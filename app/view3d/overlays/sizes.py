@@ -6,6 +6,7 @@ arrows: the weight of a mean body that moves is a good arrow in every scene. MuJ
 """
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +63,17 @@ class Sizes:
     def metres_per(self, amount: Amount) -> float:
         """Return how long [m] an arrow for one unit is."""
         factor = float(getattr(self.options, amount.scale_field))
+        # A model that brings its own scales gets MuJoCo's arrows: its author has looked at them.
+        # Engines carry single precision, so the defaults are only nearly equal.
+        own = self.scale.meanmass if self.scale.meanmass > 0.0 else self.mass
         if amount is Amount.FORCE:
-            length = _WEIGHT_LENGTH * self.scene_mean * self.scale.force / _MAP_FORCE
-            return factor * length / (self.mass * _GRAVITY)
+            if not math.isclose(self.scale.force, _MAP_FORCE, rel_tol=1e-6):
+                return factor * self.scale.force / own
+            return factor * _WEIGHT_LENGTH * self.scene_mean / (self.mass * _GRAVITY)
         if amount is Amount.TORQUE:
-            return factor * self.scale.torque / _MAP_TORQUE / (self.mass * _GRAVITY)
+            if not math.isclose(self.scale.torque, _MAP_TORQUE, rel_tol=1e-6):
+                return factor * self.scale.torque / own
+            return factor / (self.mass * _GRAVITY)
         return factor * _MOTION[amount]
 
     def vectors(self, values: Floats, amount: Amount) -> Floats:

@@ -30,6 +30,14 @@ def test_people_make_arrows_longer_and_the_longest_are_cut():
     assert arrows[2].tolist() == [0.0, 0.0, 0.0]
 
 
+def test_a_model_with_its_own_scales_gets_mujocos_arrows():
+    scale = VisualScale(meansize=0.1, meanmass=0.5, force=0.1, torque=0.3)
+    scene = SceneDescription(scene_id=1, name="scene", scale=scale)
+    sizes = Sizes.of(scene, ViewOptions(), extent=1.0, mass=2.0)
+    assert sizes.metres_per(Amount.FORCE) == pytest.approx(0.1 / 0.5)
+    assert sizes.metres_per(Amount.TORQUE) == pytest.approx(0.3 / 0.5)
+
+
 def test_a_scene_without_moving_bodies_takes_the_models_mean_mass():
     assert _sizes(mass=0.0).mass == VisualScale().meanmass
 
