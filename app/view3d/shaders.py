@@ -14,8 +14,6 @@ __all__ = [
     "ITEMS_PER_ROW",
     "ITEM_FRAGMENT",
     "ITEM_VERTEX",
-    "MARKER_FRAGMENT",
-    "MARKER_VERTEX",
     "MOST_LAMPS",
     "PICK_FRAGMENT",
     "SCREEN_VERTEX",
@@ -490,47 +488,4 @@ DOWNSAMPLE_FRAGMENT = """
 uniform sampler2D u_picture;
 varying vec2 v_uv;
 void main() { gl_FragColor = texture2D(u_picture, v_uv); }
-"""
-
-# Markers: copies of one small mesh; four texels each, a 3x4 matrix and a colour.
-MARKER_VERTEX = (
-    f"#define ITEMS_PER_ROW {ITEMS_PER_ROW}.0\n"
-    + """
-uniform sampler2D u_markers;
-uniform vec2 u_markers_size;
-uniform mat4 u_matrix;
-uniform float u_bias;
-attribute vec3 a_position;
-attribute vec3 a_normal;
-attribute float a_item;
-varying vec3 v_normal;
-varying vec4 v_rgba;
-"""
-    + _FETCH
-    + """
-void main() {
-    vec4 row0 = fetch(u_markers, u_markers_size, a_item, 4.0, 0.0);
-    vec4 row1 = fetch(u_markers, u_markers_size, a_item, 4.0, 1.0);
-    vec4 row2 = fetch(u_markers, u_markers_size, a_item, 4.0, 2.0);
-    v_rgba = fetch(u_markers, u_markers_size, a_item, 4.0, 3.0);
-    vec4 local = vec4(a_position, 1.0);
-    vec3 world = vec3(dot(row0, local), dot(row1, local), dot(row2, local));
-    // Scaled unevenly, a normal turns with the cofactors of the matrix.
-    vec3 x = vec3(row0.x, row1.x, row2.x), y = vec3(row0.y, row1.y, row2.y);
-    vec3 z = vec3(row0.z, row1.z, row2.z);
-    v_normal = cross(y, z) * a_normal.x + cross(z, x) * a_normal.y + cross(x, y) * a_normal.z;
-    gl_Position = u_matrix * vec4(world, 1.0);
-    gl_Position.z -= u_bias * gl_Position.w;
-}
-"""
-)
-
-MARKER_FRAGMENT = """
-uniform vec3 u_toward_eye;
-varying vec3 v_normal;
-varying vec4 v_rgba;
-void main() {
-    float facing = abs(dot(normalize(v_normal), u_toward_eye));
-    gl_FragColor = vec4(v_rgba.rgb * (0.62 + 0.38 * facing), v_rgba.a);
-}
 """

@@ -107,6 +107,7 @@ class GlyphPass:
         }
         self._copies: dict[Shape, _Copies] = {}
         self._texels: dict[tuple[Layer, Shape], _Texels] = {}
+        self._own = _Texels()  # of what belongs to no picture
         self._point_program: Any = gloo.Program(POINT_VERTEX, POINT_FRAGMENT)
         self._points: Points | None = None
         self._point_count = 0
@@ -149,7 +150,7 @@ class GlyphPass:
 
     def draw_some(self, shape: Shape, texels: Texels, uniforms: dict[str, Any]) -> None:
         """Draw a few glyphs that belong to no picture, such as the triad's."""
-        self._draw((Layer.INSIDE, shape), texels, uniforms, own=_Texels())
+        self._draw((Layer.INSIDE, shape), texels, uniforms, own=self._own)
 
     def _layer(
         self,

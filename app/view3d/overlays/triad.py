@@ -1,5 +1,7 @@
 """The world's axes in the lower left corner."""
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
@@ -18,7 +20,9 @@ class Triad:
     """Three arrows of unit length."""
 
     def __init__(self) -> None:
-        self._texels = axes(np.zeros((1, 3)), np.eye(3)[None], length=1.0, radius=0.05).texels
+        texels = axes(np.zeros((1, 3)), np.eye(3)[None], length=1.0, radius=0.05).texels
+        # One for each order of drawing: what has not changed is not sent again.
+        self._texels = {order: texels[list(order)] for order in itertools.permutations(range(3))}
 
     def draw(
         self, glyphs: GlyphPass, view: View, *, size: tuple[int, int], pixel_ratio: float
@@ -30,7 +34,7 @@ class Triad:
         gloo.set_viewport(0, 0, side, side)
         gloo.set_state(depth_test=False, blend=False, cull_face=True)
         # Without a depth buffer of its own: axes that point away from the eye come first.
-        order = np.argsort([float(axis @ -view.forward) for axis in np.eye(3)])
+        first, second, third = np.argsort(-view.forward).tolist()
         uniforms = {
             "u_matrix": np.ascontiguousarray(triad_matrix(view).T, dtype=np.float32),
             "u_toward_eye": -view.forward,
@@ -38,7 +42,7 @@ class Triad:
             "u_strength": 1.0,
             "u_bias": 0.0,
         }
-        glyphs.draw_some(Shape.ARROW, self._texels[order], uniforms)
+        glyphs.draw_some(Shape.ARROW, self._texels[first, second, third], uniforms)
         gloo.set_viewport(0, 0, *size)
         return 1
 
