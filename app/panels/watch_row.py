@@ -88,7 +88,8 @@ class WatchRow(QWidget):
         for widget in (self.spark, self.plot, self.remove):
             if widget is not None:
                 end.addWidget(widget)
-        self._end.setFixedWidth(2 * METRICS.compact_height)
+        # As high with the buttons as without: rows must not jump under the pointer.
+        self._end.setFixedSize(2 * METRICS.compact_height, METRICS.compact_height)
         self._grid.addWidget(self.text, 0, 0)
         self._place_number(several=False)
         self._grid.addWidget(self._end, 0, 3)

@@ -162,7 +162,9 @@ def test_a_watch_is_plotted_with_every_physics_step(puck, watch, wait_until, cli
     wait_until(lambda: shown(watch, 0) != "—")
     # Xvfb's pointer does not always come along while windows open and close.
     spot = QPointF(5.0, 5.0)
+    height = watch.rows[0].sizeHint().height()
     QApplication.sendEvent(watch.rows[0], QEnterEvent(spot, spot, spot))
+    assert watch.rows[0].sizeHint().height() == height
     assert watch.rows[0].plot.isVisible()
     click(watch.rows[0].plot)
     (series,) = puck.window.plots.plots.all_series()
