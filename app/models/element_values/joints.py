@@ -73,7 +73,8 @@ def _about(d: SceneDescription, joint: JointInfo) -> tuple[ValueRow, ...]:
         ("frictionloss", joint.frictionloss, unit),
     ):
         if value:
-            rows.append(ValueRow(label=label, value=value, unit=of, decimals=4))
+            # As text: a unit this long would push the notes of all other rows away.
+            rows.append(ValueRow(label=label, text=with_unit(f"{value:.4g}", of)))
     if joint.stiffness and JOINT_SIZES[joint.type][0] == 1:
         rows.append(ValueRow(label="spring ref", value=joint.springref, unit=per))
     return tuple(rows)

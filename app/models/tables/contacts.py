@@ -45,11 +45,11 @@ _COLUMNS = (
         key="on",
         title="acts on",
         kind=ColumnKind.TEXT,
-        sample="left_ankle_roll",
+        sample="left_ankle",
         tip="The body whose force is shown; the other side gets the opposite force.",
     ),
     Column(key="depth", title="depth", unit="mm", decimals=4, sample="−000.0000"),
-    Column(key="normal", title="normal", unit="N", sample="−00000.000"),
+    Column(key="normal", title="normal", unit="N", sample="00000.000"),
     Column(key="friction", title="friction", unit="N", sample="00000.000"),
     Column(
         key="used",
