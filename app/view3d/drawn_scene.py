@@ -1,6 +1,5 @@
 """What is on show, without any OpenGL: a description, its assets, poses, and merged buffers."""
 
-import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 
@@ -16,6 +15,7 @@ from stroboscope.app.view3d.geometry_builder import (
     load_meshes,
     undecimated,
 )
+from stroboscope.app.view3d.ghosts import GHOST_RGBA, Ghost, pose_texels
 from stroboscope.app.view3d.items import ItemKind, Items, TextureUse, body_of
 from stroboscope.app.view3d.mesh_detail import MeshDetail
 from stroboscope.app.view3d.rotations import compose, quat_to_matrix
@@ -36,7 +36,6 @@ from stroboscope.debugger_protocol.topics import Topic
 __all__ = ["Buffers", "DrawnScene", "Ghost"]
 
 _log = logging.getLogger(__name__)
-GHOST_RGBA = (0.30, 0.60, 1.0, 0.5)
 # A floor further below than this many radii says nothing about how to look at a scene.
 _FALL = 30.0
 
@@ -46,19 +45,6 @@ _HEAVY_FACES, _HEAVY_ITEMS = 20_000, 1500
 
 
 _NOTHING = Items.of(SceneDescription(scene_id=0, name=""))
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Ghost:
-    """A second set of item poses, ``pos`` (nitem, 3) and ``mat`` (nitem, 3, 3), and its colour."""
-
-    pos: NDArray[np.float64]
-    mat: NDArray[np.float64]
-    rgba: tuple[float, float, float, float]
-
-    def texels(self) -> NDArray[np.float32]:
-        """Return (nitem, 3, 4) float32 as :meth:`DrawnScene.pose_texels`."""
-        return _texels(self.pos, self.mat)
 
 
 class DrawnScene:
@@ -215,7 +201,7 @@ class DrawnScene:
 
     def pose_texels(self) -> NDArray[np.float32]:
         """Return (nitem, 3, 4) float32: the rows of each item's 3x4 item-to-world matrix."""
-        return _texels(self.item_pos, self.item_mat)
+        return pose_texels(self.item_pos, self.item_mat)
 
     def set_ghost(
         self,
@@ -591,13 +577,6 @@ class DrawnScene:
             offset = np.array(description.joints[joint].pos)
             return np.asarray(self.body_pos[body] + self.body_mat[body] @ offset)
         return np.asarray(self.body_pos[body])
-
-
-def _texels(pos: NDArray[np.float64], mat: NDArray[np.float64]) -> NDArray[np.float32]:
-    texels = np.empty((len(pos), 3, 4), dtype=np.float32)
-    texels[:, :, :3] = mat
-    texels[:, :, 3] = pos
-    return texels
 
 
 def _digests(description: SceneDescription | None) -> frozenset[str]:
