@@ -107,7 +107,7 @@ def test_an_override_is_marked_acts_and_is_given_back_without_the_script_seeing_
     click(lock)
     wait_until(lambda: scene.edits.override(0) is None)
     wait_until(lambda: not status.isVisible())
-    wait_until(lambda: _state(desktop, "ctrl")[0] == 0.0)
+    wait_until(lambda: bar.value == 0.0)
     click(lock)
     wait_until(lambda: scene.edits.override(0) == 0.0)
     wait_until(status.isVisible)
