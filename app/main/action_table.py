@@ -5,6 +5,7 @@ Keys follow MuJoCo's viewer where they meet.
 
 import dataclasses
 
+from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.overlays import OVERLAYS
 from stroboscope.app.models.view_options import GROUPS, FrameMode, LabelMode
 from stroboscope.app.view3d.camera import StandardView
@@ -34,6 +35,14 @@ class ActionSpec:
     checkable: bool = False
     separator: bool = False
     words: str = ""
+
+
+_VIEWS = {
+    Arrangement.ONE: "One view",
+    Arrangement.SIDE_BY_SIDE: "Two side by side",
+    Arrangement.STACKED: "Two stacked",
+    Arrangement.FOUR: "Four views",
+}
 
 
 def _spec(
@@ -116,6 +125,26 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Run", "scope_scene", "Only this scene", checkable=True),
     _spec("View", "next_scene", "Next scene", "PgDown"),
     _spec("View", "previous_scene", "Previous scene", "PgUp"),
+    *(
+        _spec(
+            "View/Split",
+            f"views_{each.name.lower()}",
+            _VIEWS[each],
+            f"Ctrl+Alt+{number}",
+            checkable=True,
+            words="viewports windows side by side quad layout cameras",
+        )
+        for number, each in enumerate(Arrangement, start=1)
+    ),
+    _spec(
+        "View/Split",
+        "next_view",
+        "Next view",
+        "Ctrl+Tab",
+        tip="Keys and menus act on the view with the line around it; clicking in one chooses it.",
+        separator=True,
+        words="viewport",
+    ),
     _spec("View", "instant", "NOW / executed step", ".", tip="Which instant of a paused scene."),
     _spec("View", "hide", "Hide or show selection", "Ctrl+H", separator=True),
     _spec("View", "isolate", "Only the selection", "Ctrl+I", tip="Hide all else; again: show it."),

@@ -45,13 +45,15 @@ class Memory:
         *,
         get_drawn: Callable[[], SceneModel | None],
         get_camera: Callable[[], CameraState],
-        set_camera: Callable[[CameraState], None],
+        get_cameras: Callable[[], list[CameraState]],
+        set_cameras: Callable[[list[CameraState]], None],
     ) -> None:
         self._sessions = sessions
         self._settings = settings
         self._get_drawn = get_drawn
         self._get_camera = get_camera
-        self._set_camera = set_camera
+        self._get_cameras = get_cameras
+        self._set_cameras = set_cameras
         self._scene: SceneModel | None = None
         sessions.selection.changed.connect(self._on_selection)
         sessions.shown_changed.connect(self._on_shown)
@@ -67,21 +69,42 @@ class Memory:
         self._follow(None)
 
     def keep_camera(self) -> None:
-        """Remember where the camera of the shown scene stands."""
+        """Remember where the cameras of the shown scene stand."""
         scene = self._get_drawn()
         if scene is not None and scene.session.identity:
             memory = self._settings.script(scene.session.identity)
-            memory.camera[scene.name] = camera_to_dict(self._get_camera())
+            first, *others = [camera_to_dict(camera) for camera in self._get_cameras()]
+            memory.camera[scene.name] = first
+            # Those of views that are not there now come back with them.
+            known = memory.other_cameras.get(scene.name, [])
+            if others or known:
+                memory.other_cameras[scene.name] = others + known[len(others) :]
 
     def restore_camera(self, script: str, scene: str) -> bool:
-        """Put the camera where it was for that scene; False when nothing is known."""
+        """Put the cameras where they were for that scene; False when nothing is known."""
+        cameras = self._cameras(script, scene)
+        self._set_cameras(cameras)
+        return bool(cameras)
+
+    def restore_cameras_from(self, index: int) -> None:
+        """Put the cameras of views that have just been added where they were."""
+        scene = self._get_drawn()
+        if scene is not None:
+            remembered = self._cameras(scene.session.identity, scene.name)
+            self._set_cameras([*self._get_cameras()[:index], *remembered[index:]])
+
+    def _cameras(self, script: str, scene: str) -> list[CameraState]:
+        """Return what is known of that scene's cameras, as far as all before it are known."""
         memory = self._settings.scripts.get(script)
-        data = memory.camera.get(scene) if memory is not None else None
-        camera = camera_from_dict(data) if isinstance(data, dict) else None
-        if camera is None:
-            return False
-        self._set_camera(camera)
-        return True
+        if memory is None:
+            return []
+        cameras: list[CameraState] = []
+        for data in (memory.camera.get(scene), *memory.other_cameras.get(scene, [])):
+            camera = camera_from_dict(data) if isinstance(data, dict) else None
+            if camera is None:
+                break
+            cameras.append(camera)
+        return cameras
 
     # --- saved cameras, by script and scene
 

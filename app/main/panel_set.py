@@ -107,7 +107,7 @@ def _make_controls(window: "MainWindow") -> QWidget:
 def _make_view(window: "MainWindow") -> QWidget:
     window.view_panel = ViewPanel(
         window.palette_tokens,
-        get_options=lambda: window.scene_view.viewport.options,
+        get_options=lambda: window.scene_view.grid.options,
         set_options=window.set_view_options,
         keys_of=window.actions_by_name.keys_of,
     )

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from stroboscope.app.main.view_grid import ViewGrid
 from stroboscope.app.models.assets import asset_digests
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.overlays import topics_of
@@ -42,7 +43,12 @@ FAST_FORWARD_RATE_ON_SOFTWARE = 8.0
 
 
 class SceneView(QWidget):
-    """Holds the viewport and feeds it: description, assets, poses, contacts, selection."""
+    """Holds the views and feeds them: description, assets, poses, contacts, selection.
+
+    ``pose_shown`` comes with each instant that the views have been given, as a SceneFrame.
+    """
+
+    pose_shown = Signal(object)
 
     def __init__(
         self,
@@ -68,17 +74,18 @@ class SceneView(QWidget):
         self.keep_camera: Callable[[], None] = lambda: None
         # Called with script and scene name when a scene appears: puts the camera where it was.
         self.restore_camera: Callable[[str, str], bool] = lambda _script, _scene: False
-        self.viewport = Viewport(palette, self)
+        self.grid = ViewGrid(palette)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.viewport)
+        layout.addWidget(self.grid)
         self.empty = label(_EMPTY, "muted", wrap=True)
         self.empty.setParent(self)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setMargin(24)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusProxy(self.viewport)
-        self.viewport.picked.connect(self._on_picked)
+        self.grid.activated.connect(self.setFocusProxy)
+        self.grid.picked.connect(self._on_picked)
         sessions.shown_changed.connect(self._on_shown)
         sessions.session_changed.connect(self._on_session)
         sessions.selection.changed.connect(self._on_selection)
@@ -91,6 +98,11 @@ class SceneView(QWidget):
         """Keep the message over the whole picture."""
         super().resizeEvent(event)
         self.empty.setGeometry(self.rect())
+
+    @property
+    def viewport(self) -> Viewport:
+        """The view that keys and menus act on."""
+        return self.grid.active
 
     @property
     def drawn_scene(self) -> SceneModel | None:
@@ -109,11 +121,11 @@ class SceneView(QWidget):
         self._sessions.assets.arrived.disconnect(self._on_asset)
         self._view.instant_changed.disconnect(self._on_instant)
         self._follow(None)
-        self.viewport.close()
+        self.grid.close_views()
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
-        self.viewport.set_theme(palette)
+        self.grid.set_theme(palette)
 
     def options_changed(self) -> None:
         """Subscribe to exactly what is switched on in the viewport's options; draw it."""
@@ -161,7 +173,7 @@ class SceneView(QWidget):
         digests = asset_digests(description) if description is not None else ()
         known = {digest: self._sessions.assets.get(digest) for digest in digests}
         here = {digest: arrays for digest, arrays in known.items() if arrays is not None}
-        self.viewport.set_description(description, here)
+        self.grid.set_description(description, here)
         if scene is None or description is None:
             return
         self._on_visibility(scene)
@@ -182,22 +194,22 @@ class SceneView(QWidget):
 
     def _on_asset(self, digest: str, arrays: Arrays) -> None:
         if self._description is not None and digest in asset_digests(self._description):
-            self.viewport.set_asset(digest, arrays)
+            self.grid.set_asset(digest, arrays)
 
     def _on_visibility(self, scene: SceneModel) -> None:
         if scene is self._drawn_scene and self._description is not None:
             hidden = self._sessions.visibility.hidden(scene)
-            self.viewport.set_hidden(hidden_parts(self._description, hidden))
+            self.grid.set_hidden(hidden_parts(self._description, hidden))
 
     def _on_selection(self, element: Element | None) -> None:
-        self.viewport.set_selection(element)
+        self.grid.set_selection(element)
 
     def _on_session(self, _session: object) -> None:
         self._on_status()
 
     def _on_status(self) -> None:
         scene = self._scene
-        self.viewport.set_stale(scene is not None and scene.is_stale)
+        self.grid.set_stale(scene is not None and scene.is_stale)
         never = scene is not None and scene.is_stale and scene.latest(Topic.POSE) is None
         connected = scene is not None and scene.session.is_connected
         what = "scene was destroyed" if connected else "application ended"
@@ -206,7 +218,7 @@ class SceneView(QWidget):
         self.empty.raise_()
         fast = scene is not None and not scene.is_stale and scene.mode is PlaybackMode.FAST_FORWARD
         software = self.viewport.on_software
-        self.viewport.set_frame_limit(FAST_FORWARD_FPS if fast and software else 0.0)
+        self.grid.set_frame_limit(FAST_FORWARD_FPS if fast and software else 0.0)
         if scene is not None and fast:
             scene.set_rate(FAST_FORWARD_RATE_ON_SOFTWARE if software else FAST_FORWARD_RATE)
         elif scene is not None:
@@ -218,7 +230,7 @@ class SceneView(QWidget):
 
     def _wanted_topics(self) -> frozenset[Topic]:
         """Return what is switched on; asked for at every frame that arrives."""
-        options, description = self.viewport.options, self._description
+        options, description = self.grid.options, self._description
         if description is None:
             return frozenset()
         if self._topics_of is not options or self._topics_in is not description:
@@ -248,9 +260,13 @@ class SceneView(QWidget):
         frames = dict(found.frames if found is not None else {Topic.POSE: newest})
         if still is not None:
             frames[Topic.DRAWING] = still
-        self._draw_pose(frames[Topic.POSE], description)
+        pose = frames[Topic.POSE]
+        is_new = pose is not self._drawn_pose
+        self._draw_pose(pose, description)
         for topic in wanted | set(self._drawn_values):
             self._draw_values(topic, frames.get(topic) if topic in wanted else None)
+        if is_new:
+            self.pose_shown.emit(pose)
 
     def _still_drawing(self, instant: Instant) -> SceneFrame | None:
         """Return the newest drawing when it is so large that it comes only when it changes."""
@@ -266,7 +282,7 @@ class SceneView(QWidget):
         self._drawn_pose = pose
         xpos, xquat = pose.arrays.get("xpos"), pose.arrays.get("xquat")
         if xpos is not None and xquat is not None and len(xpos) == len(description.bodies):
-            self.viewport.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
+            self.grid.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
             self._has_poses = True
 
     def _draw_values(self, topic: Topic, frame: SceneFrame | None) -> None:
@@ -276,4 +292,4 @@ class SceneView(QWidget):
             del self._drawn_values[topic]
         else:
             self._drawn_values[topic] = frame
-        self.viewport.set_values(topic, frame.arrays if frame is not None else None)
+        self.grid.set_values(topic, frame.arrays if frame is not None else None)

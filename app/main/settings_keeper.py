@@ -86,7 +86,7 @@ class SettingsKeeper(QObject):
             dock.visibilityChanged.connect(self.touch)
             dock.topLevelChanged.connect(self.touch)
             dock.dockLocationChanged.connect(self.touch)
-        w.scene_view.viewport.camera_changed.connect(self.touch)
+        w.scene_view.grid.camera_changed.connect(self.touch)
         w.plots.layout_changed.connect(self.touch)
         watch = w.panels["watch"].content
         if isinstance(watch, WatchPanel):

@@ -1,5 +1,7 @@
 """The status bar: who is attached, how the window does, and how many problems there were."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
 
@@ -21,16 +23,18 @@ class StatusLine(QStatusBar):
     """One line: "attached to train.py (pid 4711) · 3 scenes · view 60 fps · 0 dropped" and the log.
 
     "Dropped" are rows of plotted signals that never came: evidence that is missing. Pictures that
-    newer ones replaced are no loss; how many there were stands in the tooltip.
+    newer ones replaced are no loss; how many there were stands in the tooltip. ``view`` tells which
+    view's pictures are counted.
     """
 
     def __init__(
-        self, sessions: SessionsModel, log: LogModel, viewport: Viewport, palette: Palette
+        self, sessions: SessionsModel, log: LogModel, view: Callable[[], Viewport], palette: Palette
     ) -> None:
         super().__init__()
         self._sessions = sessions
         self._log = log
-        self._viewport = viewport
+        self._view = view
+        self._viewport: Viewport | None = None
         self._palette = palette
         self._frames = 0
         self._fps = 0
@@ -90,8 +94,10 @@ class StatusLine(QStatusBar):
 
     def refresh(self) -> None:
         """Show what a second has brought."""
-        stats = self._viewport.stats
-        fps, self._frames = max(0, stats.frames - self._frames), stats.frames
+        view = self._view()
+        stats = view.stats
+        fps = max(0, stats.frames - self._frames) if view is self._viewport else None
+        self._viewport, self._frames = view, stats.frames
         self._refresh_text(fps=fps)
 
     def _refresh_text(self, *, fps: int | None) -> None:

@@ -29,15 +29,22 @@ class _Way(enum.Enum):
 class Touching:
     """Sends what the viewport's grip says to the shown scene. GUI thread only.
 
-    ``say`` shows a sentence in the status bar; "" takes it away.
+    ``say`` shows a sentence in the status bar; "" takes it away. ``show`` draws the spring in all
+    views, None takes it away.
     """
 
     def __init__(
-        self, sessions: SessionsModel, viewport: Viewport, *, say: Callable[[str], None]
+        self,
+        sessions: SessionsModel,
+        viewport: Viewport,
+        *,
+        say: Callable[[str], None],
+        show: Callable[[Perturb | None], None],
     ) -> None:
         self._sessions = sessions
         self._viewport = viewport
         self._say = say
+        self._show = show
         self._scene: SceneModel | None = None
         self._way: _Way | None = None
         self._said = ""
@@ -107,14 +114,14 @@ class Touching:
                     scene.edits.twist(pull.body, pull.quat)
                 else:
                     scene.edits.pull(pull.body, pull.point, pull.pos)
-        self._viewport.set_perturbation(shown)
+        self._show(shown)
 
     def _on_let_go(self) -> None:
         scene, self._scene = self._scene, None
         if scene is not None and self._way is _Way.SPRING and not scene.is_stale:
             scene.edits.let_go()
         self._way = None
-        self._viewport.set_perturbation(None)
+        self._show(None)
         self._tell("")
 
     def _on_shown(self, _scene: SceneModel | None) -> None:

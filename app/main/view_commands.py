@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.overlays import OVERLAYS
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import GROUPS, FrameMode, LabelMode, ViewOptions
@@ -36,6 +37,9 @@ class ViewCommands:
             "isolate": self.isolate_selection,
             "show_all": self.show_everything,
         }
+        table["next_view"] = lambda: self._window.scene_view.grid.activate_next()
+        for way in Arrangement:
+            table[f"views_{way.name.lower()}"] = lambda w=way: self._window.arrange_views(w)  # type: ignore[misc]
         for each in OVERLAYS:
             table[each.name] = lambda n=each.name: self.toggle_option(n)  # type: ignore[misc]
         for label in LabelMode:
@@ -52,6 +56,10 @@ class ViewCommands:
     def refresh(self) -> None:
         """Make the check marks say what is drawn."""
         a, options = self._window.actions_by_name, self.options
+        grid = self._window.scene_view.grid
+        for way in Arrangement:
+            a[f"views_{way.name.lower()}"].setChecked(grid.arrangement is way)
+        a["next_view"].setEnabled(len(grid.views) > 1)
         for each in OVERLAYS:
             a[each.name].setChecked(getattr(options, each.name))
         for label in LabelMode:
@@ -66,7 +74,7 @@ class ViewCommands:
     @property
     def options(self) -> ViewOptions:
         """What is drawn."""
-        return self._window.scene_view.viewport.options
+        return self._window.scene_view.grid.options
 
     def change(self, **changes: Any) -> None:
         """Draw something else, and subscribe to what that needs."""

@@ -22,6 +22,7 @@ from stroboscope.app.main.script_processes import ScriptProcesses
 from stroboscope.app.main.status_line import StatusLine
 from stroboscope.app.main.touching import Touching
 from stroboscope.app.main.view_buttons import ViewButtons
+from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.log import LogLine
 from stroboscope.app.models.plot_store import PlotStore
@@ -47,6 +48,7 @@ from stroboscope.app.panels.view_panel import ViewPanel
 from stroboscope.app.panels.welcome import WelcomePage
 from stroboscope.app.plots.plot_panel import PlotPanel
 from stroboscope.app.plots.sparkline import Sparkline
+from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.resources.examples import DEMOS
 
@@ -123,22 +125,28 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(center)
         self._build_top()
         self._build_panels()
-        self.status = StatusLine(s, s.log, self.scene_view.viewport, p)
+        self.status = StatusLine(s, s.log, lambda: self.scene_view.viewport, p)
         self.status.counter.clicked.connect(self.show_log)
         self.setStatusBar(self.status)
-        self.touching = Touching(
-            s, self.scene_view.viewport, say=lambda text: self.status.showMessage(text)
-        )
+        grid = self.scene_view.grid
+        self.touching: dict[Viewport, Touching] = {}
+        self._on_view_added(grid.leader)
         self.memory = Memory(
             s,
             self.settings,
             get_drawn=lambda: self.scene_view.drawn_scene,
             get_camera=lambda: self.scene_view.viewport.camera,
-            set_camera=self.scene_view.viewport.set_camera,
+            get_cameras=lambda: [view.camera for view in grid.views],
+            set_cameras=grid.set_cameras,
         )
         self.scene_view.restore_camera = self.memory.restore_camera
         self.scene_view.keep_camera = self.memory.keep_camera
-        self.scene_view.viewport.camera_changed.connect(self.commands.camera.on_camera)
+        grid.camera_changed.connect(
+            lambda _: self.commands.camera.on_camera(self.scene_view.viewport.camera)
+        )
+        grid.added.connect(self._on_view_added)
+        grid.removed.connect(self._on_view_removed)
+        grid.activated.connect(lambda _: self.commands.camera.refresh())
         self.view_buttons = ViewButtons(self.scene_view, self.actions_by_name, p)
         self.plot_feed = PlotFeed(s, self.store)
         self.plots.subscriptions_changed.connect(
@@ -148,9 +156,30 @@ class MainWindow(QMainWindow):
 
     def set_view_options(self, options: ViewOptions) -> None:
         """Draw the shown scene that way, and say so everywhere."""
-        self.scene_view.viewport.options = options
+        self.scene_view.grid.options = options
         self.scene_view.options_changed()
         self.commands.refresh()
+
+    def arrange_views(self, arrangement: Arrangement) -> None:
+        """Look at the shown scene from that many sides."""
+        grid = self.scene_view.grid
+        self.memory.keep_camera()
+        before = len(grid.views)
+        grid.arrange(arrangement)
+        self.memory.restore_cameras_from(before)
+        self.settings.views = arrangement.value
+        self.commands.refresh()
+
+    def _on_view_added(self, view: Viewport) -> None:
+        self.touching[view] = Touching(
+            self.sessions,
+            view,
+            say=lambda text: self.status.showMessage(text),
+            show=self.scene_view.grid.set_perturbation,
+        )
+
+    def _on_view_removed(self, view: Viewport) -> None:
+        self.touching.pop(view).close()
 
     def make_spark(self) -> Sparkline:
         """Return a small recent past for a number of the inspector."""
@@ -322,8 +351,10 @@ class MainWindow(QMainWindow):
         self.panels.remember(self.settings.docks, self.settings.panels)
 
     def _restore_view(self) -> None:
-        viewport = self.scene_view.viewport
-        viewport.options = options_from_dict(self.settings.view)
+        grid = self.scene_view.grid
+        grid.options = options_from_dict(self.settings.view)
+        known = {each.value: each for each in Arrangement}
+        grid.arrange(known.get(self.settings.views, Arrangement.ONE))
         self.log_panel.choose_level(self.settings.log_level)
         if self.settings.scope == Scope.SCENE.value:
             self.sessions.set_scope(Scope.SCENE)
@@ -345,7 +376,7 @@ class MainWindow(QMainWindow):
         settings.log_level = self.log_panel.chosen_level.value
         settings.geometry = _encode(self.saveGeometry())
         settings.docks, settings.panels = self.panels.state()
-        settings.view = options_to_dict(self.scene_view.viewport.options)
+        settings.view = options_to_dict(self.scene_view.grid.options)
         scene = self.sessions.shown
         if scene is not None and scene.session.identity:
             settings.script(scene.session.identity).plots = self.plots.state()
@@ -354,7 +385,8 @@ class MainWindow(QMainWindow):
         """Keep the settings, let the applications go, and stop every timer."""
         self.keep_settings()
         self.memory.close()
-        self.touching.close()
+        for touching in self.touching.values():
+            touching.close()
         s = self.sessions
         s.session_added.disconnect(self._on_sessions)
         s.session_removed.disconnect(self._on_sessions)

@@ -27,6 +27,8 @@ class ScriptMemory(msgspec.Struct, kw_only=True):
     element_kind: str = ""
     element_name: str = ""
     camera: dict[str, object] = msgspec.field(default_factory=dict)
+    # Of the second and further views of each scene.
+    other_cameras: dict[str, list[dict[str, object]]] = msgspec.field(default_factory=dict)
     # Saved cameras of each scene: name and whatever the 3D view gave us to keep, in order.
     bookmarks: dict[str, list[tuple[str, dict[str, object]]]] = msgspec.field(default_factory=dict)
     plots: dict[str, object] = msgspec.field(default_factory=dict)
@@ -47,6 +49,10 @@ class Settings(msgspec.Struct, kw_only=True):
     recent: list[str] = msgspec.field(default_factory=list)
     scripts: dict[str, ScriptMemory] = msgspec.field(default_factory=dict)
     view: dict[str, object] = msgspec.field(default_factory=dict)
+    # How many views of the scene there are and where; how pictures and films are made.
+    views: str = "one"
+    pictures: dict[str, object] = msgspec.field(default_factory=dict)
+    films: dict[str, object] = msgspec.field(default_factory=dict)
     shortcuts: dict[str, str] = msgspec.field(default_factory=dict)
     # By the names that the user gave them.
     plot_layouts: dict[str, dict[str, object]] = msgspec.field(default_factory=dict)

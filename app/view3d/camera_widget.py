@@ -54,6 +54,11 @@ class CameraWidget(QWidget):
             )
         return self._camera
 
+    @property
+    def is_framed(self) -> bool:
+        """Whether the camera has been put somewhere for the scene on show."""
+        return self._framed
+
     def set_camera(self, camera: CameraState) -> None:
         """Move the camera and tell with ``camera_changed``; the scene is not framed afterwards."""
         self._framed = True

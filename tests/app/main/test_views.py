@@ -1,0 +1,176 @@
+"""Up to four views of a scene: own cameras, one of them active, remembered."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.app.main.view_grid import Arrangement
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.settings import SettingsStore
+from stroboscope.app.view3d.camera import ViewMode
+from stroboscope.debugger_protocol.topics import Topic
+
+pytest.importorskip("mujoco")
+
+WORKSHOP = Path(__file__).with_name("workshop_process.py")
+CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+@pytest.fixture
+def workshop(desktop, run_script, wait_until):
+    """The window on the paused workshop."""
+    run_script(WORKSHOP.read_text())
+    wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
+    wait_until(lambda: desktop.window.scene_view.drawn_scene is not None)
+    desktop.window.scene_view.viewport.setFocus()
+    return desktop.window
+
+
+@pytest.fixture
+def four(workshop, wait_until):
+    """The workshop from four sides, by the key."""
+    QTest.keyClick(workshop, Qt.Key.Key_4, CONTROL_ALT)
+    wait_until(lambda: len(workshop.scene_view.grid.views) == 4)
+    views = workshop.scene_view.grid.views
+    wait_until(lambda: all(view.stats.frames > 0 for view in views))
+    return workshop
+
+
+def accent_around(window, view) -> bool:
+    """Whether the line around a view is the accent colour, on the screen."""
+    window.scene_view.viewport.draw_now()
+    image = window.scene_view.grab().toImage()
+    ratio = image.devicePixelRatio()
+    x = round((view.x() - 1) * ratio)
+    y = round((view.y() + view.height() / 2) * ratio)
+    return image.pixelColor(x, y).name() == window.palette_tokens.accent.lower()
+
+
+def click_in(view):
+    QTest.mouseClick(
+        view.focusProxy(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier,
+        view.focusProxy().rect().center(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "arrangement"), [
+    (Qt.Key.Key_2, Arrangement.SIDE_BY_SIDE), (Qt.Key.Key_3, Arrangement.STACKED),
+    (Qt.Key.Key_4, Arrangement.FOUR),
+])  # fmt: skip
+def test_views_share_the_place_and_show_other_sides(workshop, wait_until, key, arrangement):
+    grid = workshop.scene_view.grid
+    QTest.keyClick(workshop, key, CONTROL_ALT)
+    columns, rows = arrangement.shape
+    wait_until(lambda: len(grid.views) == columns * rows)
+    assert workshop.actions_by_name[f"views_{arrangement.name.lower()}"].isChecked()
+    for view in grid.views:
+        assert abs(view.width() - grid.width() / columns) <= 5
+        assert abs(view.height() - grid.height() / rows) <= 5
+        assert grid.rect().contains(view.geometry())
+    sides = {(view.camera.azimuth, view.camera.elevation) for view in grid.views}
+    assert len(sides) == len(grid.views)
+    wait_until(lambda: all(view.stats.frames > 0 for view in grid.views))
+    QTest.keyClick(workshop, Qt.Key.Key_1, CONTROL_ALT)
+    wait_until(lambda: grid.views == [grid.leader])
+    assert grid.leader.size() == grid.size()
+
+
+def test_keys_and_menus_act_on_the_view_that_was_clicked(four, wait_until):
+    grid = four.scene_view.grid
+    cameras = [view.camera for view in grid.views]
+    click_in(grid.views[2])
+    assert grid.active is grid.views[2]
+    assert accent_around(four, grid.views[2])
+    assert not accent_around(four, grid.views[1])
+    QTest.keyClick(four, Qt.Key.Key_O)
+    wait_until(lambda: grid.views[2].camera.orthographic)
+    assert four.actions_by_name["orthographic"].isChecked()
+    for index in (0, 1, 3):
+        assert grid.views[index].camera == cameras[index]
+    QTest.keyClick(four, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
+    wait_until(lambda: grid.active is grid.views[3])
+    assert not four.actions_by_name["orthographic"].isChecked()
+    four.actions_by_name["views_one"].trigger()
+    assert four.scene_view.viewport is grid.leader
+
+
+def test_a_double_click_in_any_view_selects_for_all(four, wait_until):
+    grid, selection = four.scene_view.grid, four.sessions.selection
+    view = grid.views[3]
+    crate = np.array([1.0, 0.0, 0.0])
+    width, height = view.width(), view.height()
+    x, y, _ = view.view().project(crate, width=width, height=height)[0]
+    surface = view.focusProxy()
+    point = surface.rect().topLeft()
+    point.setX(round(x))
+    point.setY(round(y))
+    QTest.mouseDClick(
+        surface, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, point
+    )  # fmt: skip
+    wait_until(lambda: selection.element is not None)
+    assert selection.element.kind in (ElementKind.GEOM, ElementKind.BODY)
+    assert all(each._selection == selection.element for each in grid.views)
+
+
+def test_what_is_drawn_is_drawn_in_all_views_and_asked_for_once(four, wait_until):
+    grid, shown = four.scene_view.grid, four.sessions.shown
+    QTest.keyClick(four, Qt.Key.Key_C)
+    wait_until(lambda: all(view.options.contacts for view in grid.views))
+    wait_until(lambda: shown.latest(Topic.CONTACTS) is not None)
+    assert [who for who in shown._wanted if "view" in who] == ["3d view"]
+
+
+def test_all_views_move_with_the_scene(four, wait_until):
+    four.actions_by_name["play"].trigger()
+    frames = [view.stats.frames for view in four.scene_view.grid.views]
+    wait_until(
+        lambda: all(
+            view.stats.frames > before + 2
+            for view, before in zip(four.scene_view.grid.views, frames, strict=True)
+        ),
+        20,
+    )
+    four.actions_by_name["play"].trigger()
+
+
+def test_tracking_in_one_view_leaves_the_others_alone(four):
+    grid = four.scene_view.grid
+    four.sessions.selection.select(Element(ElementKind.BODY, 2))
+    click_in(grid.views[1])
+    four.actions_by_name["track"].trigger()
+    modes = [view.camera.mode for view in grid.views]
+    assert modes == [ViewMode.FREE, ViewMode.TRACKING, ViewMode.FREE, ViewMode.FREE]
+
+
+def test_views_and_their_cameras_come_back(four, own_folders, wait_until):
+    grid = four.scene_view.grid
+    chosen = grid.views[1].camera
+    grid.views[1].set_camera(
+        type(chosen)(lookat=(0.1, 0.2, 0.3), distance=3.0, azimuth=12.0, elevation=-34.0)
+    )
+    four.actions_by_name["views_one"].trigger()
+    four.actions_by_name["views_side_by_side"].trigger()
+    assert grid.views[1].camera.azimuth == 12.0
+    path = own_folders / "config" / "settings.json"
+    wait_until(lambda: path.exists() and "side by side" in path.read_text())
+    settings = SettingsStore(path).load()
+    (memory,) = settings.scripts.values()
+    assert memory.other_cameras["Workshop"][0]["azimuth"] == 12.0
+
+
+def test_the_window_opens_with_the_views_of_before(qapp, own_folders, wait_until):
+    from stroboscope.app.main.application import DesktopApplication
+
+    path = own_folders / "config" / "settings.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"version": 1, "views": "stacked"}')
+    desktop = DesktopApplication(qapp, settings_path=path)
+    desktop.window.show()
+    assert len(desktop.window.scene_view.grid.views) == 2
+    assert desktop.window.actions_by_name["views_stacked"].isChecked()
+    desktop.window.close()
+    desktop.close()
+    desktop.window.deleteLater()
