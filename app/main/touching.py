@@ -30,7 +30,8 @@ class Touching:
     """Sends what the viewport's grip says to the shown scene. GUI thread only.
 
     ``say`` shows a sentence in the status bar; "" takes it away. ``show`` draws the spring in all
-    views, None takes it away.
+    views, None takes it away. ``show_now`` shows the state as it stands: a body is moved from
+    there, not from where the last step had it.
     """
 
     def __init__(
@@ -40,10 +41,12 @@ class Touching:
         *,
         say: Callable[[str], None],
         show: Callable[[Perturb | None], None],
+        show_now: Callable[[], None] = lambda: None,
     ) -> None:
         self._sessions = sessions
         self._viewport = viewport
         self._say = say
+        self._show_now = show_now
         self._show = show
         self._scene: SceneModel | None = None
         self._way: _Way | None = None
@@ -69,6 +72,8 @@ class Touching:
         self._tell(problem)
         self._scene = scene if not problem else None
         self._way = None
+        if not problem:
+            self._show_now()
         return not problem
 
     # --- what

@@ -50,6 +50,7 @@ from stroboscope.app.plots.plot_panel import PlotPanel
 from stroboscope.app.plots.sparkline import Sparkline
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.topics import Instant
 from stroboscope.resources.examples import DEMOS
 
 __all__ = ["MainWindow"]
@@ -176,6 +177,7 @@ class MainWindow(QMainWindow):
             view,
             say=lambda text: self.status.showMessage(text),
             show=self.scene_view.grid.set_perturbation,
+            show_now=lambda: self.view.set_instant(Instant.NOW),
         )
 
     def _on_view_removed(self, view: Viewport) -> None:

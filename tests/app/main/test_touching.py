@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication
 
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d.camera import CameraState
-from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
-from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.debugger_protocol.messages import EditField, LogLevel, PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
 
 pytest.importorskip("mujoco")
 
@@ -156,6 +156,23 @@ def test_a_free_body_is_moved_and_turned_at_once_while_paused(desktop, hand, wai
     wait_until(lambda: abs(scene.latest(Topic.POSE).arrays["xquat"][body][0]) < 0.99)
     assert _pos(desktop, body) == pytest.approx(moved, abs=1e-6)
     assert scene.edits.interventions.perturbed_body == -1
+
+
+def test_a_body_is_moved_from_where_it_stands_not_from_the_executed_step(desktop, hand, wait_until):
+    scene, body = desktop.sessions.shown, _select(desktop, "crate")
+    scene.edits.set_state(EditField.QVEL, 2, [20.0])
+    wait_until(lambda: not scene.session.pending)
+    desktop.sessions.step()
+    wait_until(lambda: scene.status.step_count == 1)
+    wait_until(lambda: scene.has_instant(Instant.EXECUTED) and scene.has_instant(Instant.NOW))
+    wait_until(lambda: scene.stands_still)
+    now = np.array(scene.latest(Topic.POSE, Instant.NOW).arrays["xpos"][body])
+    desktop.window.view.set_instant(Instant.EXECUTED)
+    hand.drag(RIGHT, QPoint(0, -40), start=hand.pixel(body))
+    assert desktop.window.view.instant is Instant.NOW
+    # One step is 0.1 m here.
+    wanted = now[2] + 40 * 2.0 * 4.0 * np.tan(np.radians(22.5)) / hand.viewport.height()
+    wait_until(lambda: _pos(desktop, body)[2] == pytest.approx(wanted, abs=1e-3))
 
 
 def test_with_nothing_selected_the_body_under_the_mouse_is_taken(desktop, hand, wait_until):
