@@ -15,7 +15,17 @@ from stroboscope.debugger_protocol.expressions import units
 from stroboscope.debugger_protocol.expressions.nodes import Inputs, Node, Run, as_vector
 from stroboscope.debugger_protocol.expressions.units import Unit
 
-__all__ = ["FUNCTIONS", "OPERATORS", "Misfit", "binary", "call", "either", "invert", "negate"]
+__all__ = [
+    "FUNCTIONS",
+    "OPERATORS",
+    "Misfit",
+    "binary",
+    "call",
+    "compare",
+    "either",
+    "invert",
+    "negate",
+]
 
 _NAN: Final = math.nan
 _NO_RESULT: Final = "no result"
@@ -170,6 +180,26 @@ def either(symbol: str, nodes: Sequence[Node]) -> Node:
     if symbol == "and":
         return Node(1, lambda inputs: 1.0 if all(run(inputs) for run in runs) else 0.0, ("",))
     return Node(1, lambda inputs: 1.0 if any(run(inputs) for run in runs) else 0.0, ("",))
+
+
+def compare(symbols: Sequence[str], nodes: Sequence[Node]) -> Node:
+    """Return ``a < b <= c``, 1 or 0: every operand is computed once at most."""
+    if len(symbols) == 1:
+        return binary(symbols[0], *nodes)
+    if any(node.width > 1 for node in nodes):
+        raise Misfit("one comparison after another needs single numbers: compare them one by one")
+    first = nodes[0].run
+    rest = tuple((_ARITHMETIC[s][0], node.run) for s, node in zip(symbols, nodes[1:], strict=True))
+
+    def run(inputs: Inputs) -> float:
+        value = first(inputs)
+        for holds, following in rest:
+            left, value = value, following(inputs)
+            if not holds(left, value):
+                return 0.0
+        return 1.0
+
+    return Node(1, run, ("",))
 
 
 # --- functions

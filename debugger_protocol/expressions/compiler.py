@@ -17,6 +17,7 @@ from stroboscope.debugger_protocol.expressions.arithmetic import (
     Misfit,
     binary,
     call,
+    compare,
     either,
     invert,
     negate,
@@ -166,13 +167,10 @@ class _Compiler:
 
     def _comparison(self, tree: ast.Compare) -> Node:
         operands = [self.node(each) for each in (tree.left, *tree.comparators)]
-        parts = []
-        for op, left, right in zip(tree.ops, operands, operands[1:], strict=False):
-            symbol = _SYMBOLS.get(type(op))
-            if symbol is None:
-                raise self._place.error("write ==, !=, <, <=, > or >=", tree)
-            parts.append(binary(symbol, left, right))
-        return parts[0] if len(parts) == 1 else either("and", parts)
+        symbols = [_SYMBOLS.get(type(op), "") for op in tree.ops]
+        if not all(symbols):
+            raise self._place.error("write ==, !=, <, <=, > or >=", tree)
+        return compare(symbols, operands)
 
     def _call(self, tree: ast.Call) -> Node:
         if tree.keywords:

@@ -37,7 +37,9 @@ def power(a: Unit, exponent: float) -> Unit:
     if a is None or a == "":
         return a
     powers = {name: count * exponent for name, count in _parse(a).items()}
-    if any(abs(count - round(count)) > 1e-9 or abs(count) > 9 for count in powers.values()):
+    if not all(
+        abs(count) <= 9.0 and abs(count - round(count)) <= 1e-9 for count in powers.values()
+    ):
         return ""
     return _format({name: round(count) for name, count in powers.items()})
 

@@ -24,6 +24,8 @@ from stroboscope.debugger_protocol.scene_description import ChannelInfo
         ("-7.5 % 2", [0.5]),
         ("1 < 2", [1.0]),
         ("1 < 2 < 2", [0.0]),
+        ("1 < 2 <= 2 != 3", [1.0]),
+        ("3 < 2 < 1/0", [0.0]),
         ("1 == 1 and not 2 > 3 or 0", [1.0]),
         ("qpos['knee'] - ctrl['knee']", [-0.45]),
         ("qpos['root']", [1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0]),
@@ -97,6 +99,8 @@ def test_the_value_is_right(value, text, expected):
         ("qpos['root']", ""),
         ("2", ""),
         ("time / time", ""),
+        ("time ** inf", ""),
+        ("time ** nan", ""),
     ],
 )
 def test_units_follow_where_they_can(table, text, unit):
@@ -182,6 +186,21 @@ def test_a_wrong_expression_is_told_with_its_place(table, text, place, words):
 def test_depth_is_bounded(table, text):
     with pytest.raises(ExpressionError):
         compile_expression(text, table)
+
+
+def test_deeply_nested_comparisons_compute_each_part_once(table):
+    text = "time"
+    for _ in range(22):
+        text = f"0<({text})<2"
+    reads = []
+
+    class Time:
+        def __getitem__(self, index):
+            reads.append(index)
+            return 1.5
+
+    assert compile_expression(text, table).evaluate_list([Time()])[0] == 1.0
+    assert len(reads) == 1
 
 
 def test_length_is_bounded_to_what_fits_a_channels_name(table):
