@@ -13,7 +13,8 @@ PIECES = (
     "qpos", "ctrl", "obs", "time", "contact", "['knee']", "['foot','floor']", ".force", ".depth",
     "[0]", "[1:2]", "[-1]", "norm(", "where(", "max(", "exp(", ")", ",", "+", "-", "*", "/", "**",
     "%", "<", "==", " and ", " or ", "not ", "1", "0", "1e308", "2.5", ".", "(", "[", "]", "'",
-    "\"", ":", " ", "lambda", "user", "__class__", "\\", "\n", "\0", "ö", "𝒳", "0x1", "1_0", "é", "inf", "nan",
+    "\"", ":", " ", "lambda", "user", "__class__", "\\", "\n", "\0", "ö", "𝒳", "0x1", "1_0", "é",
+    "inf", "nan",
 )  # fmt: skip
 texts = st.one_of(
     st.text(max_size=60),
