@@ -64,6 +64,15 @@ class MujocoAdapter:
         flag = getattr(self.module.mjtEnableBit, "mjENBL_SLEEP", None)
         return flag is not None and bool(model.opt.enableflags & int(flag))
 
+    def prepare_sleep(self, model: Any, data: Any) -> None:
+        """Place what never moves, before ``enable.sleep`` is switched on.
+
+        From then on MuJoCo does not compute that anew, and data that was just made or reset has
+        it at zero.
+        """
+        self.prepare_energy(model, data)
+        self.module.mj_camlight(model, data)
+
     def hidden_state_reason(self, model: Any) -> str:
         """Return why a checkpoint of ``model`` can only be approximate; empty when it is exact."""
         flag = getattr(self.module.mjtEnableBit, "mjENBL_IPC", None)

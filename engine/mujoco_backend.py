@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MujocoBackend"]
 
 _TIMESTEP = "timestep"
+_SLEEP = "enable.sleep"
 _SHORTEST_QUATERNION = 1e-9
 
 
@@ -225,7 +226,19 @@ class MujocoBackend(SceneBackend):
             own = world.unedited_timestep(now)
             world.timestep_edit = None if value == own else (own, value)
             return
-        write_option(world.model, name, values, adapter=world.adapter)
+        before = self.option(name)
+        known = world.unedited_options.get(name)
+        if name == _SLEEP and not world.adapter.sleeps(world.model):
+            world.adapter.prepare_sleep(world.model, world.live())
+        write_option(world.model, name, values, known=known, adapter=world.adapter)
+        failure = world.frames.step_failure()
+        if failure:
+            write_option(world.model, name, before, known=before, adapter=world.adapter)
+            # What fails anyway does not fail because of this.
+            if not world.frames.step_failure():
+                raise CommandError(f"MuJoCo could not step with that: {failure}")
+            write_option(world.model, name, values, known=known, adapter=world.adapter)
+        world.unedited_options.setdefault(name, before)
         world.options_changed()
 
     def label(self, kind: str, index: int) -> tuple[str, str]:

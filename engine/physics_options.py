@@ -27,17 +27,23 @@ __all__ = [
 ]
 
 _ACTUATOR_GROUPS = 6
-# The largest that MuJoCo's integers hold.
-_MAX_INT = 2**31 - 1
+# No step can be interrupted: with more than this it might take hours.
+_MOST_ITERATIONS = 10_000
+# These multiply: each pair of geoms descends as often from as many starting points.
+_MOST_SDF_ITERATIONS = 1_000
+# Memory for all of them is taken from the arena, half a kB each, in the step that needs it.
+_MOST_CCD_ITERATIONS = 1_000
 
 
 def _number(name: str, tip: str, **more: Any) -> OptionInfo:
     return OptionInfo(name=name, kind=OptionKind.NUMBER, tip=tip, **more)
 
 
-def _integer(name: str, tip: str, *, minimum: int = 0) -> OptionInfo:
+def _integer(
+    name: str, tip: str, *, minimum: int = 0, maximum: int = _MOST_ITERATIONS
+) -> OptionInfo:
     return OptionInfo(
-        name=name, kind=OptionKind.INTEGER, tip=tip, minimum=float(minimum), maximum=float(_MAX_INT)
+        name=name, kind=OptionKind.INTEGER, tip=tip, minimum=float(minimum), maximum=float(maximum)
     )
 
 
@@ -61,10 +67,13 @@ _SCALARS = (
     _number("ls_tolerance", "The line search stops at this relative slope", minimum=0.0),
     _integer("noslip_iterations", "Passes of the solver that takes slip out of friction; 0: none"),
     _number("noslip_tolerance", "That solver stops when it improves by less", minimum=0.0),
-    _integer("ccd_iterations", "Most iterations of convex collision", minimum=1),
+    _integer("ccd_iterations", "Most iterations of convex collision", minimum=1,
+             maximum=_MOST_CCD_ITERATIONS),
     _number("ccd_tolerance", "Convex collision stops at this precision", unit="m", minimum=0.0),
-    _integer("sdf_iterations", "Most iterations of SDF collision", minimum=1),
-    _integer("sdf_initpoints", "Starting points of SDF collision", minimum=1),
+    _integer("sdf_iterations", "Most iterations of SDF collision", minimum=1,
+             maximum=_MOST_SDF_ITERATIONS),
+    _integer("sdf_initpoints", "Starting points of SDF collision", minimum=1,
+             maximum=_MOST_SDF_ITERATIONS),
     _number("sleep_tolerance", "Islands that move less fall asleep", unit="m/s", minimum=0.0),
     _number("o_margin", "Contact margin of all contacts while enable.override is on", unit="m"),
     _number("o_solref", "solref of all contacts while enable.override is on", width=2),
@@ -116,10 +125,21 @@ def read_option(model: Any, name: str, *, adapter: MujocoAdapter) -> tuple[float
     return _option(name, adapter).read(model.opt)
 
 
-def write_option(model: Any, name: str, values: Sequence[float], *, adapter: MujocoAdapter) -> None:
-    """Set one option, or raise CommandError and change nothing."""
+def write_option(
+    model: Any,
+    name: str,
+    values: Sequence[float],
+    *,
+    known: Sequence[float] | None = None,
+    adapter: MujocoAdapter,
+) -> None:
+    """Set one option, or raise CommandError and change nothing.
+
+    ``known`` values have been the model's own: they are good whatever our limits say.
+    """
     option = _option(name, adapter)
-    check_option(option.info, values)
+    if known is None or tuple(values) != tuple(known):
+        check_option(option.info, values)
     option.write(model.opt, values)
 
 
@@ -155,7 +175,7 @@ def _range_text(info: OptionInfo) -> str:
     low, high = _limits(info)
     if low == _SHORTEST and high < math.inf:
         return f"above 0 and at most {high:g} {info.unit}".rstrip()
-    if high in (math.inf, float(_MAX_INT)):
+    if high == math.inf:
         return f"{low:g} or more"
     return f"{low:g}…{high:g}"
 

@@ -38,6 +38,8 @@ class World:
         self.assets = SceneAssets(self.model)
         self.timestep_edit: tuple[float, float] | None = None
         """The timestep [s] before somebody edited it in the debugger, and after; or None."""
+        self.unedited_options: dict[str, tuple[float, ...]] = {}
+        """What physics options were before somebody edited them in the debugger, by name."""
         self._channels: ChannelTable | None = None
 
     def unedited_timestep(self, timestep: float) -> float:

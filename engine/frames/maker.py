@@ -185,18 +185,32 @@ class FrameMaker:
         self._adapter.mj_setState(self._model, self.scratch, row, self._adapter.integration)
         return None if self._evaluate_scratch() else self.scratch
 
+    def step_failure(self) -> str:
+        """Return why MuJoCo would fail on the state as it stands.
+
+        Empty when it would not, and when that can't be found out without the script's callbacks.
+        """
+        if self._adapter.callbacks_in_the_way(self._model):
+            return ""
+        self._adapter.copy_data(self._model, self._live(), self.scratch)
+        return self._failure_of_scratch()
+
     def _evaluate_scratch(self) -> str:
         """Evaluate the scratch data; return why that can't be, empty when it was done."""
         callbacks = self._adapter.callbacks_in_the_way(self._model)
         if callbacks:
             return f"it would call the script's callbacks ({', '.join(callbacks)})"
+        failure = self._failure_of_scratch()
+        return f"MuJoCo fails on it: {failure}" if failure else ""
+
+    def _failure_of_scratch(self) -> str:
         try:
             evaluate(self._model, self.scratch, adapter=self._adapter)
         except self._adapter.module.FatalError as error:
             # The state is to blame: its contacts need more memory than there is. What was under
             # way in the data's arena never ends, so it is of no use any more.
             self._scratch = None
-            return f"MuJoCo fails on it: {error}"
+            return str(error)
         return ""
 
     def _moment_of_row(self, begun: _Begun, notes: list[str]) -> Moment:

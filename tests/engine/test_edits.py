@@ -287,7 +287,7 @@ def test_options_are_edited_live_shown_and_undone(arm: Callable[..., Arm]) -> No
         ("timestep", [0.0], "timestep must be above 0 and at most 1 s, not 0"),
         ("timestep", [2.0], "timestep must be above 0"),
         ("iterations", [1.5], "iterations takes whole numbers only"),
-        ("iterations", [0.0], "iterations must be 1 or more, not 0"),
+        ("iterations", [0.0], "iterations must be 1…10000, not 0"),
         ("gravity", [1.0], "gravity has 3 values, not 1"),
         ("solver", [17.0], r"solver must be 0 \(pgs\), 1 \(cg\), 2 \(newton\), not 17"),
         ("disable.contact", [2.0], r"must be 0 \(off\) or 1 \(on\)"),

@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 from stroboscope.engine.mujoco_adapter import load_mujoco
@@ -81,3 +82,79 @@ def test_an_integer_that_mujoco_can_not_hold_is_refused() -> None:
     info = option_info("iterations", adapter=ADAPTER)
     with pytest.raises(CommandError, match="iterations must be"):
         check_option(info, (2.0**40,))
+
+
+@pytest.mark.parametrize("info", OPTIONS, ids=[info.name for info in OPTIONS])
+def test_no_count_may_be_so_large_that_a_step_never_ends_or_needs_all_memory(
+    info: OptionInfo,
+) -> None:
+    if info.kind is OptionKind.INTEGER:
+        assert info.maximum is not None
+        assert info.maximum <= 10_000
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.mjtEnableBit, "mjENBL_IPC"), reason="this MuJoCo has no ipc solver"
+)
+def test_an_option_that_makes_steps_fail_is_refused_and_the_run_goes_on() -> None:
+    scene = physics.create_scene(
+        "ball",
+        mujoco.MjModel.from_xml_string(
+            "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+        ),
+    )
+    backend = scene.link.backend
+    scene.step()
+    before = full_state(scene)
+    with pytest.raises(CommandError, match=r"could not step with that: .*integrator='discrete'"):
+        backend.edit_option("enable.ipc", (1.0,))
+    assert backend.option("enable.ipc") == (0.0,)
+    assert full_state(scene) == before
+    scene.step()
+    discrete = option_info("integrator", adapter=ADAPTER).choices.index("discrete")
+    backend.edit_option("integrator", (float(discrete),))
+    backend.edit_option("enable.ipc", (1.0,))
+    scene.step()
+    with pytest.raises(CommandError, match="could not step with that"):
+        backend.edit_option("integrator", (0.0,))
+    scene.step()
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"), reason="this MuJoCo lets nothing sleep"
+)
+def test_islands_may_be_let_asleep_before_anything_was_computed() -> None:
+    text = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+      <body pos="0 0 .2"><geom type="box" size=".3 .3 .2"/></body>
+      <body pos="0 0 .49"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+      </worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    scene = physics.create_scene("edited", model)
+    scene.link.backend.edit_option("enable.sleep", (1.0,))
+    other = mujoco.MjModel.from_xml_string(text)
+    other.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    data = mujoco.MjData(other)
+    touched = False
+    for _ in range(300):
+        scene.step()
+        mujoco.mj_step(other, data)
+        touched |= data.ncon > 0
+    assert touched
+    assert np.array_equal(scene.data.qpos, data.qpos)
+
+
+def test_what_the_model_had_itself_can_be_put_back_whatever_the_limits_are() -> None:
+    model = mujoco.MjModel.from_xml_string("<mujoco><option iterations='50000'/></mujoco>")
+    backend = physics.create_scene("many", model).link.backend
+    with pytest.raises(CommandError, match="iterations must be 1…10000"):
+        backend.edit_option("iterations", (50_001.0,))
+    backend.edit_option("iterations", (10.0,))
+    backend.edit_option("iterations", (50_000.0,))
+    assert model.opt.iterations == 50_000
+
+
+def full_state(scene: physics.Scene) -> bytes:
+    model, data = scene.model, scene.data
+    row = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION))
+    mujoco.mj_getState(model, data, row, mujoco.mjtState.mjSTATE_INTEGRATION)
+    return row.tobytes() + data.xpos.tobytes() + data.qacc.tobytes()
