@@ -67,8 +67,10 @@ def _pairs(model: Any, geom: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _hulls(model: Any, geom: NDArray[np.int32], *, adapter: MujocoAdapter) -> NDArray[np.int32]:
-    is_mesh = model.geom_type[geom] == int(adapter.module.mjtGeom.mjGEOM_MESH)
-    hull: NDArray[np.int32] = (is_mesh & (geom >= 0)).astype(np.int32)
+    hull = np.zeros(geom.shape, dtype=np.int32)
+    has_geom = geom >= 0
+    mesh = int(adapter.module.mjtGeom.mjGEOM_MESH)
+    hull[has_geom] = model.geom_type[geom[has_geom]] == mesh
     return hull
 
 
@@ -82,9 +84,21 @@ def _origins(
     model: Any, geom: NDArray[np.int32], pair: NDArray[np.int32], *, adapter: MujocoAdapter
 ) -> NDArray[np.int32]:
     """Return the origins of condim, friction, solref, solimp, and margin with gap, (n, 5)."""
+    origin = np.full((len(geom), 5), int(ParameterOrigin.FLEX), dtype=np.int32)
+    rigid = (geom >= 0).all(axis=1)
+    if rigid.any():
+        origin[rigid] = _geom_origins(model, geom[rigid], adapter=adapter)
+    origin[pair >= 0] = int(ParameterOrigin.PAIR)
+    if model.opt.enableflags & int(adapter.module.mjtEnableBit.mjENBL_OVERRIDE):
+        origin[:, 1:5] = int(ParameterOrigin.OVERRIDE)
+    return origin
+
+
+def _geom_origins(
+    model: Any, geom: NDArray[np.int32], *, adapter: MujocoAdapter
+) -> NDArray[np.int32]:
+    """Return the origins for contacts of two geoms, (n, 5)."""
     origin = np.empty((len(geom), 5), dtype=np.int32)
-    if not len(geom):
-        return origin
     # All parameters at once: there are few contacts and many parameters.
     columns = [getattr(model, f"geom_{name}").reshape(model.ngeom, -1) for name in _COLUMNS]
     table = np.concatenate(columns, axis=1)
@@ -109,9 +123,4 @@ def _origins(
     else:
         unmixed, rule = same[:, 4] & same[:, 5], ParameterOrigin.MAXIMUM
     origin[:, 4] = np.where(unmixed, int(ParameterOrigin.SAME), int(rule))
-
-    origin[pair >= 0] = int(ParameterOrigin.PAIR)
-    origin[(geom < 0).any(axis=1)] = int(ParameterOrigin.FLEX)
-    if model.opt.enableflags & int(adapter.module.mjtEnableBit.mjENBL_OVERRIDE):
-        origin[:, 1:5] = int(ParameterOrigin.OVERRIDE)
     return origin

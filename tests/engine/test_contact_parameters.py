@@ -181,6 +181,19 @@ def test_contacts_of_a_flex_say_so() -> None:
     assert arrays["force"].shape == (len(flexed), 6)
 
 
+def test_flexes_touch_each_other_also_where_a_model_has_no_geom_at_all() -> None:
+    cloth = """<flexcomp name="{}" type="grid" count="3 3 3" spacing=".05 .05 .05" dim="3"
+      radius=".01" pos="0 0 {}"><contact selfcollide="none" condim="3"/></flexcomp>"""
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{cloth.format('a', 0)}{cloth.format('b', 0.11)}</worldbody></mujoco>"
+    )
+    assert model.ngeom == 0
+    arrays, _ = contacts_of(model)
+    assert len(arrays["dist"]) > 0
+    assert set(arrays["origin"].ravel().tolist()) == {int(Origin.FLEX)}
+    assert not arrays["hull"].any()
+
+
 def test_the_velocity_at_a_contact_is_that_of_the_second_body_against_the_first() -> None:
     model = mujoco.MjModel.from_xml_string("""<mujoco><option gravity="0 0 0"/><worldbody>
       <body name="table" pos="0 0 -.1"><freejoint/><geom type="box" size="1 1 .1" mass="50"/></body>
