@@ -57,6 +57,8 @@ class Interventions:
         self._own_ctrl = np.zeros(int(model.nu))
         self._own_force = np.zeros(6)
         self._force = np.zeros(6)
+        # When the step began, and how often MuJoCo had reset the data by then.
+        self._time, self._resets = 0.0, 0
         self._low, self._high = self._ranges()
         states = adapter.module.mjtState
         self._motion_mask = int(
@@ -142,6 +144,7 @@ class Interventions:
             scratch = self._scratch()
             self._copy_motion(data, scratch)
             self._force[:] = self._force_on(scratch)
+        self._time, self._resets = float(data.time), self._adapter.self_resets(self._model, data)
         self.applied_to = data
         self._enter_script_control(data)
         self._add_to(data)
@@ -154,6 +157,7 @@ class Interventions:
         control, self._control = self._control, None
         if control is not None:
             control.leave(data)
+        self._notice_reset(data)
         data.ctrl[:] = self._own_ctrl
         if self._body >= 0:
             data.xfrc_applied[self._body] = self._own_force
@@ -274,6 +278,7 @@ class Interventions:
     def run_script_control(self, script: Callable[[Any, Any], None]) -> None:
         """Run the script's control callback inside the step, on what it has left; then ours."""
         data, body = self.applied_to, self._body
+        self._notice_reset(data)
         data.ctrl[:] = self._own_ctrl
         if body >= 0:
             data.xfrc_applied[body] = self._own_force
@@ -284,6 +289,14 @@ class Interventions:
             if body >= 0:
                 self._own_force[:] = data.xfrc_applied[body]
             self._add_to(data)
+
+    def _notice_reset(self, data: Any) -> None:
+        """Where MuJoCo has reset a diverged state within the step, the script's inputs are gone."""
+        resets = self._adapter.self_resets(self._model, data)
+        if data.time < self._time or resets > self._resets:
+            self._own_ctrl[:] = 0.0
+            self._own_force[:] = 0.0
+            self._time, self._resets = -math.inf, resets
 
     def _enter_script_control(self, data: Any) -> None:
         module = self._adapter.module

@@ -254,6 +254,44 @@ def test_an_override_wins_over_the_scripts_control_callback_which_sees_only_its_
     assert data.actuator_force[0] == -0.5
 
 
+@pytest.mark.parametrize("has_callback", [False, True])
+def test_a_reset_by_mujoco_within_the_step_takes_the_scripts_inputs_with_it(
+    drive_box: Callable[..., Driven], has_callback: bool
+) -> None:
+    read: list[list[float]] = []
+
+    def control(model: Any, data: Any) -> None:
+        read.append(data.ctrl.tolist())
+
+    def loop(driven: Driven) -> None:
+        while not driven.over:
+            driven.scene.step()
+            if driven.scene.step_count == 2:
+                driven.scene.data.qvel[0] = 1e11
+            driven.look()
+
+    driven = drive_box(loop=loop)
+    driven.step(2)
+    begin = driven.state()
+    if has_callback:
+        mujoco.set_mjcb_control(control)
+    try:
+        # The values that are there anyway: nothing may be different.
+        driven.give(OverrideControl(id=0, scene_id=driven.id, index=1, value=0.7))
+        driven.give(SetControlNoise(id=0, scene_id=driven.id, std=0.0))
+        driven.step(1)
+    finally:
+        mujoco.set_mjcb_control(None)
+    data = mujoco.MjData(driven.model)
+    mujoco.mj_setState(driven.model, data, begin, FULL)
+    mujoco.mj_step(driven.model, data)
+    assert data.time == driven.model.opt.timestep
+    live = driven.scene.world.live()
+    assert data.ctrl.tolist() == live.ctrl.tolist() == [0.0, 0.0]
+    assert data.xfrc_applied.tolist() == live.xfrc_applied.tolist()
+    assert all(values in ([0.1, 0.7], [0.0, 0.0]) for values in read)
+
+
 def test_a_step_that_fails_gives_the_script_its_inputs_back(
     drive_box: Callable[..., Driven], monkeypatch: pytest.MonkeyPatch
 ) -> None:
