@@ -103,15 +103,18 @@ def topics_for(element: Element | None) -> tuple[Topic, ...]:
 
 
 def optional_topics_for(element: Element | None) -> tuple[Topic, ...]:
-    """Return the topics that add to an element's rows where the engine has them."""
+    """Return the topics that add to an element's rows where the engine has them.
+
+    None is the scene itself.
+    """
     if element is None:
-        return ()
+        return (Topic.OPTIONS,)
     match element.kind:
         case ElementKind.BODY:
             return (Topic.BODIES,)
         case ElementKind.GEOM:
             return (Topic.CONTACTS,)
-        case ElementKind.CONTACT:
+        case ElementKind.CONTACT | ElementKind.ACTUATOR:
             return (Topic.OPTIONS,)
         case _:
             return ()

@@ -3,15 +3,20 @@
 import time
 
 from stroboscope.app.models.element_values import ElementValues, Section, ValueRow
+from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import MINUS, count_text, number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.shown_state import activity_text, rate_text
+from stroboscope.app.models.tables.options import gravity_of, timestep_of
 
 __all__ = ["scene_values"]
 
 
-def scene_values(scene: SceneModel) -> ElementValues:
-    """Return the rows about ``scene``: counters, owner, and how large it is."""
+def scene_values(scene: SceneModel, frames: FrameSet | None = None) -> ElementValues:
+    """Return the rows about ``scene``: counters, owner, and how large it is.
+
+    ``frames`` say which options hold, as they may have been changed.
+    """
     d = scene.description
     sections = []
     status = scene.status
@@ -40,8 +45,8 @@ def scene_values(scene: SceneModel) -> ElementValues:
             )
         )
     if d is not None:
-        gravity = ", ".join(f"{g:g}".replace("-", MINUS) for g in d.gravity)
-        timestep = number_text(d.timestep * 1000)
+        gravity = ", ".join(f"{g:g}".replace("-", MINUS) for g in gravity_of(d, frames))
+        timestep = number_text(timestep_of(d, frames) * 1000)
         sections.append(
             Section(
                 "Model",

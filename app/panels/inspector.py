@@ -252,6 +252,9 @@ class InspectorPanel(QWidget):
         more = [t for t in optional_topics_for(element) if scene.latest(t, instant) is not None]
         return scene.frame_set((*topics_for(element), *more), instant)
 
+    def _options(self, scene: SceneModel) -> FrameSet | None:
+        return scene.frame_set((Topic.OPTIONS,), self._view.instant)
+
     def _on_shown(self, scene: SceneModel | None) -> None:
         self._follow(scene)
         self.refresh()
@@ -271,7 +274,10 @@ class InspectorPanel(QWidget):
     def _on_frame(self, frame: SceneFrame) -> None:
         element = self._sessions.selection.element
         topics = (*topics_for(element), *optional_topics_for(element))
-        if element is None or frame.topic not in topics:
+        if frame.topic not in topics:
+            return
+        if element is None:
+            self._schedule()
             return
         frames = self._newest(element)
         if frames is None or all(
@@ -306,7 +312,7 @@ class InspectorPanel(QWidget):
             return
         element = self._sessions.selection.element
         if element is None:
-            self._show(scene_values(scene), None)
+            self._show(scene_values(scene, self._options(scene)), None)
             self._show_status(scene)
             self._showing = None
             return

@@ -17,6 +17,7 @@ from stroboscope.app.models.numbers import number_text, range_text
 from stroboscope.app.models.selection import ElementKind
 from stroboscope.app.models.tables.actuators import KP_LIMIT, KV_LIMIT, gain_text, saturation
 from stroboscope.app.models.tables.dofs import reflected_stiffness
+from stroboscope.app.models.tables.options import timestep_of
 from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import ActuatorInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
@@ -171,7 +172,7 @@ def _stiffness(d: SceneDescription, index: int, frames: FrameSet | None) -> tupl
     inertia = frames.array(Topic.STATE, "dof_inertia") if frames is not None else None
     if (actuator.kp is None and actuator.kv is None) or inertia is None:
         return ()
-    ratios = reflected_stiffness(d, index, inertia)
+    ratios = reflected_stiffness(d, index, inertia=inertia, timestep=timestep_of(d, frames))
     rows = []
     for label, ratio, limit in zip(
         ("kp·dt²/I", "kv·dt/I"), ratios, (KP_LIMIT, KV_LIMIT), strict=True

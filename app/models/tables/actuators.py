@@ -8,6 +8,7 @@ from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import number_text, range_text
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.tables.dofs import reflected_stiffness
+from stroboscope.app.models.tables.options import timestep_of
 from stroboscope.app.models.tables.table import (
     NORMAL,
     NOT_COMPUTED,
@@ -84,7 +85,7 @@ class ActuatorTable:
     """Rows of one description: one per actuator, or per control where one has several."""
 
     topics = (Topic.STATE,)
-    optional: tuple[Topic, ...] = ()
+    optional = (Topic.OPTIONS,)
 
     def __init__(self, description: SceneDescription) -> None:
         self._d = description
@@ -202,11 +203,14 @@ class ActuatorTable:
 
     def _ratios(self, frames: FrameSet | None) -> tuple[Cells, Cells]:
         inertia = frames.array(Topic.STATE, "dof_inertia") if frames is not None else None
+        dt = timestep_of(self._d, frames)
         pairs = np.full((len(self._index), 2), np.nan)
         for n in np.flatnonzero(self._first):
             pairs[n] = [
                 np.nan if ratio is None else ratio
-                for ratio in reflected_stiffness(self._d, int(self._index[n]), inertia)
+                for ratio in reflected_stiffness(
+                    self._d, int(self._index[n]), inertia=inertia, timestep=dt
+                )
             ]
         known = np.isfinite(pairs)
         reason = NOT_COMPUTED if inertia is None else "no servo of one joint"

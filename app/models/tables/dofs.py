@@ -59,12 +59,13 @@ def joint_of_dof(d: SceneDescription, dof: int) -> int:
 
 
 def reflected_stiffness(
-    d: SceneDescription, actuator: int, inertia: NDArray[np.float64] | None
+    d: SceneDescription, actuator: int, *, inertia: NDArray[np.float64] | None, timestep: float
 ) -> tuple[float | None, float | None]:
     """Return kp·dt²/I and kv·dt/I of a servo that drives one slide or hinge; None: unknown.
 
-    ``inertia`` (nv,) is the diagonal of the joint-space inertia. A gear g makes both gains g² times
-    as large at the joint. Above 1 and 2 an explicit integrator is at its limit of stability.
+    ``inertia`` (nv,) is the diagonal of the joint-space inertia, ``timestep`` [s] the one that
+    holds. A gear g makes both gains g² times as large at the joint. Above 1 and 2 an explicit
+    integrator is at its limit of stability.
     """
     info = d.actuators[actuator]
     if inertia is None or not 0 <= info.joint < len(d.joints):
@@ -75,9 +76,8 @@ def reflected_stiffness(
         return None, None
     gear = info.gear[0] if info.gear else 1.0
     at_joint = gear * gear / float(inertia[joint.dof])
-    dt = d.timestep
-    kp = None if info.kp is None else info.kp * at_joint * dt * dt
-    kv = None if info.kv is None else info.kv * at_joint * dt
+    kp = None if info.kp is None else info.kp * at_joint * timestep * timestep
+    kv = None if info.kv is None else info.kv * at_joint * timestep
     return kp, kv
 
 
