@@ -424,7 +424,10 @@ class AssetChunk(Message, frozen=True, kw_only=True, tag="asset_chunk"):
 
 
 class LogEntry(Message, frozen=True, kw_only=True, tag="log_entry"):
-    """A sentence for the user; ``scene_id`` None: about the session."""
+    """A sentence for the user; ``scene_id`` None: about the session.
+
+    ``source``: the place in the script that it is about, ``lint`` for what was found by looking.
+    """
 
     level: LogLevel
     text: str

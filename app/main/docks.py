@@ -54,7 +54,9 @@ class PanelDock(QDockWidget):
         row = QHBoxLayout(bar)
         row.setContentsMargins(METRICS.padding, 0, METRICS.grid, 0)
         row.setSpacing(0)
-        row.addWidget(label(title), 1)
+        shown = label(title)
+        self.windowTitleChanged.connect(shown.setText)
+        row.addWidget(shown, 1)
         self._float = icon_button(Icon.FLOAT, palette, f"Float or dock {title}")
         self._float.clicked.connect(lambda _=False: self.setFloating(not self.isFloating()))
         hint = f"Close {title}; the Window menu shows it again"

@@ -268,6 +268,11 @@ class PanelSet(QObject):
             self.show(name)
         self._refresh()
 
+    def count(self, name: str, count: int) -> None:
+        """Say behind a panel's title how much there is in it, 0: only the title."""
+        title = self._specs[name].title
+        self.docks[name].setWindowTitle(f"{title} ({count})" if count else title)
+
     def toggle_all(self) -> None:
         """Put all panels away, or bring back those that were there, as they were."""
         visible = [name for name, dock in self.docks.items() if not dock.isHidden()]

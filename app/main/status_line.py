@@ -5,6 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
 
+from stroboscope.app.main.findings_button import FindingsButton
 from stroboscope.app.main.intervention_button import InterventionButton
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.numbers import count_text
@@ -63,6 +64,8 @@ class StatusLine(QStatusBar):
         self.addPermanentWidget(self.counter)
         self._shown: tuple[str, int, int] | None = None
         self._timer = QTimer(self)
+        self.findings = FindingsButton(sessions, palette)
+        self.addPermanentWidget(self.findings)
         self._timer.setInterval(1000)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
@@ -82,6 +85,7 @@ class StatusLine(QStatusBar):
         self._sessions.shown_changed.disconnect(self._on_session)
         self._log.changed.disconnect(self._refresh_counter)
 
+        self.findings.close_panel()
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self._palette = palette
@@ -91,6 +95,7 @@ class StatusLine(QStatusBar):
     def _on_session(self, _session: object) -> None:
         self._refresh_text(fps=None)
         self._refresh_joined()
+        self.findings.set_theme(palette)
 
     def refresh(self) -> None:
         """Show what a second has brought."""

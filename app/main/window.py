@@ -129,6 +129,8 @@ class MainWindow(QMainWindow):
         self.status = StatusLine(s, s.log, lambda: self.scene_view.viewport, p)
         self.status.counter.clicked.connect(self.show_log)
         self.setStatusBar(self.status)
+        self.status.findings.clicked.connect(lambda _=False: self.panels.show("findings"))
+        self.status.findings.counted.connect(lambda count: self.panels.count("findings", count))
         grid = self.scene_view.grid
         self.touching: dict[Viewport, Touching] = {}
         self._on_view_added(grid.leader)
@@ -251,7 +253,7 @@ class MainWindow(QMainWindow):
         self.commands.refresh()
 
     def _on_log(self, line: LogLine) -> None:
-        if line.level is LogLevel.ERROR:
+        if line.level is LogLevel.ERROR and not line.found:
             first = line.text.splitlines()[0] if line.text else ""
             named = not line.source or first.startswith(line.source)
             source = "" if named else f"{line.source}: "

@@ -14,13 +14,17 @@ _ORDER = (LogLevel.INFO, LogLevel.WARNING, LogLevel.ERROR)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """One sentence; ``source`` names the script or scene, ``time`` is simulation time [s]."""
+    """One sentence; ``source`` names the script or scene, ``time`` is simulation time [s].
+
+    ``found``: a finding about a model, which has a panel of its own and alarms nobody here.
+    """
 
     level: LogLevel
     text: str
     wall_time: float
     source: str = ""
     time: float | None = None
+    found: bool = False
 
     def as_text(self) -> str:
         """Return the line as it is copied to the clipboard."""
@@ -31,7 +35,10 @@ class LogLine:
 
 
 class LogModel:
-    """A bounded list of lines; what was dropped is counted, never hidden. GUI thread only."""
+    """A bounded list of lines; what was dropped is counted, never hidden. GUI thread only.
+
+    ``counts`` are of messages; findings about models are left out.
+    """
 
     def __init__(self, *, capacity: int = 5000) -> None:
         self.added: Signal[[LogLine]] = Signal()
@@ -53,14 +60,18 @@ class LogModel:
         source: str = "",
         sim_time: float | None = None,
         wall_time: float | None = None,
+        found: bool = False,
     ) -> None:
         """Append a line and tell everybody."""
         when = time.time() if wall_time is None else wall_time
-        line = LogLine(level=level, text=text, wall_time=when, source=source, time=sim_time)
+        line = LogLine(
+            level=level, text=text, wall_time=when, source=source, time=sim_time, found=found
+        )
         if len(self._lines) == self._lines.maxlen:
             self.forgotten += 1
         self._lines.append(line)
-        self.counts[level] += 1
+        if not found:
+            self.counts[level] += 1
         self.added.emit(line)
         self.changed.emit()
 

@@ -473,6 +473,7 @@ class SessionsModel:
             source=source,
             sim_time=entry.time,
             wall_time=entry.wall_time,
+            found=entry.source == "lint",
         )
 
     def _on_refused(self, session: SessionModel, pending: PendingCommand, failed: Failed) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from stroboscope.app.panels.icons import Icon, icon, pixmap
-from stroboscope.app.panels.labels import icon_button, label
+from stroboscope.app.panels.labels import ClampedLabel, icon_button
 from stroboscope.app.panels.style import METRICS, set_property
 from stroboscope.resources.themes import Palette
 
@@ -19,7 +19,8 @@ class Banner(QFrame):
     """Shows one message; further ones are counted, not stacked.
 
     It goes when it is closed, when what failed has worked since (:meth:`outdate`), or after two
-    minutes; the log keeps everything. One that is to ``stay`` goes only when it is closed.
+    minutes; the log keeps everything. One that is to ``stay`` goes only when it is closed. It has
+    two lines at most: it stands over the picture.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Banner(QFrame):
         layout.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
         layout.setSpacing(METRICS.gap)
         self._icon = QLabel()
-        self.text = label("", wrap=True)
+        self.text = ClampedLabel(lines=2)
         self.log_button = QPushButton("Show log")
         self.log_button.setToolTip("See it with everything that was said before and after.")
         self.log_button.clicked.connect(lambda _=False: show_log())
@@ -54,6 +55,9 @@ class Banner(QFrame):
         self._close.clicked.connect(self.dismiss)
         layout.addWidget(self._icon)
         layout.addWidget(self.text, 1)
+        for button in (self.log_button, self.copy_button):
+            button.setFixedHeight(METRICS.compact_height)
+            button.setProperty("compact", True)
         layout.addWidget(self.log_button)
         layout.addWidget(self.copy_button)
         layout.addWidget(self._close)

@@ -1,14 +1,14 @@
 """Small widgets that every panel needs: labels that elide, rules, buttons with an icon."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QWidget
 
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.style import METRICS
 from stroboscope.resources.themes import Palette
 
-__all__ = ["ElidedLabel", "icon_button", "label", "rule", "vertical_rule"]
+__all__ = ["ClampedLabel", "ElidedLabel", "icon_button", "label", "rule", "vertical_rule"]
 
 
 class ElidedLabel(QLabel):
@@ -54,6 +54,62 @@ class ElidedLabel(QLabel):
         self.setText(shown)
         parts = [self._full if shown != self._full else "", self._hint]
         self.setToolTip("\n".join(part for part in parts if part))
+
+
+class ClampedLabel(QLabel):
+    """A label of at most ``lines`` lines; what is left out stands in its tooltip."""
+
+    def __init__(self, *, lines: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lines = lines
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def shown_lines(self, width: int) -> tuple[str, ...]:
+        """Return the lines as they are drawn in that width [px]."""
+        text = self.text()
+        layout = QTextLayout(text.replace("\n", "\u2028"), self.font())
+        layout.beginLayout()
+        ends: list[tuple[int, int]] = []
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            ends.append((line.textStart(), line.textStart() + line.textLength()))
+        layout.endLayout()
+        shown = [text[start:end].strip() for start, end in ends[: self._lines]]
+        if len(ends) > self._lines:
+            rest = text[ends[self._lines - 1][0] :].replace("\n", " ")
+            right = Qt.TextElideMode.ElideRight
+            shown[-1] = self.fontMetrics().elidedText(rest, right, width)
+        return tuple(shown)
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height [px] of the lines there are."""
+        return max(len(self.shown_lines(width)), 1) * self.fontMetrics().lineSpacing()
+
+    def sizeHint(self) -> QSize:
+        """Return room for one line."""
+        return QSize(200, self.fontMetrics().lineSpacing())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return room for a few letters."""
+        return QSize(24, self.fontMetrics().lineSpacing())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draw the lines."""
+        painter, metrics = QPainter(self), self.fontMetrics()
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        area = self.contentsRect()
+        lines = self.shown_lines(area.width())
+        top = area.top() + (area.height() - len(lines) * metrics.lineSpacing()) // 2
+        for place, line in enumerate(lines):
+            base = top + place * metrics.lineSpacing() + metrics.ascent()
+            painter.drawText(QPoint(area.left(), base), line)
+        cut = any(line.endswith("…") for line in lines[-1:]) and not self.text().endswith("…")
+        hint = self.text() if cut else ""
+        if hint != self.toolTip():
+            self.setToolTip(hint)
 
 
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:

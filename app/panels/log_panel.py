@@ -34,12 +34,13 @@ __all__ = ["LogPanel"]
 _LINE_ROLE = Qt.ItemDataRole.UserRole + 1
 _SHOWN = 1000
 _TEXT = 2
-# A traceback must not push everything else out of sight; the tooltip has it all.
-_MOST_LINES = 6
+# One message must not push all others out of sight: it has two lines until it is chosen, then more,
+# and the tooltip has it all.
+_LINES, _LINES_CHOSEN = 2, 12
 
 
 class _WrappedText(QStyledItemDelegate):
-    """Gives a message as many lines as it needs in the width there is."""
+    """Gives a message a second line where it needs one, and more while it is chosen."""
 
     def __init__(self, view: QTreeWidget) -> None:
         super().__init__(view)
@@ -56,7 +57,8 @@ class _WrappedText(QStyledItemDelegate):
         if metrics.horizontalAdvance(text) <= width:
             return QSize(hint.width(), METRICS.compact_height)
         box = metrics.boundingRect(QRect(0, 0, width, 10_000), Qt.TextFlag.TextWordWrap, text)
-        most = _MOST_LINES * metrics.lineSpacing()
+        chosen = self._view.selectionModel().isRowSelected(index.row())
+        most = (_LINES_CHOSEN if chosen else _LINES) * metrics.lineSpacing()
         return QSize(hint.width(), max(min(box.height(), most) + 6, METRICS.compact_height))
 
 
@@ -130,6 +132,7 @@ class LogPanel(QWidget):
         self.view.setItemDelegateForColumn(_TEXT, _WrappedText(self.view))
         self.view.header().sectionResized.connect(self._on_resized)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.view.itemSelectionChanged.connect(self.view.scheduleDelayedItemsLayout)
         header = self.view.header()
         header.setStretchLastSection(True)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)

@@ -509,7 +509,8 @@ class Host:
         key = (link.scene_id, f"{finding.rule} {about}")
         if key not in self._reported:
             self._reported.add(key)
-            self.log(finding.level, f"{finding.text} {finding.advice}".strip(), link=link)
+            text = f"{finding.text} {finding.advice}".strip()
+            self.log(finding.level, text, link=link, source="lint")
 
     def model_changed(self, link: SceneLink) -> None:
         """Note that a scene has to be described anew."""

@@ -70,9 +70,26 @@ def test_the_palette_finds_commands_by_other_words_and_says_when_there_is_none(
     palette.close()
 
 
-def test_a_long_message_has_as_many_lines_as_it_needs(desktop, attached, wait_until):
+def test_a_long_error_has_two_lines_over_the_picture_and_is_whole_in_its_tooltip(
+    desktop, attached, wait_until
+):
     attached()
-    panel, view = desktop.window.log_panel, desktop.window.log_panel.view
+    banner = desktop.window.banner
+    text = " ".join(["the controller asked for more torque than the motor has"] * 9)
+    desktop.log.add(LogLevel.ERROR, text, source="train.py")
+    wait_until(banner.isVisible)
+    wait_until(lambda: banner.text.height() >= 2 * banner.text.fontMetrics().lineSpacing())
+    assert banner.height() < 3 * banner.text.fontMetrics().lineSpacing()
+    assert len(banner.text.shown_lines(banner.text.width())) == 2
+    wait_until(lambda: banner.text.toolTip().endswith(text))
+    banner.dismiss()
+
+
+def test_a_long_message_has_two_lines_and_all_of_them_when_it_is_chosen(
+    desktop, attached, wait_until
+):
+    attached()
+    view = desktop.window.log_panel.view
     text = " ".join(["the controller asked for more torque than the motor has"] * 4)
     desktop.log.add(LogLevel.INFO, "short", source="train.py")
     desktop.log.add(LogLevel.INFO, text, source="train.py")
@@ -82,9 +99,11 @@ def test_a_long_message_has_as_many_lines_as_it_needs(desktop, attached, wait_un
         return {row.text(2): view.visualItemRect(row).height() for row in rows}
 
     wait_until(lambda: text in heights())
-    wait_until(lambda: heights()[text] > 2 * heights()["short"])
-    narrow = heights()[text]
-    assert panel.view.fontMetrics().lineSpacing() < heights()["short"] < narrow
+    wait_until(lambda: heights()[text] > heights()["short"])
+    spacing = view.fontMetrics().lineSpacing()
+    assert spacing < heights()["short"] < heights()[text] < 3 * spacing
+    view.topLevelItem(view.topLevelItemCount() - 1).setSelected(True)
+    wait_until(lambda: heights()[text] >= 4 * spacing)
 
 
 def test_why_an_application_is_gone_is_said_in_full_beside_the_buttons(

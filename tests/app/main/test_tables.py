@@ -224,6 +224,21 @@ def test_c07_findings_list_the_overlaps_and_lead_to_the_geoms(desktop, run_case,
     assert depths == pytest.approx([500.0, 750.0])
 
 
+def test_findings_are_a_quiet_line_and_a_number_not_an_alarm(desktop, run_case, click, wait_until):
+    run_case("C07", steps=0)
+    window = desktop.window
+    button = window.status.findings
+    wait_until(button.isVisible)
+    count = len(desktop.sessions.shown.edits.findings)
+    assert button.text() == f"{count} finding{'s' * (count != 1)} about this model"
+    assert window.docks["findings"].windowTitle() == f"Findings ({count})"
+    wait_until(lambda: any("overlap" in line.text for line in desktop.log.lines))
+    assert not window.banner.isVisible()
+    assert window.status.counter.text() == "Log"
+    click(button)
+    assert window.docks["findings"].in_front
+
+
 def test_checking_again_asks_the_engine(desktop, run_case, click, wait_until):
     run_case("C07", steps=1000)
     scene, findings = desktop.sessions.shown, panel(desktop, "findings")

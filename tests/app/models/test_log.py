@@ -33,3 +33,10 @@ def test_a_line_as_text_has_everything():
     log.add(LogLevel.ERROR, "broken", source="Arm", sim_time=1.5)
     text = log.lines[0].as_text()
     assert "ERROR [Arm] t=1.500 s broken" in text
+
+
+def test_findings_are_listed_and_not_counted_as_errors():
+    log = LogModel()
+    log.add(LogLevel.ERROR, "the crates overlap", source="Crates", found=True)
+    assert [line.text for line in log.select(at_least=LogLevel.ERROR)] == ["the crates overlap"]
+    assert log.counts[LogLevel.ERROR] == 0
