@@ -1,7 +1,7 @@
 """Everything that can be switched in the 3D view, in one table.
 
 Menu actions, keys, the View panel, the legend and subscriptions are made from it. Keys are those
-of MuJoCo's viewer; ``name`` is a field of :class:`ViewOptions`.
+of MuJoCo's viewer, and with Shift what goes with them; ``name`` is a field of :class:`ViewOptions`.
 """
 
 import dataclasses
@@ -176,6 +176,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="contact_normals",
         title="Contact normals",
         group=_C,
+        keys=("Shift+C",),
         topics=_CONTACTS,
         legend=(LegendEntry(Role.NORMAL, "contact normal"),),
         tip="From the first geom of a pair to the second.",
@@ -184,6 +185,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="contact_torques",
         title="Contact torques",
         group=_C,
+        keys=("Shift+P",),
         topics=_CONTACTS,
         legend=(LegendEntry(Role.CONTACT_TORQUE, "contact torque", Amount.TORQUE),),
         tip="Torsional and rolling friction; only contacts of condim 4 and 6 have any.",
@@ -193,6 +195,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="contact_opposite",
         title="Opposite forces",
         group=_C,
+        keys=("Shift+O",),
         tip="Show what acts on the other body of each pair, a floor for instance.",
         words="other reaction first second",
         parent="contact_forces",
@@ -209,6 +212,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="joint_limits",
         title="Joint limits",
         group=_M,
+        keys=("Shift+J",),
         topics=_STATE,
         legend=(
             LegendEntry(Role.LIMIT_OK, "range of a joint"),
@@ -254,6 +258,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="tendon_wraps",
         title="Tendon wrap points",
         group=_M,
+        keys=("Shift+W",),
         topics=(Topic.TENDONS,),
         legend=(LegendEntry(Role.WRAP, "wrap point"),),
         tip="Where a tendon touches the geoms it wraps around.",
@@ -281,6 +286,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="target_pose",
         title="Target of position servos",
         group=_M,
+        keys=("G",),
         topics=_STATE,
         legend=(LegendEntry(Role.TARGET, "target pose"),),
         tip="A ghost where position servos and pose controllers want the bodies to be.",
@@ -298,6 +304,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="subtree_com",
         title="Subtree centres of mass",
         group=_B,
+        keys=("Shift+M",),
         legend=(LegendEntry(Role.SUBTREE_COM, "subtree's centre of mass"),),
         tip="Of each moving tree, or of what is selected with everything below it.",
         words="center com",
@@ -322,6 +329,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="inertia_ellipsoids",
         title="Inertia as ellipsoids",
         group=_B,
+        keys=("Shift+I",),
         tip="Ellipsoids instead of boxes.",
         parent="inertia",
     ),
@@ -329,6 +337,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="velocities",
         title="Velocities",
         group=_B,
+        keys=("Shift+V",),
         topics=_STATE,
         legend=(
             LegendEntry(Role.LINEAR_VELOCITY, "velocity", Amount.VELOCITY),
@@ -341,6 +350,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="accelerations",
         title="Accelerations",
         group=_B,
+        keys=("Shift+A",),
         topics=_BODIES,
         legend=(
             LegendEntry(Role.LINEAR_ACCELERATION, "acceleration", Amount.ACCELERATION),
@@ -354,6 +364,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="applied_forces",
         title="Applied forces",
         group=_B,
+        keys=("Shift+B",),
         topics=_BODIES,
         legend=(
             LegendEntry(Role.APPLIED_FORCE, "applied force", Amount.FORCE),
@@ -383,6 +394,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="sleep",
         title="Sleeping bodies",
         group=_S,
+        keys=("Shift+N",),
         topics=_BODIES,
         legend=(LegendEntry(Role.ASLEEP, "asleep"),),
         tip="Grey out bodies that the engine has put to sleep.",
@@ -402,6 +414,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="sensors",
         title="Sensors",
         group=_S,
+        keys=("Shift+Y",),
         topics=(Topic.SENSORS,),
         legend=(
             LegendEntry(Role.SENSOR, "sensor"),
@@ -414,6 +427,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="drawings",
         title="Drawings of the script",
         group=_S,
+        keys=("Shift+D",),
         topics=(Topic.DRAWING,),
         tip="What the script draws with scene.debug_draw.",
         words="debug draw",

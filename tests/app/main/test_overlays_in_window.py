@@ -1,8 +1,12 @@
 """Overlays in the real window with a real script: subscriptions, instants, drawings."""
 
-import pytest
+import dataclasses
 
-from stroboscope.app.models.overlays import Role
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+
+from stroboscope.app.models.overlays import OVERLAYS, Role
 from stroboscope.debugger_protocol.topics import Topic
 
 pytest.importorskip("mujoco")
@@ -83,3 +87,20 @@ def test_a_resting_ball_shows_its_force_and_what_the_script_draws(
     wait_until(lambda: any(Role.CONTACT_FORCE in part.roles for part in parts()))
     wait_until(lambda: any(part.shape.value == "ball" for part in parts()))
     wait_until(lambda: any(row.text == "contact force" for row in viewport._legend.rows))
+
+
+def test_every_overlay_is_switched_by_its_key(desktop, resting):
+    window = desktop.window
+    window.scene_view.setFocus()
+    for each in OVERLAYS:
+        for key in each.keys:
+            before = window.scene_view.grid.options
+            combination = QKeySequence(key)[0]
+            QTest.keyClick(window, combination.key(), combination.keyboardModifiers())
+            after = window.scene_view.grid.options
+            changed = {
+                field.name
+                for field in dataclasses.fields(after)
+                if getattr(before, field.name) != getattr(after, field.name)
+            }
+            assert changed == {each.name}, key

@@ -7,6 +7,7 @@ import pytest
 from stroboscope.app.models.overlays import (
     OVERLAYS,
     Amount,
+    OverlayGroup,
     active_overlays,
     topics_of,
 )
@@ -71,7 +72,7 @@ def test_every_switch_of_the_options_is_in_the_table():
 
 def test_keys_are_those_of_mujocos_viewer_and_none_is_there_twice():
     keys = {overlay.name: overlay.keys[0] for overlay in OVERLAYS if overlay.keys}
-    assert keys == MUJOCO_KEYS
+    assert keys | MUJOCO_KEYS == keys
     assert len(set(keys.values())) == len(keys)
 
 
@@ -117,3 +118,10 @@ def test_tendons_and_rays_are_asked_for_where_there_are_any():
     assert {Topic.TENDONS, Topic.SENSORS} <= topics_of(ViewOptions(), scene)
     off = ViewOptions(tendons=False, rangefinders=False, drawings=False)
     assert not topics_of(off, scene)
+
+
+def test_everything_drawn_beside_the_bodies_has_a_key_of_its_own():
+    drawn = [each for each in OVERLAYS if each.group is not OverlayGroup.PICTURE]
+    assert [each.name for each in drawn if not each.keys] == []
+    keys = [key for each in OVERLAYS for key in each.keys]
+    assert len(keys) == len(set(keys))
