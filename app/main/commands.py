@@ -1,19 +1,19 @@
 """What every action of the window does."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox
 
 from stroboscope.app.main.camera_commands import CameraCommands
+from stroboscope.app.main.picture_commands import PictureCommands
 from stroboscope.app.main.view_commands import ViewCommands
 from stroboscope.app.models.session import SessionState
 from stroboscope.app.models.sessions import Scope
 from stroboscope.app.panels.command_palette import CommandPalette
 from stroboscope.app.panels.connect_dialog import ConnectDialog
 from stroboscope.app.panels.key_sheet import KeySheet
-from stroboscope.debugger_protocol.messages import LogLevel, RunUntil
+from stroboscope.debugger_protocol.messages import RunUntil
 from stroboscope.resources.themes import LIGHT
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Commands:
         self._window = window
         self.view = ViewCommands(window)
         self.camera = CameraCommands(window)
+        self.pictures = PictureCommands(window)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -62,8 +63,6 @@ class Commands:
             "theme": self.toggle_theme,
             "reset_layout": lambda: w.panels.reset(),
             "full_screen": self.toggle_full_screen,
-            "picture": self.save_picture,
-            "copy_picture": self.copy_picture,
             "command_palette": self.command_palette,
             "search": self.search,
             "keys": self.key_sheet,
@@ -71,6 +70,7 @@ class Commands:
         }
         table |= self.view.handlers()
         table |= self.camera.handlers()
+        table |= self.pictures.handlers()
         return table
 
     def refresh(self) -> None:
@@ -79,6 +79,7 @@ class Commands:
         a = w.actions_by_name
         self.view.refresh()
         self.camera.refresh()
+        self.pictures.refresh()
         a["theme"].setChecked(w.palette_tokens.name == LIGHT.name)
         a["scope_scene"].setChecked(w.sessions.scope is Scope.SCENE)
         a["full_screen"].setChecked(w.isFullScreen())
@@ -181,25 +182,6 @@ class Commands:
         w = self._window
         w.showNormal() if w.isFullScreen() else w.showFullScreen()
         self.refresh()
-
-    def save_picture(self) -> None:
-        """Ask for a file and write the window into it."""
-        path, _ = QFileDialog.getSaveFileName(
-            self._window, "Save a picture of the window", "stroboscope.png", "PNG (*.png)"
-        )
-        if not path:
-            return
-        log = self._window.sessions.log
-        try:
-            Path(path).write_bytes(self._window.picture_png())
-        except OSError as error:
-            log.add(LogLevel.ERROR, f"The picture can't be written: {error}")
-        else:
-            log.add(LogLevel.INFO, f"Saved {path}")
-
-    def copy_picture(self) -> None:
-        """Copy the 3D picture."""
-        QApplication.clipboard().setImage(self._window.scene_view.viewport.grab_image())
 
     # --- help
 

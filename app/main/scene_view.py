@@ -36,6 +36,8 @@ _EMPTY = "The application has no scene yet. It is drawn here when the script cre
 # Pictures per second while a scene runs unthrottled and the processor draws: the simulation needs
 # its core, and nobody follows more than this anyway.
 FAST_FORWARD_FPS = 6.0
+# Pictures per second on the screen beside those of a film.
+FILMING_FPS = 4.0
 # Frames per second that are asked for: as many as can be drawn, or read by people as numbers.
 PLAYING_RATE_ON_SOFTWARE = 30.0
 FAST_FORWARD_RATE = 30.0
@@ -68,6 +70,7 @@ class SceneView(QWidget):
         self._topics: frozenset[Topic] = frozenset()
         self._topics_of: ViewOptions | None = None
         self._topics_in: SceneDescription | None = None
+        self._filming = False
         # Before the first poses the camera is still that of another scene.
         self._has_poses = False
         # Called before another scene is drawn: its camera is about to be lost.
@@ -103,6 +106,16 @@ class SceneView(QWidget):
     def viewport(self) -> Viewport:
         """The view that keys and menus act on."""
         return self.grid.active
+
+    @property
+    def drawn_pose(self) -> SceneFrame | None:
+        """The poses in the picture, None before there are any."""
+        return self._drawn_pose if self._has_poses else None
+
+    def set_filming(self, filming: bool) -> None:
+        """Ask for frames often also in fast forward, and leave the processor to the film's."""
+        self._filming = filming
+        self._on_status()
 
     @property
     def drawn_scene(self) -> SceneModel | None:
@@ -219,7 +232,11 @@ class SceneView(QWidget):
         fast = scene is not None and not scene.is_stale and scene.mode is PlaybackMode.FAST_FORWARD
         software = self.viewport.on_software
         self.grid.set_frame_limit(FAST_FORWARD_FPS if fast and software else 0.0)
-        if scene is not None and fast:
+        if software and self._filming:
+            self.grid.set_frame_limit(FILMING_FPS)
+        if scene is not None and self._filming:
+            scene.set_rate(USUAL_RATE)
+        elif scene is not None and fast:
             scene.set_rate(FAST_FORWARD_RATE_ON_SOFTWARE if software else FAST_FORWARD_RATE)
         elif scene is not None:
             scene.set_rate(PLAYING_RATE_ON_SOFTWARE if software else USUAL_RATE)

@@ -50,6 +50,11 @@ class StatusLine(QStatusBar):
         set_property(self.lost, "level", "warn")
         self.lost.hide()
         self.addPermanentWidget(self.lost)
+        self.recording = QLabel()
+        self.recording.setToolTip("A film of the 3D view is recorded.")
+        set_property(self.recording, "level", "stop")
+        self.recording.hide()
+        self.addPermanentWidget(self.recording)
         self.interventions = InterventionButton(sessions, palette)
         self.interventions.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.addPermanentWidget(self.interventions)
@@ -59,13 +64,13 @@ class StatusLine(QStatusBar):
         self.joined.clicked.connect(self._show_newcomer)
         self.joined.hide()
         self.addPermanentWidget(self.joined)
+        self.findings = FindingsButton(sessions, palette)
+        self.addPermanentWidget(self.findings)
         self.counter = QToolButton()
         self.counter.setToolTip("Warnings and errors. Click to see the log.")
         self.addPermanentWidget(self.counter)
         self._shown: tuple[str, int, int] | None = None
         self._timer = QTimer(self)
-        self.findings = FindingsButton(sessions, palette)
-        self.addPermanentWidget(self.findings)
         self._timer.setInterval(1000)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
@@ -80,22 +85,22 @@ class StatusLine(QStatusBar):
         """Stop listening."""
         self._timer.stop()
         self.interventions.close_panel()
+        self.findings.close_panel()
         self._sessions.session_changed.disconnect(self._on_session)
         self._sessions.session_removed.disconnect(self._on_session)
         self._sessions.shown_changed.disconnect(self._on_session)
         self._log.changed.disconnect(self._refresh_counter)
 
-        self.findings.close_panel()
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self._palette = palette
         self.interventions.set_theme(palette)
+        self.findings.set_theme(palette)
         self._refresh_counter()
 
     def _on_session(self, _session: object) -> None:
         self._refresh_text(fps=None)
         self._refresh_joined()
-        self.findings.set_theme(palette)
 
     def refresh(self) -> None:
         """Show what a second has brought."""

@@ -245,7 +245,7 @@ class ViewGrid(QWidget):
         self._apply_limits()
 
     def _apply_limits(self) -> None:
-        others = len(self.views) - 1
+        others = max(len(self.views) - 1, 1)
         for view in self.views:
             limit = self._limit
             if view is not self.active and view.on_software:

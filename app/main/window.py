@@ -3,14 +3,15 @@
 import base64
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Signal
-from PySide6.QtGui import QCloseEvent, QPixmap
+from PySide6.QtCore import QByteArray, QSize, Signal
+from PySide6.QtGui import QCloseEvent, QImage
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from stroboscope.app.main.actions import WindowActions
 from stroboscope.app.main.commands import Commands
 from stroboscope.app.main.memory import Memory
 from stroboscope.app.main.panel_set import PanelSet
+from stroboscope.app.main.picture_commands import png_bytes
 from stroboscope.app.main.plot_feed import (
     PlotFeed,
     scene_key,
@@ -128,9 +129,9 @@ class MainWindow(QMainWindow):
         self._build_panels()
         self.status = StatusLine(s, s.log, lambda: self.scene_view.viewport, p)
         self.status.counter.clicked.connect(self.show_log)
-        self.setStatusBar(self.status)
         self.status.findings.clicked.connect(lambda _=False: self.panels.show("findings"))
         self.status.findings.counted.connect(lambda count: self.panels.count("findings", count))
+        self.setStatusBar(self.status)
         grid = self.scene_view.grid
         self.touching: dict[Viewport, Touching] = {}
         self._on_view_added(grid.leader)
@@ -150,6 +151,7 @@ class MainWindow(QMainWindow):
         grid.added.connect(self._on_view_added)
         grid.removed.connect(self._on_view_removed)
         grid.activated.connect(lambda _: self.commands.camera.refresh())
+        self.commands.pictures.build()
         self.view_buttons = ViewButtons(self.scene_view, self.actions_by_name, p)
         self.plot_feed = PlotFeed(s, self.store)
         self.plots.subscriptions_changed.connect(
@@ -326,6 +328,7 @@ class MainWindow(QMainWindow):
             self.panels,
             self.status,
             self.view_buttons,
+            self.commands.pictures.bar,
         ):
             part.set_theme(palette)
         self.commands.refresh()
@@ -339,10 +342,25 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
+    def picture(self, *, scale: float = 1.0) -> QImage:
+        """Return a picture of the whole window, 3D included; ``scale`` 2 has twice its pixels."""
+        views = self.scene_view.grid.views
+        for view in views:
+            view.draw_now(scale)  # pictures may be begun and not finished
+        ratio = self.devicePixelRatioF() * scale
+        size = QSize(round(self.width() * ratio), round(self.height() * ratio))
+        image = QImage(size, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(ratio)
+        self.render(image)
+        if scale != 1.0:
+            for view in views:
+                view.draw_now()
+        image.setDevicePixelRatio(1.0)
+        return image
+
     def picture_png(self) -> bytes:
         """Return the whole window, 3D included, as a PNG file."""
-        self.scene_view.viewport.draw_now()  # pictures may be begun and not finished
-        return _png(self.grab())
+        return png_bytes(self.picture())
 
     # --- what is remembered
 
@@ -386,8 +404,9 @@ class MainWindow(QMainWindow):
             settings.script(scene.session.identity).plots = self.plots.state()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Keep the settings, let the applications go, and stop every timer."""
+        """Keep the settings, finish a film, let the applications go, and stop every timer."""
         self.keep_settings()
+        self.commands.pictures.recorder.close()
         self.memory.close()
         for touching in self.touching.values():
             touching.close()
@@ -421,10 +440,3 @@ def _decode(text: str) -> QByteArray | None:
         return QByteArray(base64.b64decode(text, validate=True)) if text else None
     except ValueError:
         return None
-
-
-def _png(pixmap: QPixmap) -> bytes:
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    pixmap.save(buffer, "PNG")
-    return bytes(buffer.data().data())

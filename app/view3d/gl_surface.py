@@ -78,8 +78,9 @@ class GlSurface(QOpenGLWidget):
         """Draw a new picture soon."""
         self.update()
 
-    def draw_now(self) -> None:
-        """Draw what is on show and wait for it."""
+    def draw_now(self, scale: float = 1.0) -> None:
+        """Draw what is on show and wait for it; Qt knows no other ``scale`` than the screen's."""
+        del scale
         self.drawing.scene.finish_building()
         self.repaint()
 

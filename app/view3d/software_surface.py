@@ -142,13 +142,20 @@ class SoftwareSurface(QWidget):
         self.drawing.error = ""
         self.redraw()
 
-    def draw_now(self) -> None:
-        """Draw what is on show in full resolution and wait for it; for pictures of the window."""
+    def draw_now(self, scale: float = 1.0) -> None:
+        """Draw what is on show in full resolution and wait for it; for pictures of the window.
+
+        ``scale`` is how many pixels a side are wanted for one of the screen.
+        """
         self.stop()
         self._wanted = False
         self.drawing.scene.finish_building()
         self.started.emit()
-        begun = self._draw(1.0)
+        frame = self._frame()
+        if scale != 1.0:
+            width, height = frame.size
+            frame = still_frame(frame, size=(round(scale * width), round(scale * height)))
+        begun = self._draw(1.0, frame)
         if begun is not None:
             self._finish(begun)
 

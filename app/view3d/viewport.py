@@ -243,10 +243,13 @@ class Viewport(PointingWidget):
 
     # Answers
 
-    def draw_now(self) -> None:
-        """Bring what is on show up to date before returning, before a picture of the window."""
+    def draw_now(self, scale: float = 1.0) -> None:
+        """Bring what is on show up to date before returning, before a picture of the window.
+
+        ``scale`` is how many pixels a side are wanted for one of the screen, where that can be.
+        """
         if self._surface is not None:
-            self._surface.draw_now()
+            self._surface.draw_now(scale)
 
     def grab_image(self) -> QImage:
         """Return the picture without labels, drawn for this call; null without OpenGL."""
@@ -285,6 +288,14 @@ class Viewport(PointingWidget):
         """How many pixels of the screen the picture has, (width, height)."""
         ratio = self.devicePixelRatioF()
         return max(round(self.width() * ratio), 1), max(round(self.height() * ratio), 1)
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What the picture is made of: equal as long as another one would look the same."""
+        scene = self._scene
+        revisions = (scene.geometry_revision, scene.pose_revision, scene.values_revision)
+        dress = (self._options, self._selection, self._palette.name, self._stale)
+        return (self.camera, revisions, dress, self._overlays.perturbation)
 
     @property
     def stats(self) -> ViewStats:

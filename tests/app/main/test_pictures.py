@@ -1,0 +1,335 @@
+"""Pictures and films of a running scene, made as a person makes them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from stroboscope.app.models.picture_choice import (
+    FilmChoice,
+    PictureChoice,
+    PictureOf,
+    Size,
+    file_stem,
+)
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.panels.film_dialog import FilmDialog
+from stroboscope.app.panels.picture_dialog import PictureDialog
+from stroboscope.app.view3d.camera import CameraState
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.topics import Topic
+
+pytest.importorskip("mujoco")
+pytest.importorskip("imageio_ffmpeg")
+
+# A red ball goes round once a second of the simulation, on black.
+CIRCLING = """
+import math
+import stroboscope.engine as physics
+
+MODEL = '''<mujoco model="circling"><option timestep="0.01" gravity="0 0 0"/>
+<worldbody><light pos="0 0 5" dir="0 0 -1"/>
+<geom type="box" size="2 2 .01" rgba=".05 .05 .05 1"/>
+<body name="ball" mocap="true" pos="1 0 .2"><geom size=".25" rgba="1 0 0 1"
+ contype="0" conaffinity="0"/></body></worldbody></mujoco>'''
+scene = physics.create_scene("Circling: 1/2", model=MODEL)
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        angle = 2.0 * math.pi * scene.data.time
+        scene.data.mocap_pos[0] = (math.cos(angle), math.sin(angle), 0.2)
+        scene.step()
+"""
+ABOVE = CameraState(lookat=(0.0, 0.0, 0.0), distance=7.0, azimuth=90.0, elevation=-90.0)
+CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def circling(desktop, run_script, wait_until):
+    """The window, paused, looking down on the circle."""
+    run_script(CIRCLING)
+    wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
+    wait_until(lambda: desktop.window.scene_view.drawn_scene is not None)
+    desktop.window.scene_view.viewport.set_camera(ABOVE)
+    desktop.window.scene_view.viewport.setFocus()
+    return desktop.window
+
+
+@pytest.fixture
+def answer(monkeypatch, own_folders):
+    """``answer(kind, act, name)``: what to do in the dialog that is about to open."""
+    folder = own_folders / "out"
+    folder.mkdir()
+    asked = []
+
+    def expect(kind, act, name="", *, folder=folder):
+        def look():
+            dialog = QApplication.activeModalWidget()
+            if isinstance(dialog, kind):
+                act(dialog)
+            else:
+                QTimer.singleShot(10, look)
+
+        def file_dialog(_parent, title, start, _filter):
+            asked.append((title, Path(start)))
+            return (str(folder / name), "") if name else ("", "")
+
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", file_dialog)
+        QTimer.singleShot(0, look)
+        return folder / name
+
+    expect.asked = asked
+    return expect
+
+
+def pixels(image: QImage) -> np.ndarray:
+    """An image as (height, width, 4), red first."""
+    image = image.convertToFormat(QImage.Format.Format_RGBA8888)
+    seen = np.frombuffer(image.constBits(), np.uint8).copy()  # the memory is the image's
+    return seen.reshape(image.height(), image.width(), 4)
+
+
+def ball(frame: np.ndarray) -> tuple[float, float]:
+    """Where the red ball is in a picture (height, width, 3 or 4): x and y in 0…1."""
+    red = frame[..., 0].astype(int) - frame[..., 1] - frame[..., 2]
+    y, x = np.nonzero(red > 60)
+    assert len(x) > 20, "no ball in the picture"
+    return float(x.mean()) / frame.shape[1], float(y.mean()) / frame.shape[0]
+
+
+def choose(dialog, size, custom=None):
+    dialog.sizes.list.setCurrentIndex(dialog.sizes.list.findData(size.value))
+    if custom:
+        dialog.sizes.width_field.setValue(custom[0])
+        dialog.sizes.height_field.setValue(custom[1])
+
+
+# --- pictures
+
+
+def test_a_picture_at_a_chosen_size_under_the_scenes_name(circling, answer, click):
+    def act(dialog):
+        choose(dialog, Size.FULL_HD)
+        click(dialog.save_button)
+
+    path = answer(PictureDialog, act, "a.png")
+    QTest.keyClick(circling, Qt.Key.Key_P, CONTROL_SHIFT)
+    image = QImage(str(path))
+    assert (image.width(), image.height()) == (1920, 1080)
+    ball(pixels(image))
+    ((_, start),) = answer.asked
+    assert start.name == "Circling_1_2_0.000s.png"
+    answer(PictureDialog, lambda dialog: click(dialog.save_button), "b")
+    circling.actions_by_name["picture"].trigger()
+    assert answer.asked[1][1].parent == path.parent, "the last folder is remembered"
+    assert QImage(str(path.parent / "b.png")).width() == 1920, "so is the size"
+
+
+def test_a_transparent_picture_goes_to_the_clipboard(circling, answer, click):
+    circling.sessions.selection.select(Element(ElementKind.BODY, 1))
+
+    def act(dialog):
+        choose(dialog, Size.CUSTOM, (400, 300))
+        dialog.transparent.setChecked(True)
+        dialog.overlays.setChecked(False)
+        click(dialog.copy_button)
+
+    answer(PictureDialog, act)
+    circling.actions_by_name["picture"].trigger()
+    image = QApplication.clipboard().image()
+    assert (image.width(), image.height()) == (400, 300)
+    assert image.hasAlphaChannel()
+    seen = pixels(image)
+    assert seen[0, 0, 3] == 0
+    x, y = ball(seen)
+    assert seen[int(y * 300), int(x * 400), 3] == 255
+
+
+def test_a_picture_of_the_whole_window_at_twice_its_size(circling, answer, click):
+    def act(dialog):
+        dialog.of.setCurrentIndex(dialog.of.findData(PictureOf.WINDOW.value))
+        choose(dialog, Size.TWICE)
+        assert not dialog.transparent.isEnabled()
+        click(dialog.save_button)
+
+    path = answer(PictureDialog, act, "w.png")
+    circling.actions_by_name["picture"].trigger()
+    image = QImage(str(path))
+    ratio = circling.devicePixelRatioF()
+    assert image.width() == round(2 * ratio * circling.width())
+    ball(pixels(image))
+
+
+def test_what_cannot_be_drawn_or_written_is_said(circling, answer, click, own_folders, wait_until):
+    log = circling.sessions.log
+    answer(
+        PictureDialog, lambda dialog: click(dialog.save_button), "a.png",
+        folder=own_folders / "gone",
+    )  # fmt: skip
+    circling.actions_by_name["picture"].trigger()
+    assert "can't be written" in circling.banner.text.text()
+    errors = log.counts[LogLevel.ERROR]
+    circling.settings.pictures = PictureChoice(size=Size.TWICE).to_dict()
+    circling.scene_view.viewport.resize(5000, 400)
+    answer(PictureDialog, lambda dialog: click(dialog.copy_button))
+    circling.actions_by_name["picture"].trigger()
+    assert log.counts[LogLevel.ERROR] == errors + 1
+    assert "8192" in log.lines[-1].text
+
+
+def test_a_picture_while_playing_and_one_key_to_copy(circling, answer, click, wait_until):
+    circling.actions_by_name["play"].trigger()
+    wait_until(lambda: circling.scene_view.drawn_pose.time > 0.1)
+    path = answer(PictureDialog, lambda dialog: click(dialog.save_button), "p.png")
+    circling.actions_by_name["picture"].trigger()
+    ball(pixels(QImage(str(path))))
+    QTest.keyClick(circling, Qt.Key.Key_C, CONTROL_SHIFT)
+    image = QApplication.clipboard().image()
+    assert image.width() == circling.scene_view.viewport.pixels[0]
+
+
+def test_choices_survive_and_nonsense_in_the_settings_does_not():
+    choice = FilmChoice(size=Size.CUSTOM, width=640, height=480, fps=25.0, speed=0.1)
+    assert FilmChoice.from_dict(choice.to_dict()) == choice
+    bad = {"size": 7, "width": "wide", "height": -5, "fps": 0.0, "transparent": 1, "x": 2}
+    assert FilmChoice.from_dict(bad) == FilmChoice(height=16)
+    assert PictureChoice.from_dict(bad) == PictureChoice(height=16)
+    assert file_stem("../a b:c", 1.5) == "a_b_c_1.500s"
+    assert file_stem("///", None) == "stroboscope"
+
+
+# --- films
+
+
+def film_dialog(click, **changes):
+    """What to do in the dialog: choose, then record."""
+
+    def act(dialog):
+        choose(dialog, Size.CUSTOM, (320, 240))
+        dialog.fps.setValue(changes.get("fps", 20.0))
+        dialog.speed.setValue(changes.get("speed", 1.0))
+        if "base" in changes:
+            dialog.base.setCurrentIndex(dialog.base.findData(changes["base"]))
+        if "suffix" in changes:
+            dialog.formats.setCurrentIndex(dialog.formats.findData(changes["suffix"]))
+        click(dialog.record_button)
+
+    return act
+
+
+def test_a_film_of_stepped_time_has_a_frame_for_every_instant(
+    circling, answer, click, wait_until, decode
+):
+    """Frames are chosen by the simulation's time, however slowly that goes."""
+    path = answer(FilmDialog, film_dialog(click), "a.mp4")
+    recorder = circling.commands.pictures.recorder
+    QTest.keyClick(circling, Qt.Key.Key_R, CONTROL_SHIFT)
+    wait_until(lambda: recorder.is_recording)
+    assert circling.status.recording.isVisible()
+    first = circling.scene_view.drawn_pose.time
+    for _ in range(20):  # 20 times 5 steps of 0.01 s: one second, 20 frames after the first
+        before = circling.scene_view.drawn_pose.time
+        circling.sessions.step(5)
+        wait_until(lambda b=before: circling.scene_view.drawn_pose.time > b + 0.045)
+        wait_until(lambda: recorder._rest() <= 0.0)
+    assert circling.scene_view.drawn_pose.time == pytest.approx(first + 1.0, abs=0.02)
+    bar = circling.commands.pictures.bar
+    wait_until(lambda: "21 frames" in bar.frames.text())
+    click(bar.stop_button)
+    wait_until(lambda: recorder.writer is None, 30)
+    assert not circling.status.recording.isVisible()
+    assert not bar.isVisible()
+    facts, frames = decode(path)
+    assert facts["size"] == (320, 240)
+    assert facts["fps"] == 20
+    assert len(frames) == 21
+    # Once round: in frame k at the angle k · 18°, but for a step.
+    places = np.array([ball(frame) for frame in frames]) * (320, 240)
+    middle = (places.max(axis=0) + places.min(axis=0)) / 2
+    angles = np.unwrap(np.arctan2(-(places - middle)[:, 1], (places - middle)[:, 0]))
+    turned = np.degrees(angles - angles[0])
+    assert turned == pytest.approx(18.0 * np.arange(21), abs=8.0)
+    assert [p.name for p in path.parent.iterdir()] == ["a.mp4"]
+
+
+def test_a_film_of_a_playing_scene_keeps_its_pace(circling, answer, click, wait_until, decode):
+    path = answer(FilmDialog, film_dialog(click, fps=30.0), "p.mp4")
+    recorder = circling.commands.pictures.recorder
+    circling.actions_by_name["film"].trigger()
+    begun = circling.scene_view.drawn_pose.time
+    circling.actions_by_name["play"].trigger()
+    wait_until(lambda: circling.scene_view.drawn_pose.time > begun + 1.5, 30)
+    circling.actions_by_name["film"].trigger()
+    ended = circling.scene_view.drawn_pose.time
+    wait_until(lambda: recorder.writer is None, 30)
+    _, frames = decode(path)
+    assert len(frames) == pytest.approx(30.0 * (ended - begun), abs=12)
+    places = [ball(frame) for frame in frames]
+    assert np.ptp([x for x, _ in places]) > 0.2, "nothing moves"
+
+
+def test_a_film_of_real_time_goes_on_while_paused(circling, answer, click, wait_until, decode):
+    path = answer(FilmDialog, film_dialog(click, fps=20.0, base="wall"), "w.mp4")
+    recorder = circling.commands.pictures.recorder
+    circling.actions_by_name["film"].trigger()
+    wait_until(lambda: recorder.writer.frames >= 20)
+    assert recorder.dropped <= 3, "a still picture drops nothing"
+    circling.actions_by_name["look_front"].trigger()
+    wait_until(lambda: recorder.writer.frames >= 40)
+    circling.actions_by_name["film"].trigger()
+    wait_until(lambda: recorder.writer is None, 30)
+    _, frames = decode(path)
+    assert len(frames) >= 40
+    assert np.abs(frames[0].astype(int) - frames[-1]).max() > 60, "the camera has not moved"
+
+
+def test_cancelling_removes_the_film(circling, answer, click, wait_until):
+    path = answer(FilmDialog, film_dialog(click), "c.mp4")
+    recorder = circling.commands.pictures.recorder
+    circling.actions_by_name["film"].trigger()
+    circling.actions_by_name["play"].trigger()
+    wait_until(lambda: recorder.writer.frames > 5)
+    click(circling.commands.pictures.bar.cancel_button)
+    wait_until(lambda: recorder.writer is None)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_film_into_a_folder_that_is_gone_is_a_sentence(
+    circling, answer, click, wait_until, own_folders
+):
+    answer(FilmDialog, film_dialog(click), "g.mp4", folder=own_folders / "gone")
+    circling.actions_by_name["film"].trigger()
+    wait_until(lambda: circling.commands.pictures.recorder.writer is None)
+    wait_until(lambda: circling.banner.isVisible())
+    assert "there is no folder" in circling.banner.text.text()
+    assert circling.commands.pictures.recorder.writer is None
+    assert circling.actions_by_name["film"].text() == "Record a film…"
+
+
+def test_closing_the_window_finishes_the_film(circling, answer, click, wait_until, decode):
+    path = answer(FilmDialog, film_dialog(click), "z.mp4")
+    recorder = circling.commands.pictures.recorder
+    circling.actions_by_name["film"].trigger()
+    circling.actions_by_name["play"].trigger()
+    wait_until(lambda: recorder.writer.frames > 10)
+    circling.close()
+    _, frames = decode(path)
+    assert len(frames) > 10
+    ball(frames[-1])
+
+
+def test_the_view_that_is_filmed_may_go(circling, answer, click, wait_until, decode):
+    circling.actions_by_name["views_side_by_side"].trigger()
+    grid = circling.scene_view.grid
+    grid.activate(grid.views[1])
+    path = answer(FilmDialog, film_dialog(click), "v.mp4")
+    circling.actions_by_name["film"].trigger()
+    circling.sessions.step(5)
+    recorder = circling.commands.pictures.recorder
+    wait_until(lambda: recorder.writer.frames >= 2)
+    circling.actions_by_name["views_one"].trigger()
+    wait_until(lambda: recorder.writer is None, 30)
+    assert len(decode(path)[1]) >= 2
