@@ -231,7 +231,8 @@ class Renderer:
             checkers=self.buffers.checkers,
             extent=frame.extent,
         ):
-            self._floors.draw_pick(floor, matrix, eye=frame.view.eye, reach=frame.view.far)
+            if not _from_behind(frame, floor):  # from there one sees, and points, through it
+                self._floors.draw_pick(floor, matrix, eye=frame.view.eye, reach=frame.view.far)
 
     def _light_uniforms(self, scene: DrawnScene, frame: Frame) -> dict[str, Any]:
         """Draw the shadow map if it is due; return what every lit shader needs."""
@@ -375,9 +376,7 @@ class Renderer:
     ) -> None:
         mirrored = self._mirrored(floors, frame)
         for floor in floors:
-            below = float((frame.view.eye - floor.pos) @ floor.mat[:, 2]) < 0.0
-            if frame.view.orthographic:
-                below = float(frame.view.forward @ floor.mat[:, 2]) > 0.0
+            below = _from_behind(frame, floor)
             see_through = below or floor.color_a[3] < 0.999
             if see_through != behind:
                 continue
@@ -464,6 +463,12 @@ class Renderer:
 def gl_matrix(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return a column-vector matrix the way gloo sends it: transposed, single precision."""
     return np.ascontiguousarray(matrix.T, dtype=np.float32)
+
+
+def _from_behind(frame: Frame, floor: Floor) -> bool:
+    if frame.view.orthographic:
+        return float(frame.view.forward @ floor.mat[:, 2]) > 0.0
+    return float((frame.view.eye - floor.pos) @ floor.mat[:, 2]) < 0.0
 
 
 def _blend(*, depth_mask: bool, cull_face: bool) -> None:

@@ -119,6 +119,15 @@ def test_picking_returns_what_is_seen(front: Any, quality: Quality) -> None:
     assert front.pick_at(320, 2) is None
 
 
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_from_below_one_points_through_the_floor(front: Any, orthographic: bool) -> None:
+    front.set_camera(looking(elevation=30.0, distance=4.0, orthographic=orthographic))
+    x, y, _ = front.view().project(np.array(BALL), width=640, height=480)[0]
+    hit = front.pick_at(x, y)
+    assert hit is not None
+    assert hit.element == Element(ElementKind.GEOM, 2)
+
+
 def test_picking_works_in_an_orthographic_view_too(front: Any) -> None:
     front.set_camera(looking(orthographic=True, distance=0.2, fovy=170.0))
     x, y, _ = front.view().project(np.array(BALL), width=640, height=480)[0]
