@@ -17,6 +17,8 @@ from stroboscope.debugger_protocol.scene_description import JointInfo, JointType
 
 __all__ = ["Touching"]
 
+_REFUSAL_MS = 5000
+
 
 class _Way(enum.Enum):
     """How a body is made to follow the mouse."""
@@ -29,9 +31,9 @@ class _Way(enum.Enum):
 class Touching:
     """Sends what the viewport's grip says to the shown scene. GUI thread only.
 
-    ``say`` shows a sentence in the status bar; "" takes it away. ``show`` draws the spring in all
-    views, None takes it away. ``show_now`` shows the state as it stands: a body is moved from
-    there, not from where the last step had it.
+    ``say`` shows a sentence in the status bar, for so long [ms] or (0) until the next; "" takes it
+    away. ``show`` draws the spring in all views, None takes it away. ``show_now`` shows the state
+    as it stands: a body is moved from there, not from where the last step had it.
     """
 
     def __init__(
@@ -39,7 +41,7 @@ class Touching:
         sessions: SessionsModel,
         viewport: Viewport,
         *,
-        say: Callable[[str], None],
+        say: Callable[[str, int], None],
         show: Callable[[Perturb | None], None],
         show_now: Callable[[], None] = lambda: None,
     ) -> None:
@@ -69,7 +71,9 @@ class Touching:
         if scene is None or description is None:
             return False
         problem = _why_not(scene, description, body)
-        self._tell(problem)
+        if problem:
+            self._said = ""
+            self._say(problem, _REFUSAL_MS)
         self._scene = scene if not problem else None
         self._way = None
         if not problem:
@@ -135,7 +139,7 @@ class Touching:
     def _tell(self, text: str) -> None:
         if text != self._said:
             self._said = text
-            self._say(text)
+            self._say(text, 0)
 
 
 def _why_not(scene: SceneModel, description: SceneDescription, body: int) -> str:

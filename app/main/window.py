@@ -179,7 +179,7 @@ class MainWindow(QMainWindow):
         self.touching[view] = Touching(
             self.sessions,
             view,
-            say=lambda text: self.status.showMessage(text),
+            say=lambda text, duration: self.status.showMessage(text, duration),
             show=self.scene_view.grid.set_perturbation,
             show_now=lambda: self.view.set_instant(Instant.NOW),
         )

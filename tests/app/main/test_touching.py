@@ -192,6 +192,7 @@ def test_what_cant_be_pulled_says_why_and_the_camera_stays(desktop, hand, wait_u
     assert hand.viewport.camera == camera
     assert not desktop.sessions.shown.edits.entries
     assert desktop.log.counts[LogLevel.ERROR] == 0
+    wait_until(lambda: not desktop.window.status.currentMessage(), 10)
 
 
 def test_a_hand_lets_go_when_another_scene_is_shown(desktop, hand, wait_until):
