@@ -42,6 +42,7 @@ class Metrics:
     padding: int = 12
     control_height: int = 28
     compact_height: int = 24
+    row_height: int = 22  # of tables
     font_px: int = 13
     small_font_px: int = 12
     icon: int = 16

@@ -357,10 +357,10 @@ class PanelSet(QObject):
         left, right, plots, log = (self._first(area) for area in PanelArea)
         side = min(300, max(200, round(window.width() * 0.21)))
         window.resizeDocks([left, right], [side, side + 68], horizontal)
-        bottom = min(300, max(216, round(window.height() * 0.27)))
+        bottom = min(380, max(216, round(window.height() * 0.33)))
         window.resizeDocks([plots, log], [bottom, bottom], vertical)
         width = max(window.width(), 600)
-        window.resizeDocks([plots, log], [round(width * 0.62), round(width * 0.38)], horizontal)
+        window.resizeDocks([plots, log], [round(width * 0.66), round(width * 0.34)], horizontal)
 
     def reset(self) -> None:
         """Put every panel back to where it was in the beginning."""

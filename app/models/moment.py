@@ -21,6 +21,15 @@ class Moment:
     notes: tuple[str, ...] = ()
 
     @property
+    def lines(self) -> tuple[str, ...]:
+        """The same, then shorter ones for less room."""
+        first, _, rest = self.text.partition(" · ")
+        short = self.word.partition(" · ")[0]
+        if not rest:
+            return (self.line, short)
+        return (self.line, f"{self.word} · {first}", f"{short} · {first}", short)
+
+    @property
     def line(self) -> str:
         """Both in one line."""
         return f"{self.word} · {self.text}" if self.text else self.word

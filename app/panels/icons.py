@@ -49,7 +49,7 @@ class Icon(enum.StrEnum):
     KEYFRAME = "mdi6.rhombus-outline"
     SEARCH = "mdi6.magnify"
     COPY = "mdi6.content-copy"
-    COLUMNS = "mdi6.table-column"
+    COLUMNS = "mdi6.view-column-outline"
     CLEAR = "mdi6.delete-sweep-outline"
     CLOSE = "mdi6.close"
     FLOAT = "mdi6.dock-window"

@@ -17,6 +17,7 @@ class ElidedLabel(QLabel):
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._full = ""
+        self._shorter: tuple[str, ...] = ()
         self._hint = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -27,10 +28,10 @@ class ElidedLabel(QLabel):
         """The text before eliding."""
         return self._full
 
-    def set_full_text(self, text: str) -> None:
-        """Show ``text``, elided when it does not fit."""
-        if text != self._full:
-            self._full = text
+    def set_full_text(self, text: str, *shorter: str) -> None:
+        """Show ``text``, or the first of the ``shorter`` ones that fits, or the last one elided."""
+        if text != self._full or shorter != self._shorter:
+            self._full, self._shorter = text, shorter
             self._elide()
 
     def set_hint(self, hint: str) -> None:
@@ -50,7 +51,10 @@ class ElidedLabel(QLabel):
 
     def _elide(self) -> None:
         width = max(self.contentsRect().width(), 24)
-        shown = self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, width)
+        metrics = self.fontMetrics()
+        texts = (self._full, *self._shorter)
+        shown = next((t for t in texts if metrics.horizontalAdvance(t) <= width), "")
+        shown = shown or metrics.elidedText(texts[-1], Qt.TextElideMode.ElideMiddle, width)
         self.setText(shown)
         parts = [self._full if shown != self._full else "", self._hint]
         self.setToolTip("\n".join(part for part in parts if part))

@@ -96,7 +96,7 @@ class LogPanel(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         bar = QHBoxLayout()
-        bar.setContentsMargins(METRICS.gap, METRICS.grid, METRICS.gap, METRICS.grid)
+        bar.setContentsMargins(METRICS.gap, 3, METRICS.gap, 3)
         bar.setSpacing(METRICS.gap)
         self.level = QComboBox()
         for text, level in (
@@ -121,6 +121,11 @@ class LogPanel(QWidget):
         bar.addWidget(self.filter, 1)
         bar.addWidget(self.copy_button)
         bar.addWidget(self.clear_button)
+        for field in (self.level, self.filter):
+            field.setProperty("compact", True)
+        for button in (self.copy_button, self.clear_button):
+            button.setFixedSize(METRICS.compact_height, METRICS.compact_height)
+            button.setProperty("compact", True)
         layout.addLayout(bar)
 
         self.view = QTreeWidget()

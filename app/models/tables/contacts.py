@@ -96,7 +96,7 @@ class ContactTotal:
 
     @property
     def text(self) -> str:
-        """The line below the table."""
+        """The line over the table."""
         if not self.contacts:
             return "No contacts at this instant."
         count = f"{self.contacts} contact{'s' * (self.contacts != 1)}"
@@ -104,6 +104,22 @@ class ContactTotal:
         sums = f"normal {with_unit(number_text(self.normal), 'N')}"
         friction = f"friction {with_unit(number_text(self.friction), 'N')}"
         return f"{count} · {pairs} · Σ {sums} · Σ {friction} · {self.slipping} slipping"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The same, then shorter ones for less room."""
+        if not self.contacts:
+            return (self.text,)
+        normal = with_unit(number_text(self.normal), "N")
+        friction = with_unit(number_text(self.friction), "N")
+        sums = f"Σ normal {normal} · friction {friction}"
+        slipping = f"{self.slipping} slipping"
+        return (
+            self.text,
+            f"{self.contacts} contacts · {sums} · {slipping}",
+            f"{self.contacts} · {sums}",
+            f"{self.contacts} · Σ normal {normal}",
+        )
 
 
 class ContactTable:

@@ -35,15 +35,15 @@ _FORCES = (
     ("qfrc_fluid", "fluid", "drag and lift, part of passive", True),
 )
 _COLUMNS = (
-    Column(key="name", title="joint", kind=ColumnKind.TEXT, sample="left_shoulder_pitch_joint"),
+    Column(key="name", title="joint", kind=ColumnKind.TEXT, sample="left_shoulder_pitch"),
     Column(key="position", title="position", sample="−000.000 rad"),
     Column(key="velocity", title="velocity", sample="−000.000 rad/s"),
-    Column(key="acceleration", title="acceleration", sample="−0000.000 rad/s²"),
+    Column(key="acceleration", title="acceleration", sample="−000.000 rad/s²"),
     Column(key="range", title="range", kind=ColumnKind.TEXT, sample="−0.000 … 0.000"),
     Column(
         key="margin",
         title="to limit",
-        sample="−00.000 rad",
+        sample="−0.000 rad",
         tip="How far the position is from its nearer limit; negative: beyond it.",
     ),
     Column(key="state", title="state", kind=ColumnKind.TEXT, sample="beyond upper", marked=True),

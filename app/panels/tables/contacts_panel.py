@@ -13,7 +13,7 @@ __all__ = ["ContactsPanel"]
 
 
 class ContactsPanel(TablePanel):
-    """Contacts under the sums of their pairs of bodies, and a total below."""
+    """Contacts under the sums of their pairs of bodies, and a total of all."""
 
     who = "contacts table"
 
@@ -45,7 +45,8 @@ class ContactsPanel(TablePanel):
     def after_refresh(self, table: Table, frames: FrameSet | None) -> None:
         """Show the total."""
         total = self.source.total if isinstance(self.source, ContactTable) else None
-        self.table.set_footer(total.text if total is not None and frames is not None else "")
+        known = total is not None and frames is not None
+        self.table.total.set_full_text(*(total.texts if known and total is not None else ("",)))
 
     def _on_side(self, on: bool) -> None:
         if isinstance(self.source, ContactTable):

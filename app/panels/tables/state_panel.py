@@ -13,6 +13,7 @@ from stroboscope.app.models.tables.state import (
 )
 from stroboscope.app.models.tables.table import Table
 from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tables.table_panel import MakeMime, Plot, TablePanel
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.resources.themes import Palette
@@ -45,10 +46,13 @@ class StatePanel(TablePanel):
         self.kind.setToolTip("Which values are shown.")
         self.kind.currentIndexChanged.connect(self._on_kind)
         self.kind.setMinimumWidth(104)
+        self.kind.setProperty("compact", True)
         bar.addWidget(self.kind)
         self.reset = QPushButton("Reset drift")
         self.reset.setToolTip("Measure drift from the instant that is shown now.")
         self.reset.clicked.connect(self._reset_drift)
+        self.reset.setProperty("compact", True)
+        self.reset.setFixedHeight(METRICS.compact_height)
         bar.addWidget(self.reset)
 
     @property
@@ -71,7 +75,7 @@ class StatePanel(TablePanel):
     def after_refresh(self, table: Table, frames: FrameSet | None) -> None:
         """Say since when drift is measured."""
         start = self.source.start if isinstance(self.source, EnergyTable) else None
-        self.table.set_footer(start.text if start is not None else "")
+        self.table.total.set_full_text(start.text if start is not None else "")
 
     def _on_kind(self, _index: int) -> None:
         self._show_controls()

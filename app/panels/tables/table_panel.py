@@ -80,6 +80,7 @@ class TablePanel(QWidget):
         """Take other colours."""
         self._palette = palette
         self.copy_button.setIcon(icon(Icon.COPY, palette))
+        self.columns_button.setIcon(icon(Icon.COLUMNS, palette))
         self.table.set_theme(palette)
 
     # --- what subclasses say
@@ -105,23 +106,33 @@ class TablePanel(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         self.bar = QHBoxLayout()
-        self.bar.setContentsMargins(METRICS.gap, METRICS.grid, METRICS.gap, METRICS.grid)
+        self.bar.setContentsMargins(METRICS.gap, 3, METRICS.gap, 3)
         self.bar.setSpacing(METRICS.gap)
         self.add_to_bar(self.bar)
-        self.table.filter.setMaximumWidth(220)
+        self.table.filter.setMaximumWidth(180)
         self.table.filter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.bar.addWidget(self.table.filter, 2)
+        self.bar.addWidget(self.table.total, 5)
         self.instant = ElidedLabel()
         self.instant.setProperty("role", "small")
         self.instant.setFont(number_font())
         self.instant.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.bar.addWidget(self.instant, 3)
+        self.columns_button = icon_button(Icon.COLUMNS, self._palette, "Choose columns")
+        self.columns_button.clicked.connect(
+            lambda _=False: self.table.view.choose_columns(
+                self.columns_button.mapToGlobal(self.columns_button.rect().bottomLeft())
+            )
+        )
         self.copy_button = icon_button(
             Icon.COPY, self._palette, "Copy all rows, to paste into a spreadsheet"
         )
-        self.copy_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for button in (self.columns_button, self.copy_button):
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.setFixedSize(METRICS.compact_height, METRICS.compact_height)
+            button.setProperty("compact", True)
+            self.bar.addWidget(button)
         self.copy_button.clicked.connect(lambda _=False: self.table.view.on_copy(True))
-        self.bar.addWidget(self.copy_button)
         layout.addLayout(self.bar)
         self.add_above(layout)
         layout.addWidget(rule())
@@ -179,10 +190,11 @@ class TablePanel(QWidget):
             self._reordered = now
         self.table.show_table(table, empty=self.empty_text(), reorder=reorder)
         moment = moment_of(scene, frames)
-        self.instant.set_full_text(moment.line)
+        self.instant.set_full_text(*moment.lines)
         self.instant.set_hint("\n".join(moment.notes))
         set_property(self.instant, "level", moment.level)
         self.after_refresh(table, frames)
+        self.table.total.setVisible(bool(self.table.total.full_text))
 
     # --- selection and plots
 

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.tables.table import Table, cell_text
-from stroboscope.app.panels.labels import label
-from stroboscope.app.panels.style import METRICS
+from stroboscope.app.panels.labels import ElidedLabel, label
+from stroboscope.app.panels.style import METRICS, number_font
 from stroboscope.app.panels.tables.value_model import ValueModel
 from stroboscope.app.panels.tables.value_view import ValueView
 from stroboscope.resources.themes import Palette
@@ -36,6 +36,7 @@ class FilterField(QLineEdit):
         self.setClearButtonEnabled(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setMinimumWidth(60)
+        self.setProperty("compact", True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Take Escape, and Down, which goes on in the table."""
@@ -51,7 +52,8 @@ class ValueTable(QWidget):
     """Shows tables of one kind after the other, updated in place.
 
     ``select`` is called with the element of a row that was clicked; ``plot`` and ``make_mime`` come
-    from the plots. ``filter`` is a field to be placed by whoever has the bar.
+    from the plots. ``filter`` and ``total`` (a line about all rows) are to be placed by whoever
+    has the bar.
     """
 
     def __init__(
@@ -79,9 +81,9 @@ class ValueTable(QWidget):
         self._empty = label("", "muted", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._empty.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, 0)
-        self.footer = label("", "small")
-        self.footer.setContentsMargins(METRICS.padding, 3, METRICS.padding, 3)
-        self.footer.hide()
+        self.total = ElidedLabel()
+        self.total.setProperty("role", "small")
+        self.total.setFont(number_font())
         host = QWidget()
         self._stack = QStackedLayout(host)
         self._stack.addWidget(self._empty)
@@ -90,7 +92,6 @@ class ValueTable(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(host, 1)
-        layout.addWidget(self.footer)
         self._hovered = False
         self.view.viewport().installEventFilter(self)
 
@@ -131,12 +132,6 @@ class ValueTable(QWidget):
         if self._empty.text() != text:
             self._empty.setText(text)
         self._stack.setCurrentWidget(self._empty)
-
-    def set_footer(self, text: str) -> None:
-        """Show a line below the rows; empty: none."""
-        if self.footer.text() != text:
-            self.footer.setText(text)
-        self.footer.setVisible(bool(text))
 
     @property
     def sentence(self) -> str:

@@ -26,6 +26,7 @@ from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.tables.table import Column, cell_text
 from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tables.cell_editor import CellEditor
+from stroboscope.app.panels.tables.sideways_bar import SidewaysBar
 from stroboscope.app.panels.tables.value_model import ValueModel
 from stroboscope.app.panels.tables.value_painter import CELL_MARGIN, RowState, ValuePainter
 from stroboscope.resources.themes import Palette
@@ -33,7 +34,7 @@ from stroboscope.resources.themes import Palette
 __all__ = ["ValueView"]
 
 # The widest column of names that fits itself to them [px].
-_NAMES = 260
+_NAMES = 240
 
 
 class ValueView(QTableView):
@@ -66,21 +67,25 @@ class ValueView(QTableView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.sideways = SidewaysBar(self)
         self.setAutoScroll(False)
         rows = self.verticalHeader()
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setMinimumSectionSize(METRICS.compact_height)
-        rows.setDefaultSectionSize(METRICS.compact_height)
+        rows.setMinimumSectionSize(METRICS.row_height)
+        rows.setDefaultSectionSize(METRICS.row_height)
         header = self.horizontalHeader()
         header.setSectionsClickable(True)
         header.setHighlightSections(False)
         header.setMinimumSectionSize(28)
-        header.setFixedHeight(METRICS.compact_height)
+        header.setFixedHeight(METRICS.row_height)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.sectionClicked.connect(self._on_header)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        header.customContextMenuRequested.connect(self._column_menu)
+        header.customContextMenuRequested.connect(
+            lambda at: self.choose_columns(header.mapToGlobal(at))
+        )
         self._title = QLabel(header)
         self._title.setContentsMargins(CELL_MARGIN, 0, CELL_MARGIN, 0)
         self._title.hide()
@@ -233,7 +238,8 @@ class ValueView(QTableView):
             header.setSortIndicator(section, order)
         self._model.sort_by(key, descending=descending)
 
-    def _column_menu(self, position: QPoint) -> None:
+    def choose_columns(self, place: QPoint) -> None:
+        """Open the menu of columns there (on the screen)."""
         menu = QMenu(self)
         for n, column in enumerate(self._model.columns):
             action = QAction(column.title, menu)
@@ -242,7 +248,7 @@ class ValueView(QTableView):
             action.setEnabled(n > 0)
             action.toggled.connect(lambda shown, at=n: self.setColumnHidden(at, not shown))
             menu.addAction(action)
-        menu.exec(self.horizontalHeader().mapToGlobal(position))
+        menu.exec(place)
 
     # --- numbers that can be plotted
 

@@ -35,6 +35,7 @@ class WhyPanel(TablePanel):
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.dof.currentIndexChanged.connect(lambda _index: self._on_choice())
+        self.dof.setProperty("compact", True)
         bar.addWidget(self.dof)
         self._choices: tuple[DofChoice, ...] = ()
         self._clicked = False
@@ -68,10 +69,10 @@ class WhyPanel(TablePanel):
         choice = self.choice
         total = self.source.total if isinstance(self.source, CauseTable) else None
         if choice is None or total is None:
-            self.table.set_footer("")
+            self.table.total.set_full_text("")
             return
         qacc = with_unit(number_text(total), choice.unit)
-        self.table.set_footer(f"Sum: qacc of {choice.name} = {qacc}")
+        self.table.total.set_full_text(f"Sum: qacc of {choice.name} = {qacc}", f"Sum: {qacc}")
 
     def _topics(self, scene: SceneModel) -> Topics:
         """Nothing is asked of the engine as long as nobody asks about a dof."""

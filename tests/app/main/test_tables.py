@@ -92,7 +92,7 @@ def test_r13_contacts_of_a_pressed_box_and_their_sum_while_paused(
     wait_until(lambda: "EXECUTED · the last step" in contacts.instant.full_text)
     assert "step 1\u2009000" in contacts.instant.full_text
     assert contacts.table.table.number("normal", 0) == pytest.approx(49.62, rel=5e-3)
-    assert "Σ normal 49.62" in contacts.table.footer.text()
+    assert "Σ normal 49.62" in contacts.table.total.full_text
     # A click on a contact selects the pair of geoms, and the inspector says the same.
     view = contacts.table.view
     at = view.visualRect(contacts.table.model.index(1, 0)).center()
@@ -181,7 +181,7 @@ def test_why_answers_for_the_selected_joint_and_keeps_the_question_when_a_source
     table = why.table.table
     names = [table.text("name", n) for n in range(table.count)]
     assert {"gravity", "press"} <= set(names)
-    assert "Sum: qacc of lift" in why.table.footer.text()
+    assert "Sum: qacc of lift" in why.table.total.full_text
     view = why.table.view
     at = view.visualRect(why.table.model.index(names.index("press"), 0)).center()
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)

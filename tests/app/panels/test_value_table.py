@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -158,6 +158,21 @@ def test_new_values_change_cells_in_place_and_leave_selection_and_widths_alone(m
     assert made.view.verticalScrollBar().value() == 10
     assert [i.row() for i in made.view.selectionModel().selectedRows()] == [3]
     assert made.model.data(made.model.index(3, 1)) == "−493.824"
+
+
+def test_the_bar_for_scrolling_sideways_takes_no_room_and_comes_with_the_pointer(made):
+    made.resize(200, 120)
+    made.show_table(table_of([0.0] * 3), empty="")
+    view = made.view
+    height = view.viewport().height()
+    assert height == view.height() - view.horizontalHeader().height()
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Enter))
+    assert view.sideways.isVisible()
+    assert view.viewport().height() == height
+    view.sideways.setValue(40)
+    assert view.horizontalScrollBar().value() == 40
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    assert not view.sideways.isVisible()
 
 
 def test_a_selected_row_stays_selected_when_others_come_and_go(made):
