@@ -8,15 +8,18 @@ from numpy.typing import NDArray
 from stroboscope.app.models.overlays import Role
 from stroboscope.app.models.selection import ElementKind
 from stroboscope.app.view3d.overlays.facts import BodyFacts
-from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape, solids, spheres
+from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape, lines, solids, spheres
 from stroboscope.app.view3d.overlays.subject import Subject
 
 __all__ = ["inertia_sizes", "mass_glyphs", "tree_centers"]
 
 Floats = NDArray[np.float64]
 WATER = 1000.0  # [kg/m³]
-# Drawn over the body and not, as in MuJoCo, inside it: the body shall stay visible.
-_INERTIA_ALPHA = 0.32
+# Drawn over the body and not, as in MuJoCo, inside it: the body shall stay visible, so the solid is
+# a breath of colour between clear edges.
+_INERTIA_ALPHA = 0.10
+_EDGE_ALPHA = 0.9
+_SEGMENTS = 16
 
 
 def inertia_sizes(bodies: BodyFacts, *, ellipsoids: bool, water: bool) -> Floats:
@@ -47,6 +50,35 @@ def tree_centers(bodies: BodyFacts, com: Floats) -> tuple[NDArray[np.int64], Flo
     return roots, weighted[roots] / mass[roots, None]
 
 
+def _box_edges() -> Floats:
+    """Return both ends of the edges (12, 2, 3) of a cube of half size 1."""
+    edges = []
+    for axis in range(3):
+        others = [n for n in range(3) if n != axis]
+        for a in (-1.0, 1.0):
+            for b in (-1.0, 1.0):
+                ends = np.zeros((2, 3))
+                ends[:, axis] = (-1.0, 1.0)
+                ends[:, others] = (a, b)
+                edges.append(ends)
+    return np.array(edges)
+
+
+def _great_circles() -> Floats:
+    """Return both ends of the segments (n, 2, 3) of the unit sphere's three great circles."""
+    angles = np.linspace(0.0, 2.0 * np.pi, _SEGMENTS + 1)
+    circles = []
+    for axis in range(3):
+        points = np.zeros((len(angles), 3))
+        points[:, (axis + 1) % 3], points[:, (axis + 2) % 3] = np.cos(angles), np.sin(angles)
+        circles.append(np.stack([points[:-1], points[1:]], axis=1))
+    return np.concatenate(circles)
+
+
+_BOX_EDGES = _box_edges()
+_ELLIPSES = _great_circles()
+
+
 def mass_glyphs(subject: Subject) -> Iterator[Glyphs]:
     """Yield centres of mass and inertias, whatever is switched on."""
     bodies, options, sizes = subject.facts.bodies, subject.options, subject.sizes
@@ -58,10 +90,22 @@ def mass_glyphs(subject: Subject) -> Iterator[Glyphs]:
         half = inertia_sizes(
             bodies, ellipsoids=options.inertia_ellipsoids, water=options.scale_inertia
         )
+        turned = np.matmul(subject.scene.body_mat[which], bodies.imat[which])
+        edges = _ELLIPSES if options.inertia_ellipsoids else _BOX_EDGES
+        ends = com[which, None, None] + np.einsum(
+            "bij,eaj->beai", turned * half[which, None], edges
+        )
+        yield lines(
+            ends[:, :, 0].reshape(-1, 3),
+            ends[:, :, 1].reshape(-1, 3),
+            radius=0.0,
+            color=(*Role.INERTIA.value[:3], _EDGE_ALPHA),
+            layer=Layer.INSIDE,
+        ).of_elements(ElementKind.BODY, np.repeat(which, len(edges)))
         yield solids(
             Shape.BALL if options.inertia_ellipsoids else Shape.BOX,
             pos=com[which],
-            mat=np.matmul(subject.scene.body_mat[which], bodies.imat[which]),
+            mat=turned,
             size=half[which],
             color=(*Role.INERTIA.value[:3], _INERTIA_ALPHA),
             roles=(Role.INERTIA,),

@@ -9,7 +9,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import FrameMode
 from stroboscope.app.view3d.camera import StandardView
 from stroboscope.app.view3d.overlays.glyphs import Shape
-from stroboscope.app.view3d.overlays.mass import inertia_sizes, tree_centers
+from stroboscope.app.view3d.overlays.mass import inertia_sizes, mass_glyphs, tree_centers
 from stroboscope.debugger_protocol.edit_messages import Perturb, PerturbKind
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -70,6 +70,19 @@ def test_an_inertia_box_of_a_box_is_that_box(engine_view):
     assert 8.0 * water[1].prod() * 1000.0 == pytest.approx(3.0)
     ellipsoid = inertia_sizes(bodies, ellipsoids=True, water=True)
     assert 4.0 / 3.0 * np.pi * ellipsoid[1].prod() * 1000.0 == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("ellipsoids", "edges"), [(False, 12), (True, 48)])
+def test_inertias_are_outlined_at_their_size_and_nearly_clear(engine_view, ellipsoids, edges):
+    shown = engine_view(ROBOT)
+    shown.set(inertia=True, inertia_ellipsoids=ellipsoids)
+    subject = shown.picture.subject
+    outline, solid = mass_glyphs(subject)
+    assert len(outline.texels) == 3 * edges
+    assert outline.texels[0, 3, 3] > 0.8 > 0.2 > solid.texels[0, 3, 3]
+    half = inertia_sizes(subject.facts.bodies, ellipsoids=ellipsoids, water=False)[1]
+    away = np.linalg.norm(outline.texels[:edges, 0, :3] - subject.centers_of_mass[1], axis=1)
+    assert away.max() == pytest.approx(half.max() if ellipsoids else np.linalg.norm(half))
 
 
 def test_the_target_of_the_servos_is_where_mujoco_puts_the_bodies(engine_view):
