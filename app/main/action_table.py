@@ -13,7 +13,7 @@ from stroboscope.app.view3d.camera import StandardView
 __all__ = ["ACTIONS", "BOOKMARKS", "MENUS", "MOUSE", "NAMED_SUBMENUS", "ActionSpec"]
 
 MENUS = ("Session", "Run", "View", "Show", "Camera", "Window", "Help")
-NAMED_SUBMENUS = ("Labels", "Axes", "Geom groups", "Site groups", "Look from")
+NAMED_SUBMENUS = ("Labels", "Axes", "Geom groups", "Site groups", "Look from", "Go to")
 """Submenus whose entries mean nothing without the title."""
 BOOKMARKS = 9
 """Saved cameras that have a key."""
@@ -146,7 +146,16 @@ ACTIONS: tuple[ActionSpec, ...] = (
         words="viewport",
     ),
     _spec("View", "instant", "NOW / executed step", ".", tip="Which instant of a paused scene."),
-    _spec("View", "hide", "Hide or show selection", "Ctrl+H", separator=True),
+    _spec(
+        "View",
+        "select_parent",
+        "Select the parent",
+        "Ctrl+Up",
+        tip="The body of what is selected, then that body's parent.",
+        separator=True,
+        words="body up tree",
+    ),
+    _spec("View", "hide", "Hide or show selection", "Ctrl+H"),
     _spec("View", "isolate", "Only the selection", "Ctrl+I", tip="Hide all else; again: show it."),
     _spec("View", "show_all", "Show everything", "Ctrl+Shift+H"),
     *(
@@ -252,6 +261,34 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Copy as MJCF <camera>",
         tip="With position, axes and field of view, to paste into the model.",
         words="xml export",
+    ),
+    *(
+        _spec("Window/Go to", name, text, *keys, words=words)
+        for name, text, keys, words in (
+            ("joint_sliders", "Joint sliders", (), "qpos set pose position move"),
+            ("control_sliders", "Control sliders", (), "ctrl actuator motor override noise"),
+            ("physics_options", "Physics options", (), "timestep gravity integrator solver flags"),
+            ("states", "States and keyframes", (), "checkpoint key copy state mjcf load save"),
+            ("profiler", "Profiler", ("F3",), "time step cpu performance solver"),
+            ("sensors_table", "Sensors", ("F4",), "sensordata values"),
+            ("energy_table", "Energy and momenta", (), "drift kinetic potential"),
+        )
+    ),
+    _spec(
+        "Window",
+        "plot_signal",
+        "Plot a signal…",
+        "Ctrl+G",
+        tip="Choose from everything that can be plotted.",
+        words="graph chart curve add channel",
+    ),
+    _spec(
+        "Window",
+        "plot_expression",
+        "Plot an expression…",
+        "Ctrl+Shift+G",
+        tip="Something computed of signals, for instance qpos['knee'] - ctrl['knee'].",
+        words="graph formula compute derived add",
     ),
     _spec("Window", "panels", "Panels", "Tab", tip="Hide all panels, or show them again."),
     _spec("Window", "theme", "Light theme", checkable=True, words="dark colours colors"),

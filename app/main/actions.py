@@ -207,14 +207,18 @@ class ShortcutGate(QObject):
                 if not passes:
                     event.accept()
                     return True
-            elif (
-                isinstance(watched, QAbstractItemView)
-                and event.key() in _ARROWS
-                and event.modifiers() == Qt.KeyboardModifier.NoModifier
+            elif event.modifiers() == Qt.KeyboardModifier.NoModifier and (
+                (event.key() in _ARROWS and isinstance(watched, QAbstractItemView))
+                or (event.key() == Qt.Key.Key_F2 and _edits(watched))
             ):
                 event.accept()
                 return True
         return False
+
+
+def _edits(widget: QObject) -> bool:
+    """Return whether F2 means to edit something there."""
+    return isinstance(widget, QAbstractItemView) or bool(widget.property("edits"))
 
 
 def _is_text_field(widget: QObject) -> bool:

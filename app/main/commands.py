@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox
 
 from stroboscope.app.main.camera_commands import CameraCommands
 from stroboscope.app.main.picture_commands import PictureCommands
+from stroboscope.app.main.places import Places
 from stroboscope.app.main.view_commands import ViewCommands
 from stroboscope.app.models.session import SessionState
 from stroboscope.app.models.sessions import Scope
@@ -30,6 +31,7 @@ class Commands:
         self.view = ViewCommands(window)
         self.camera = CameraCommands(window)
         self.pictures = PictureCommands(window)
+        self.places = Places(window)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -71,6 +73,7 @@ class Commands:
         table |= self.view.handlers()
         table |= self.camera.handlers()
         table |= self.pictures.handlers()
+        table |= self.places.handlers()
         return table
 
     def refresh(self) -> None:

@@ -26,6 +26,7 @@ from stroboscope.app.main.view_buttons import ViewButtons
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.log import LogLine
+from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.plot_store import PlotStore
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element
@@ -40,6 +41,7 @@ from stroboscope.app.models.view_options import (
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.panels.banner import Banner
 from stroboscope.app.panels.controls.controls_panel import ControlsPanel
+from stroboscope.app.panels.info_card import InfoCard
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
 from stroboscope.app.panels.style import apply_theme, palette_named
@@ -153,6 +155,13 @@ class MainWindow(QMainWindow):
         grid.activated.connect(lambda _: self.commands.camera.refresh())
         self.commands.pictures.build()
         self.view_buttons = ViewButtons(self.scene_view, self.actions_by_name, p)
+        self.info = InfoCard(
+            self.scene_view,
+            s,
+            self.view,
+            picture=self._picture_cost,
+            room=self._recording_height,
+        )
         self.plot_feed = PlotFeed(s, self.store)
         self.plots.subscriptions_changed.connect(
             lambda key, channels: self.plot_feed.want(key, frozenset(channels))
@@ -163,6 +172,7 @@ class MainWindow(QMainWindow):
         """Draw the shown scene that way, and say so everywhere."""
         self.scene_view.grid.options = options
         self.scene_view.options_changed()
+        self.info.set_on(options.info)
         self.commands.refresh()
 
     def arrange_views(self, arrangement: Arrangement) -> None:
@@ -186,6 +196,14 @@ class MainWindow(QMainWindow):
 
     def _on_view_removed(self, view: Viewport) -> None:
         self.touching.pop(view).close()
+
+    def _picture_cost(self) -> str:
+        stats = self.scene_view.viewport.stats
+        return f"{number_text(stats.frame_ms, 1)} ms" if stats.frames else ""
+
+    def _recording_height(self) -> int:
+        bar = self.commands.pictures.bar
+        return 0 if bar.isHidden() else bar.geometry().bottom() + 1
 
     def make_spark(self) -> Sparkline:
         """Return a small recent past for a number of the inspector."""
@@ -375,6 +393,7 @@ class MainWindow(QMainWindow):
     def _restore_view(self) -> None:
         grid = self.scene_view.grid
         grid.options = options_from_dict(self.settings.view)
+        self.info.set_on(grid.options.info)
         known = {each.value: each for each in Arrangement}
         grid.arrange(known.get(self.settings.views, Arrangement.ONE))
         self.log_panel.choose_level(self.settings.log_level)
@@ -419,7 +438,7 @@ class MainWindow(QMainWindow):
         s.scope_changed.disconnect(self._on_scope)
         self.plot_feed.close()
         self.panels.close()
-        for part in (self.transport, self.banner, self.scene_view, self.status):
+        for part in (self.transport, self.banner, self.scene_view, self.status, self.info):
             part.close_panel()
         self.processes.close()
         self.welcome.sessions.stop()

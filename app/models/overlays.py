@@ -479,6 +479,14 @@ OVERLAYS: tuple[Overlay, ...] = (
     ),
     Overlay(name="legend", title="Legend", group=_P),
     Overlay(name="triad", title="Axes in the corner", group=_P),
+    Overlay(
+        name="info",
+        title="Numbers in the corner",
+        group=_P,
+        keys=("F2",),
+        tip="Speed, time of a step, contacts, constraints, solver and energy.",
+        words="info statistics fps cpu solver energy overlay",
+    ),
 )
 
 _BY_NAME = {each.name: each for each in OVERLAYS}

@@ -164,6 +164,7 @@ class ViewOptions:
     haze: bool = True
     grid: bool = True  # a ground where the model has none
     triad: bool = True
+    info: bool = False  # numbers of the scene in a corner
     lighting: Lighting = Lighting.AUTO
     floor: FloorStyle = FloorStyle.AUTO
     quality: Quality = Quality.AUTO

@@ -44,6 +44,7 @@ class WatchRow(QWidget):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("watchRow")
+        self.setProperty("edits", True)  # F2 is not the window's while it has the focus
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(text)
