@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.camera import CameraState, StandardView, ViewMode
-from stroboscope.app.view3d.viewport import Viewport
+from stroboscope.app.view3d.viewport import SPACING, Viewport
 from stroboscope.debugger_protocol.edit_messages import Perturb
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
@@ -31,7 +31,9 @@ _LINE = 2  # around each view while there are several [px]
 # Where the processor draws, pictures per second of a view that nobody works in, for all of these
 # together: each takes as much time from the simulation as one of the active view.
 _OTHERS_FPS = 6.0
-_OTHERS_FPS_FAST = 2.0
+_OTHERS_FPS_FAST = 1.0
+# And no more than a third of the time altogether.
+_OTHERS_SPACING = 3.0
 
 
 class Arrangement(enum.StrEnum):
@@ -251,6 +253,8 @@ class ViewGrid(QWidget):
             if view is not self.active and view.on_software:
                 limit = (_OTHERS_FPS_FAST if limit else _OTHERS_FPS) / others
             view.set_frame_limit(limit)
+            spacing = SPACING if view is self.active else _OTHERS_SPACING * others
+            view.take_turns((each for each in self.views if each is not view), spacing=spacing)
 
     def close_views(self) -> None:
         """Stop every view's timers and give the OpenGL resources back."""

@@ -121,8 +121,8 @@ def _number(value: float, *, least: float, most: float, decimals: int, unit: str
     field.setDecimals(decimals)
     field.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
     field.setFont(number_font())
-    field.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
     field.setValue(value)
+    field.lineEdit().setTextMargins(METRICS.gap - 2, 0, METRICS.gap - 2, 0)
     if unit:
         field.setSuffix(f"\u2009{unit}")
     return field

@@ -57,7 +57,7 @@ class PictureDialog(QDialog):
         self.of.setCurrentIndex(self.of.findData(choice.of.value))
         self.sizes = SizeFields(tuple(Size))
         self.sizes.choose(choice.size, (choice.width, choice.height))
-        self.transparent = QCheckBox("Transparent background")
+        self.transparent = QCheckBox("Transparent")
         self.transparent.setToolTip("The model alone, without ground and sky.")
         self.transparent.setChecked(choice.transparent)
         boxes, self.overlays, self.labels, self.legend = check_column(choice)

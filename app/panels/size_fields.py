@@ -73,9 +73,9 @@ class SizeFields(QWidget):
         field = QSpinBox()
         field.setRange(SMALLEST, LARGEST)
         field.setFont(number_font())
-        field.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
         field.setAlignment(Qt.AlignmentFlag.AlignRight)
         field.setFixedWidth(64)
+        field.lineEdit().setTextMargins(METRICS.grid, 0, METRICS.grid, 0)
         return field
 
     def _on_choice(self) -> None:

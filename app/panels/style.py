@@ -182,6 +182,9 @@ QLineEdit > QToolButton {{ min-width: 0; min-height: 0; padding: 0; border: none
     background: transparent; }}
 QLineEdit[compact="true"], QComboBox[compact="true"] {{ min-height: {m.compact_height - 2}px;
     padding: 0 6px; border-radius: 4px; }}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ border: none; width: 0; }}
+QAbstractSpinBox > QLineEdit {{ border: none; min-height: 0; padding: 0;
+    background: transparent; }}
 QComboBox::drop-down {{ border: none; width: 22px; }}
 QComboBox::down-arrow {{ image: url("{chevron}"); width: 16px; height: 16px; }}
 QComboBox QAbstractItemView {{ background: {p.surface1}; border: 1px solid {p.line}; outline: 0;

@@ -34,6 +34,7 @@ from stroboscope.app.view3d.renderer import Frame
 __all__ = ["MovingScale", "SoftwareSurface"]
 
 POLL_MS = 2
+TURN_MS = 4
 SCALES = (0.5, 0.71, 1.0)  # each has twice the pixels of the one before
 LONG_FRAME_S = 0.040
 SHORT_FRAME_S = 0.016
@@ -114,6 +115,8 @@ class SoftwareSurface(QWidget):
         self._bound = 0
         self._begun: _Begun | None = None
         self._wanted = False
+        # Two pictures at once take twice as long each and hold up the event loop: they take turns.
+        self.neighbours: tuple[SoftwareSurface, ...] = ()
         self._image = QImage()
         self._pixels: NDArray[np.uint8] | None = None  # the image's memory
         # Without delay, but after everything that people do and the network brings.
@@ -131,11 +134,16 @@ class SoftwareSurface(QWidget):
         """Whether a picture is in the making or about to be."""
         return self._wanted or self._begun is not None
 
+    @property
+    def is_drawing(self) -> bool:
+        """Whether a picture is in the making."""
+        return self._begun is not None
+
     def redraw(self) -> None:
         """Draw a new picture soon; of several wishes during one picture, one is fulfilled."""
         self._wanted = True
         if self._begun is None and not self.drawing.error:
-            self._begin_timer.start()
+            self._begin_timer.start(0)
 
     def retry(self) -> None:
         """Try again after a failure: the scene is another one now."""
@@ -217,6 +225,9 @@ class SoftwareSurface(QWidget):
     def _begin(self) -> None:
         if self._begun is not None or not self.isVisible():
             return
+        if any(other.is_drawing for other in self.neighbours):
+            self._begin_timer.start(TURN_MS)
+            return
         self._wanted = False
         self.started.emit()
         self._begun = self._start(self._scale.value if self._moving() else 1.0)
@@ -247,7 +258,8 @@ class SoftwareSurface(QWidget):
         self.update()
         self.drawn.emit()
         if self._wanted:
-            self._begin_timer.start()
+            # A neighbour that waits comes first.
+            self._begin_timer.start(2 * TURN_MS if self.neighbours else 0)
 
     def _count(self, begun: _Begun) -> None:
         duration = time.perf_counter() - begun.start

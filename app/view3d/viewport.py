@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,12 @@ from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Palette
 
-__all__ = ["Viewport"]
+__all__ = ["SPACING", "Viewport"]
 
 # Without multisampling, a picture that has stood still this long is drawn once more, beautifully.
+# Where the processor draws, new poses are drawn no sooner than this many durations of a picture
+# after the last ones.
+SPACING = 1.5
 REFINE_DELAY_MS = 500
 REFINE_PIXELS = 6_000_000
 REFINE_FRAME_MS = 160.0
@@ -77,6 +80,7 @@ class Viewport(PointingWidget):
         self._message.setWordWrap(True)
         self._message.setMargin(24)
         self._frame_limit = 0.0
+        self._spacing = SPACING
         self._last_draw = 0.0
         self._due_timer = QTimer(self)
         self._due_timer.setSingleShot(True)
@@ -236,6 +240,19 @@ class Viewport(PointingWidget):
         """
         self._frame_limit = max(frames_per_second, 0.0)
 
+    def take_turns(self, others: Iterable["Viewport"], *, spacing: float = SPACING) -> None:
+        """Draw nothing while one of the ``others`` draws, where the processor does it.
+
+        New poses are drawn no sooner than ``spacing`` times the duration of a picture after the
+        last ones.
+        """
+        self._spacing = spacing
+        surfaces = (other._surface for other in others)
+        if isinstance(self._surface, SoftwareSurface):
+            self._surface.neighbours = tuple(
+                surface for surface in surfaces if isinstance(surface, SoftwareSurface)
+            )
+
     @property
     def frame_limit(self) -> float:
         """What :meth:`set_frame_limit` was told [1/s]."""
@@ -376,7 +393,7 @@ class Viewport(PointingWidget):
         """
         interval = 1.0 / self._frame_limit if self._frame_limit > 0.0 else 0.0
         if self.on_software:
-            interval = max(interval, 1.5e-3 * self.stats.frame_ms)
+            interval = max(interval, 1e-3 * self._spacing * self.stats.frame_ms)
         wait = self._last_draw + interval - time.monotonic()
         if wait <= 0.0:
             self._redraw()
