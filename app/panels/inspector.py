@@ -175,7 +175,7 @@ class InspectorPanel(QWidget):
         content = QWidget()
         content.setObjectName("panel")
         column = QVBoxLayout(content)
-        column.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, METRICS.padding)
+        column.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.grid, METRICS.padding)
         column.setSpacing(METRICS.gap)
         grid = QGridLayout()
         grid.setHorizontalSpacing(2)

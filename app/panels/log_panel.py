@@ -141,8 +141,8 @@ class LogPanel(QWidget):
         header = self.view.header()
         header.setStretchLastSection(True)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-        header.resizeSection(0, 96)
-        header.resizeSection(1, 110)
+        header.resizeSection(0, 88)
+        header.resizeSection(1, 72)
         self._empty = label(
             "Nothing yet. Messages of the applications and problems of this window appear here.",
             "muted",

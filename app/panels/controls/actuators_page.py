@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from PySide6.QtWidgets import QPushButton, QToolButton
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.panels.controls.kept import Kept
-from stroboscope.app.panels.controls.page import ControlsPage, name_of
+from stroboscope.app.panels.controls.page import ControlsPage, name_of, split_names
 from stroboscope.app.panels.controls.value_bar import ValueBar
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import icon_button, label
@@ -37,6 +37,7 @@ class ActuatorsPage(ControlsPage):
         self.noise: ValueBar | None = None
         self.rate: ValueBar | None = None
         self.give_back: QPushButton | None = None
+        self._group: QWidget | None = None
         self._count = label("", "small")
         super().__init__(*arguments)  # type: ignore[arg-type]
 
@@ -47,7 +48,7 @@ class ActuatorsPage(ControlsPage):
     def forget(self) -> None:
         """Drop the rows of before."""
         self._addresses, self.locks, self._kept = [], {}, {}
-        self.noise = self.rate = self.give_back = None
+        self.noise = self.rate = self.give_back = self._group = None
 
     def build(self, scene: SceneModel) -> None:
         """Make a line per control."""
@@ -59,11 +60,18 @@ class ActuatorsPage(ControlsPage):
         self.give_back.setProperty("flat", "true")
         self.give_back.clicked.connect(self.give_all_back)
         self.add_buttons(self._count, self.give_back)
-        for index, actuator in enumerate(description.actuators):
+        names = [name_of(a.name, "actuator", n) for n, a in enumerate(description.actuators)]
+        above: str = ""
+        for index, (actuator, (group, short)) in enumerate(
+            zip(description.actuators, split_names(names), strict=True)
+        ):
+            if group != above:
+                self._group = self.add_heading(f"Actuators of {group}" if group else "Actuators")
+                above = group
             first = actuator.ctrl if actuator.ctrl >= 0 else index
             for place in range(actuator.nctrl):
-                self._add(index, actuator, first + place, place)
-        heading = self.add_heading("NOISE ON ALL CONTROLS")
+                self._add(index, actuator, first + place, place, short=short)
+        heading = self.add_heading("Noise on all controls")
         self.noise = ValueBar(
             self.colors, name="noise, of each control's range", low=0.0, high=_MOST_NOISE
         )
@@ -75,10 +83,12 @@ class ActuatorsPage(ControlsPage):
         self.rate.changed.connect(self._set_noise)
         self.add_bar("noise rate", "rate", self.rate, heading=heading)
 
-    def _add(self, index: int, actuator: ActuatorInfo, address: int, place: int) -> None:
+    def _add(
+        self, index: int, actuator: ActuatorInfo, address: int, place: int, *, short: str
+    ) -> None:
         name = name_of(actuator.name, "actuator", index)
         if actuator.nctrl > 1:
-            name = f"{name}[{place}]"
+            name, short = f"{name}[{place}]", f"{short}[{place}]"
         low, high = actuator.ctrlrange or (None, None)
         if place:
             low = high = None  # only the first one's range is described
@@ -92,7 +102,8 @@ class ActuatorsPage(ControlsPage):
         self._addresses.append((address, bar, lock))
         self.locks[address] = lock
         self._kept[address] = Kept()
-        row = self.add_bar(name, name, bar, extra=lock)
+        tip = name if name != short else ""
+        row = self.add_bar(name, short, bar, extra=lock, heading=self._group, tip=tip)
         row.words = f"{name} {actuator.kind} {actuator.target}".casefold()
 
     def fill(self, scene: SceneModel) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.panels.controls.kept import Kept
-from stroboscope.app.panels.controls.page import ControlsPage, name_of
+from stroboscope.app.panels.controls.page import ControlsPage, name_of, split_names
 from stroboscope.app.panels.controls.value_bar import ValueBar
 from stroboscope.app.panels.tables.follower import Topics
 from stroboscope.debugger_protocol.messages import EditField
@@ -48,16 +48,20 @@ class JointsPage(ControlsPage):
         if description is None:
             return
         plain = [j for j in description.joints if j.type in (JointType.HINGE, JointType.SLIDE)]
-        if plain:
-            heading = self.add_heading("JOINTS")
-            for index, joint in enumerate(description.joints):
-                if joint in plain:
-                    self._add_slider(index, joint, heading)
+        sliders = [(n, joint) for n, joint in enumerate(description.joints) if joint in plain]
+        parts = split_names([name_of(joint.name, "joint", n) for n, joint in sliders])
+        above: str | None = None
+        heading: QWidget | None = None
+        for (index, joint), (place, short) in zip(sliders, parts, strict=True):
+            if place != above:
+                heading = self.add_heading(f"Joints of {place}" if place else "Joints")
+                above = place
+            self._add_slider(index, joint, heading, short)
         for index, joint in enumerate(description.joints):
             if joint not in plain:
                 self._add_numbers(index, joint)
         if description.equalities:
-            heading = self.add_heading("EQUALITY CONSTRAINTS")
+            heading = self.add_heading("Equality constraints")
             for index, equality in enumerate(description.equalities):
                 switch = QCheckBox(f"{name_of(equality.name, 'equality', index)}")
                 switch.setToolTip(f"{equality.kind}: on or off (eq_active)")
@@ -67,7 +71,9 @@ class JointsPage(ControlsPage):
                 words = f"{equality.name} {equality.kind} equality {index}"
                 self.add_whole(switch, words=words, heading=heading)
 
-    def _add_slider(self, index: int, joint: JointInfo, heading: QWidget) -> None:
+    def _add_slider(
+        self, index: int, joint: JointInfo, heading: QWidget | None, short: str
+    ) -> None:
         hinge = joint.type is JointType.HINGE
         reach = _TURN if hinge else _WAY
         middle = joint.qpos0[0] if joint.qpos0 else 0.0
@@ -77,7 +83,8 @@ class JointsPage(ControlsPage):
         bar = ValueBar(self.colors, name=name, low=low, high=high, unit=unit)
         bar.changed.connect(partial(self._set, joint.qpos))
         self._bars.append((joint.qpos, bar))
-        self.add_bar(name, name, bar, heading=heading)
+        row = self.add_bar(name, short, bar, heading=heading, tip=name if name != short else "")
+        row.words = name.casefold()
 
     def _add_numbers(self, index: int, joint: JointInfo) -> None:
         free = joint.type is JointType.FREE

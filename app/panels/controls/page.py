@@ -1,6 +1,8 @@
 """What every page of the controls has: rows in a scrolling column, searched and kept up to date."""
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +22,11 @@ from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Palette
 
-__all__ = ["ControlsPage", "Row", "name_of"]
+__all__ = ["ControlsPage", "Row", "name_of", "split_names"]
 
 NAME_WIDTH = 96
+# Names before a slash ("left_arm/elbow") stand over their rows when so many have them in common.
+_SHARED = 2
 _NOT_LIVE = "This scene is over: nothing can be set any more."
 _NO_CONTROL = "Another client controls this application: Session > Take control."
 
@@ -34,6 +38,16 @@ class Row:
     words: str
     widgets: tuple[QWidget, ...]
     heading: QWidget | None = None
+
+
+def split_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each name as what it shares with neighbours, up to a slash, and its own part."""
+    places = [name.rpartition("/")[0] for name in names]
+    counts = Counter(places)
+    return [
+        (place, name[len(place) + 1 :]) if place and counts[place] >= _SHARED else ("", name)
+        for place, name in zip(places, names, strict=True)
+    ]
 
 
 def name_of(name: str, kind: str, index: int) -> str:
@@ -150,11 +164,12 @@ class ControlsPage(QWidget):
         *,
         heading: QWidget | None = None,
         extra: QWidget | None = None,
+        tip: str = "",
     ) -> Row:
         """Add a line with a name, a bar, and perhaps a button."""
         bar.changed.connect(self.was_set)
         self.bars[key] = bar
-        return self.add_row(text, bar, extra=extra, heading=heading)
+        return self.add_row(text, bar, extra=extra, heading=heading, tip=tip)
 
     def add_row(
         self,
@@ -275,12 +290,12 @@ class ControlsPage(QWidget):
             old.deleteLater()
         self._body = QWidget()
         self._grid = QGridLayout(self._body)
-        self._grid.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.padding, METRICS.grid)
+        self._grid.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
         self._grid.setHorizontalSpacing(METRICS.grid)
         self._grid.setVerticalSpacing(1)
         self._grid.setColumnMinimumWidth(0, NAME_WIDTH)
-        self._grid.setColumnStretch(0, 2)
-        self._grid.setColumnStretch(1, 3)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.setColumnStretch(1, 1)
         self._scroll.setWidget(self._body)
         self.forget()
 

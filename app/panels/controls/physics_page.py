@@ -20,7 +20,7 @@ from stroboscope.resources.themes import Palette
 __all__ = ["PhysicsPage"]
 
 Values = tuple[float, ...]
-_FLAG_GROUPS = {"disable": "DISABLE FLAGS", "enable": "ENABLE FLAGS"}
+_FLAG_GROUPS = {"disable": "Disable flags", "enable": "Enable flags"}
 
 
 class _OptionRow:

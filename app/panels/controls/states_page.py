@@ -56,7 +56,7 @@ class StatesPage(ControlsPage):
         if description is None:
             return
         self._built = scene.edits.checkpoints
-        self.add_heading("THIS STATE")
+        self.add_heading("This state")
         typed = self.save_name.text() if self._alive(self.save_name) else ""
         self.save_name = QLineEdit(typed)
         self.save_name.setPlaceholderText("Name of a checkpoint")
@@ -75,12 +75,12 @@ class StatesPage(ControlsPage):
         self.copied.setToolTip("qpos, qvel, act, ctrl and mocap poses with every digit.")
         self.copied.clicked.connect(self._copy)
         self.add_buttons(self.copied)
-        heading = self.add_heading("CHECKPOINTS")
+        heading = self.add_heading("Checkpoints")
         if not self._built:
             self.add_whole(label("None yet.", "small"), heading=heading)
         for checkpoint in reversed(self._built):
             self._add_checkpoint(checkpoint, heading)
-        heading = self.add_heading("KEYFRAMES OF THE MODEL")
+        heading = self.add_heading("Keyframes of the model")
         if not description.keyframes:
             self.add_whole(label("This model has none.", "small"), heading=heading)
         for index, key in enumerate(description.keyframes):

@@ -16,6 +16,9 @@ __all__ = ["ValueBar", "number_of"]
 _DRAG_PX = 3
 # Without a range, dragging by this many pixels changes the number by one.
 _PX_PER_UNIT = 100.0
+_MARGIN = 6.0
+# A bar shorter than this [px] says nothing: the number then has all the room.
+_LEAST_BAR = 24.0
 _KEY_STEPS = 100
 
 
@@ -29,10 +32,11 @@ def number_of(text: str) -> float | None:
 
 
 class ValueBar(QWidget):
-    """Shows where a value is in its range; ``changed`` carries what people set it to.
+    """A bar for where a value is in its range, and the number beside it.
 
-    While it is dragged it follows the mouse, not what arrives. ``why_not`` is why it can't be set
-    now, "" when it can. Without a range there is no bar, and dragging counts from where it began.
+    ``changed`` carries what people set it to. While it is dragged it follows the mouse, not what
+    arrives. ``why_not`` is why it can't be set now, "" when it can. Without a range there is no
+    bar; on the number, dragging counts from where it began.
     """
 
     changed = Signal(float)
@@ -124,10 +128,24 @@ class ValueBar(QWidget):
         if value == self._value and text == self._text:
             return
         before, self._value = self._part(), value
-        moved = abs(self._part() - before) * self.width() >= 0.5
+        moved = abs(self._part() - before) * self.bar_width >= 0.5
         if text != self._text or moved:
             self._text = text
             self.update()
+
+    @property
+    def bar_width(self) -> float:
+        """How much room [px] the bar has, left of the number; 0 without a range."""
+        if self._low is None or self._high is None:
+            return 0.0
+        metrics = self.fontMetrics()
+        ends = (number_text(end, self._decimals) for end in (self._low, self._high))
+        number = max(metrics.horizontalAdvance(end) for end in ends)
+        unit = metrics.horizontalAdvance(THIN_SPACE + self._unit) + 1 if self._unit else 0
+        # A number that is typed may lie outside, a sign included.
+        number += metrics.horizontalAdvance("\u2212") if self._low >= 0.0 else 0
+        left = self.width() - number - unit - 3.0 * _MARGIN
+        return left if left >= _LEAST_BAR else 0.0
 
     def _part(self) -> float:
         if self._value is None or self._low is None or self._high is None:
@@ -153,10 +171,10 @@ class ValueBar(QWidget):
         painter.setPen(QPen(QColor(edge), 1.0))
         painter.setBrush(QColor(p.surface0 if able else p.surface1))
         painter.drawRoundedRect(area, 4.0, 4.0)
-        if self._low is not None and self._high is not None and self._value is not None:
+        if self.bar_width > 0.0:
             self._paint_bar(painter, area, able=able)
         painter.setPen(QColor(p.text if able else p.muted))
-        room = area.adjusted(6.0, 0.0, -6.0, 0.0)
+        room = area.adjusted(_MARGIN, 0.0, -_MARGIN, 0.0)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if self._unit:
             width = self.fontMetrics().horizontalAdvance(THIN_SPACE + self._unit)
@@ -169,6 +187,12 @@ class ValueBar(QWidget):
     def _paint_bar(self, painter: QPainter, area: QRectF, *, able: bool) -> None:
         p, low, high = self._palette, self._low or 0.0, self._high or 0.0
         inner = area.adjusted(1.0, 1.0, -1.0, -1.0)
+        inner.setWidth(self.bar_width - 1.0)
+        painter.setPen(QPen(QColor(p.line), 1.0))
+        edge = round(inner.right()) + 0.5
+        painter.drawLine(QPointF(edge, area.top() + 1.0), QPointF(edge, area.bottom() - 1.0))
+        if self._value is None:
+            return
         at = inner.left() + self._part() * inner.width()
         zero = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.0
         origin = inner.left() + zero * inner.width()
@@ -210,11 +234,16 @@ class ValueBar(QWidget):
         if not self._dragging and abs(way) < _DRAG_PX:
             return
         self._dragging = True
-        if self._low is not None and self._high is not None:
-            part = (event.position().x() - 1.0) / max(self.width() - 2.0, 1.0)
-            self._set(self._low + min(max(part, 0.0), 1.0) * (self._high - self._low))
-        else:
+        width = self.bar_width
+        if self._low is None or self._high is None:
             self._set(self._start + way / _PX_PER_UNIT)
+            return
+        span = self._high - self._low
+        if width > 0.0 and self._pressed.x() <= width:
+            part = (event.position().x() - 1.0) / max(width - 2.0, 1.0)
+            self._set(self._low + min(max(part, 0.0), 1.0) * span)
+        else:
+            self._set(self._start + way / max(width, _PX_PER_UNIT) * span)
 
     def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
         """End the drag."""

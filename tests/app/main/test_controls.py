@@ -10,6 +10,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from stroboscope.app.panels.controls.page import split_names
 from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -40,9 +41,15 @@ def _state(desktop, name):
 
 def _drag(bar, part):
     """Drag a bar to ``part`` of its width, as a person does."""
+    start = round(bar.bar_width) // 2
+    _drag_over(bar, start, start + 6, round(part * (bar.bar_width - 2)) + 1)
+
+
+def _drag_over(bar, start, *places):
+    """Press at ``start`` [px] and drag over ``places``."""
     y = bar.height() // 2
-    QTest.mousePress(bar, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(bar.width() // 2, y))
-    for x in (bar.width() // 2 + 6, round(part * (bar.width() - 2)) + 1):
+    QTest.mousePress(bar, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(start, y))
+    for x in places:
         at = QPointF(x, y)
         move = QMouseEvent(
             QEvent.Type.MouseMove,
@@ -76,6 +83,30 @@ def test_a_slider_sets_a_joint_while_paused_and_only_then(desktop, controls, wai
     _drag(bar, 0.2)
     assert len(desktop.sessions.shown.edits.entries) == entries
     assert desktop.log.counts[LogLevel.ERROR] == 0
+
+
+def test_the_bar_of_a_slider_ends_where_its_number_begins_and_the_number_drags_from_where_it_is(
+    desktop, controls, wait_until
+):
+    bar = controls.joints.bars["swing"]
+    low = bar.fontMetrics().horizontalAdvance("\u2212120.000")
+    assert 24 < bar.bar_width < bar.width() - low / 2
+    _type(bar, "0.5")
+    end = bar.width() - 10
+    _drag_over(bar, end, end - 5, end - 10)
+    assert 0.0 < bar.value < 0.5
+    wait_until(lambda: _state(desktop, "qpos")[0] == pytest.approx(bar.value, abs=1e-12))
+
+
+def test_names_before_a_slash_stand_once_over_their_rows():
+    names = ["left/waist", "left/elbow", "right/waist", "lone/hinge", "neck"]
+    assert split_names(names) == [
+        ("left", "waist"),
+        ("left", "elbow"),
+        ("", "right/waist"),
+        ("", "lone/hinge"),
+        ("", "neck"),
+    ]
 
 
 def test_numbers_of_a_free_joint_are_typed_and_its_quaternion_stays_one(
