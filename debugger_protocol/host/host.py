@@ -509,7 +509,9 @@ class Host:
         key = (link.scene_id, f"{finding.rule} {about}")
         if key not in self._reported:
             self._reported.add(key)
-            text = f"{finding.text} {finding.advice}".strip()
+            text = finding.text
+            if finding.advice:
+                text = f"{text if text.endswith('.') else text + '.'} {finding.advice}"
             self.log(finding.level, text, link=link, source="lint")
 
     def model_changed(self, link: SceneLink) -> None:
