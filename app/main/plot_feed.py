@@ -4,6 +4,7 @@ import numpy as np
 from PySide6.QtCore import QMimeData
 
 from stroboscope.app.models.element_values import ValueRow, signals_of
+from stroboscope.app.models.expressions import expression_problem
 from stroboscope.app.models.plot_colours import PLOT_COLOURS
 from stroboscope.app.models.plot_store import (
     SIGNAL_MIME_TYPE,
@@ -18,12 +19,17 @@ from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.debugger_protocol.arrays import unpack_arrays
 from stroboscope.debugger_protocol.exceptions import InvalidMessage
-from stroboscope.debugger_protocol.expressions import expression_channel, is_expression
+from stroboscope.debugger_protocol.expressions import (
+    expression_channel,
+    expression_text,
+    is_expression,
+)
 from stroboscope.debugger_protocol.messages import Frame, Subscribe, Unsubscribe
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = [
     "PlotFeed",
+    "has_signal",
     "mime_of",
     "mime_of_element",
     "mime_of_expression",
@@ -42,6 +48,13 @@ def scene_key(scene: SceneModel) -> SceneKey:
 def series_of(scene: SceneModel, row: ValueRow) -> PlotSeriesId:
     """Return the signal behind a number of the inspector."""
     return PlotSeriesId(scene_key(scene), row.channel, row.column)
+
+
+def has_signal(scene: SceneModel, row: ValueRow) -> bool:
+    """Return whether this scene has the signal behind a number, or can compute it."""
+    if is_expression(row.channel):
+        return not expression_problem(expression_text(row.channel), scene.signal_table())
+    return any(channel.name == row.channel for channel in scene.channels)
 
 
 def series_of_element(scene: SceneModel, element: Element) -> tuple[PlotSeriesId, ...]:
@@ -68,7 +81,7 @@ def mime_of_element(scene: SceneModel, element: Element) -> QMimeData | None:
 
 def mime_of(scene: SceneModel, row: ValueRow) -> QMimeData | None:
     """Return what is dragged from the inspector into a plot; None: no such channel."""
-    if all(channel.name != row.channel for channel in scene.channels):
+    if not has_signal(scene, row):
         return None
     mime = QMimeData()
     mime.setData(SIGNAL_MIME_TYPE, encode_signals([series_of(scene, row)]))

@@ -14,6 +14,7 @@ from stroboscope.app.main.panel_set import PanelSet
 from stroboscope.app.main.picture_commands import png_bytes
 from stroboscope.app.main.plot_feed import (
     PlotFeed,
+    has_signal,
     scene_key,
     series_of,
     series_of_element,
@@ -304,7 +305,7 @@ class MainWindow(QMainWindow):
 
     def plot_value(self, scene: SceneModel, row: ValueRow) -> None:
         """Plot the signal behind a number of the inspector."""
-        if all(channel.name != row.channel for channel in scene.channels):
+        if not has_signal(scene, row):
             text = f"{row.label} has no signal to plot in this scene."
             self.sessions.log.add(LogLevel.WARNING, text, source=scene.name)
             return

@@ -10,7 +10,14 @@ from stroboscope.debugger_protocol.expressions import (
 )
 from stroboscope.debugger_protocol.expressions.arithmetic import FUNCTIONS
 
-__all__ = ["completions", "expression_problem", "fit_problem", "position_channel", "quoted"]
+__all__ = [
+    "completions",
+    "contact_channel",
+    "expression_problem",
+    "fit_problem",
+    "position_channel",
+    "quoted",
+]
 
 _NO_BREAK = "\u00a0"
 
@@ -61,6 +68,13 @@ def position_channel(array: str, name: str) -> str:
     written = quoted(name)
     channel = expression_channel(f"{array}[{written}]")
     return channel if written and len(channel.encode()) <= MAX_BYTES else ""
+
+
+def contact_channel(part: str, *names: str) -> str:
+    """Return the channel of a part of the contacts between geoms, or "" when there is none."""
+    written = [quoted(name) for name in names]
+    channel = expression_channel(f"contact[{','.join(written)}].{part}")
+    return channel if all(written) and len(channel.encode()) <= MAX_BYTES else ""
 
 
 def completions(text: str, table: SignalTable) -> tuple[int, list[str]]:

@@ -12,6 +12,7 @@ from stroboscope.app.models.element_values.rows import (
     vector,
     with_edits,
 )
+from stroboscope.app.models.expressions import contact_channel, position_channel
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.selection import ElementKind
@@ -49,7 +50,10 @@ def body_sections(d: SceneDescription, index: int, frames: FrameSet | None) -> t
     pos = first(sub(frames, Topic.POSE, "xpos", one))
     quat = first(sub(frames, Topic.POSE, "xquat", one))
     velocity = first(sub(frames, Topic.STATE, "body_velocity", one))
-    place, turn = vector("", pos, "xyz", "m"), vector("", quat, "wxyz", "")
+    name = name_of(d, ElementKind.BODY, index)
+    place = vector("", pos, "xyz", "m", channel=position_channel("xpos", name))
+    turn = vector("", quat, "wxyz", "", channel=position_channel("xquat", name))
+    moves = position_channel("xvel", name)
     if body.mocap and body.mocap_index >= 0:
         place = with_edits(place, EditField.MOCAP_POS, 3 * body.mocap_index)
         turn = with_edits(turn, EditField.MOCAP_QUAT, 4 * body.mocap_index)
@@ -58,8 +62,8 @@ def body_sections(d: SceneDescription, index: int, frames: FrameSet | None) -> t
     return (
         Section("Position", place),
         Section("Orientation", turn),
-        Section("Velocity", vector("", linear, "xyz", "m/s")),
-        Section("Angular velocity", vector("", angular, "xyz", "rad/s")),
+        Section("Velocity", vector("", linear, "xyz", "m/s", channel=moves)),
+        Section("Angular velocity", vector("", angular, "xyz", "rad/s", channel=moves, column=3)),
         *_body_dynamics(frames, index),
         Section("About", _about_body(d, index)),
     )
@@ -158,8 +162,11 @@ def _shape(item: GeomInfo | SiteInfo) -> Section:
     return Section("Shape", tuple(rows))
 
 
-def _place(frames: FrameSet | None, body: int, pos: tuple[float, float, float]) -> Section:
-    return Section("Position", vector("", _world_position(frames, body, pos), "xyz", "m"))
+def _place(
+    frames: FrameSet | None, body: int, pos: tuple[float, float, float], *, channel: str = ""
+) -> Section:
+    where = _world_position(frames, body, pos)
+    return Section("Position", vector("", where, "xyz", "m", channel=channel))
 
 
 def geom_sections(d: SceneDescription, index: int, frames: FrameSet | None) -> tuple[Section, ...]:
@@ -175,16 +182,18 @@ def geom_sections(d: SceneDescription, index: int, frames: FrameSet | None) -> t
         about.append(ValueRow(label="mesh", text=mesh.name, note=f"{mesh.nface} faces"))
     if 0 <= geom.material < len(d.materials):
         about.append(ValueRow(label="material", text=d.materials[geom.material].name))
-    sections = [_place(frames, geom.body, geom.pos)]
+    name = name_of(d, ElementKind.GEOM, index)
+    channel = position_channel("geom_xpos", name)
+    sections = [_place(frames, geom.body, geom.pos, channel=channel)]
     if geom.collides:
-        sections.append(Section("Contacts", _geom_contacts(frames, index)))
+        sections.append(Section("Contacts", _geom_contacts(frames, index, name=name)))
     sections.append(_shape(geom))
     if geom.collides:
         sections.append(Section("Contact parameters", _contact_parameters(geom)))
     return (*sections, Section("About", tuple(about)))
 
 
-def _geom_contacts(frames: FrameSet | None, index: int) -> tuple[ValueRow, ...]:
+def _geom_contacts(frames: FrameSet | None, index: int, *, name: str) -> tuple[ValueRow, ...]:
     """Return how many contacts a geom has, and how hard they press."""
     frame = frames.frames.get(Topic.CONTACTS) if frames is not None else None
     if frame is None or "geom" not in frame.arrays or "force" not in frame.arrays:
@@ -193,7 +202,13 @@ def _geom_contacts(frames: FrameSet | None, index: int) -> tuple[ValueRow, ...]:
     force = np.asarray(frame.arrays["force"], dtype=np.float64).reshape(-1, 6)[mine]
     return (
         ValueRow(label="contacts", text=str(int(mine.sum()))),
-        ValueRow(label="normal", value=float(force[:, 0].sum()), unit="N", note="sum"),
+        ValueRow(
+            label="normal",
+            value=float(force[:, 0].sum()),
+            unit="N",
+            note="sum",
+            channel=contact_channel("normal", name),
+        ),
         ValueRow(
             label="friction",
             value=float(np.hypot(force[:, 1], force[:, 2]).sum()),
@@ -227,7 +242,9 @@ def site_sections(d: SceneDescription, index: int, frames: FrameSet | None) -> t
         ValueRow(label="body", text=name_of(d, ElementKind.BODY, site.body)),
         ValueRow(label="group", text=str(site.group)),
     )
-    return (_place(frames, site.body, site.pos), _shape(site), Section("About", about))
+    channel = position_channel("site_xpos", name_of(d, ElementKind.SITE, index))
+    place = _place(frames, site.body, site.pos, channel=channel)
+    return (place, _shape(site), Section("About", about))
 
 
 def camera_sections(

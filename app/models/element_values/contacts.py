@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from stroboscope.app.models.element_values.rows import Level, Section, ValueRow, row, vector
 from stroboscope.app.models.elements import element_name
+from stroboscope.app.models.expressions import contact_channel
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.tables.contact_rows import ContactRows, contact_rows
@@ -53,19 +54,47 @@ def _body(d: SceneDescription, body: int) -> str:
     return element_name(d, Element(ElementKind.BODY, body)) if body >= 0 else "flex"
 
 
+def _names(d: SceneDescription, rows: ContactRows, n: int) -> tuple[str, str]:
+    """Return the pair of geoms, first the one whose force is shown; "" for a flex."""
+    pair = [int(geom) for geom in rows.geom[n]]
+    if pair[0] < 0 or pair[1] < 0:
+        return "", ""
+    if d.geoms[pair[0]].body != int(rows.acts_on[n]):
+        pair.reverse()
+    first, second = (element_name(d, Element(ElementKind.GEOM, geom)) for geom in pair)
+    return first, second
+
+
 def _sum_rows(
     d: SceneDescription, rows: ContactRows, mine: NDArray[np.int64]
 ) -> tuple[ValueRow, ...]:
     n = mine[0]
     slipping = int(rows.slips[mine].sum())
     friction = rows.friction_vector[mine].sum(axis=0)
+    names = _names(d, rows, int(n))
     return (
         ValueRow(label="acts on", text=_body(d, int(rows.acts_on[n]))),
         ValueRow(label="from", text=_body(d, int(rows.other[n]))),
         ValueRow(label="contacts", text=str(mine.size)),
-        row("normal", float(rows.normal[mine].sum()), "N"),
-        row("friction", float(np.linalg.norm(friction)), "N"),
-        *vector("force", rows.world[mine].sum(axis=0), "xyz", "N"),
+        row(
+            "normal",
+            float(rows.normal[mine].sum()),
+            "N",
+            channel=contact_channel("normal", *names),
+        ),
+        row(
+            "friction",
+            float(np.linalg.norm(friction)),
+            "N",
+            channel=contact_channel("friction", *names),
+        ),
+        *vector(
+            "force",
+            rows.world[mine].sum(axis=0),
+            "xyz",
+            "N",
+            channel=contact_channel("force", *names),
+        ),
         ValueRow(
             label="slipping",
             text=f"{slipping} of {mine.size}",

@@ -1,0 +1,70 @@
+"""Numbers of the inspector that no channel carries: an expression computes them for the plots."""
+
+import numpy as np
+import pytest
+
+from stroboscope.app.models.element_values import ValueRow
+from stroboscope.app.models.expressions import position_channel
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.debugger_protocol.topics import Topic
+
+pytest.importorskip("mujoco")
+
+RESTING = """
+import stroboscope.engine as physics
+
+MODEL = '''<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
+<body name="ball" pos="0 0 .1"><freejoint/><geom name="shell" size=".1" mass="1"/>
+<site name="top" pos="0 0 .1"/></body></worldbody></mujoco>'''
+scene = physics.create_scene("Resting", model=MODEL)
+for _ in range(500):
+    scene.step()
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("element", "label", "unit"),
+    [
+        (Element(ElementKind.BODY, 1), "z", "m"),
+        (Element(ElementKind.GEOM, 1), "z", "m"),
+        (Element(ElementKind.SITE, 0), "z", "m"),
+        (Element(ElementKind.GEOM, 1), "normal", "N"),
+        (Element(ElementKind.CONTACT, 0, 1), "normal", "N"),
+        (Element(ElementKind.CONTACT, 0, 1), "force z", "N"),
+    ],
+)
+def test_it_is_plotted_with_the_value_that_stands_there(
+    desktop, run_script, wait_until, element, label, unit
+):
+    run_script(RESTING)
+    scene, window = desktop.sessions.shown, desktop.window
+    wait_until(lambda: scene.latest(Topic.POSE) is not None)
+    desktop.sessions.selection.select(element)
+    inspector = window.inspector
+    wait_until(lambda: inspector.row(label) is not None and inspector.row(label).row.value)
+    shown = inspector.row(label).row
+    assert shown.unit == unit
+    assert inspector._mime(shown) is not None  # it can be dragged, too
+    window.plot_value(scene, shown)
+    (series,) = window.plots.plots.all_series()
+    desktop.sessions.play()
+    wait_until(lambda: _values(window, series).size > 10, 20)
+    desktop.sessions.pause()
+    np.testing.assert_allclose(_values(window, series), shown.value, rtol=1e-3, atol=1e-6)
+
+
+def test_what_a_scene_cannot_compute_is_said(desktop, attached):
+    attached()
+    scene, window = desktop.sessions.shown, desktop.window
+    row = ValueRow(label="x", value=1.0, channel=position_channel("xpos", "nobody"))
+    window.plot_value(scene, row)
+    assert "no signal to plot" in desktop.log.lines[-1].text
+    assert not window.plots.plots.all_series()
+
+
+def _values(window, series):
+    columns = window.store.columns(series.scene, series.channel)
+    return np.empty(0) if columns is None else np.asarray(columns.values(series.component))
