@@ -20,7 +20,10 @@ from stroboscope.engine.element_names import ElementNames
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["Interventions"]
+__all__ = ["LARGEST_VALUE", "Interventions"]
+
+LARGEST_VALUE = 1e10
+"""What MuJoCo takes for a state or control that has not diverged: its mjMAXVAL."""
 
 _MAX_NOISE = 10.0
 _MAX_RATE_S = 1e6
@@ -79,8 +82,11 @@ class Interventions:
             self._body, self._spring_of = -1, None
             return
         body = self._checked_body(wanted.body)
-        if not all(map(math.isfinite, (*wanted.point, *wanted.pos, *wanted.quat))):
-            raise CommandError("point, pos and quat of a perturbation must be finite numbers")
+        if not all(abs(v) <= LARGEST_VALUE for v in (*wanted.point, *wanted.pos, *wanted.quat)):
+            raise CommandError(
+                "point, pos and quat of a perturbation must be finite numbers, of at most "
+                f"{LARGEST_VALUE:g}"
+            )
         if math.hypot(*wanted.quat) < 1e-9:
             raise CommandError("quat of a perturbation has length 0: it needs a direction")
         if self._spring is None:
@@ -106,8 +112,10 @@ class Interventions:
         if value is None:
             self._overrides.pop(index, None)
             return
-        if not math.isfinite(value):
-            raise CommandError(f"a control must be a finite number, not {value}")
+        if not abs(value) <= LARGEST_VALUE:
+            raise CommandError(
+                f"a control must be a finite number, of at most {LARGEST_VALUE:g}, not {value}"
+            )
         self._overrides[index] = value
 
     def set_noise(self, std: float, rate: float) -> None:

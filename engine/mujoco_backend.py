@@ -1,6 +1,6 @@
 """A MuJoCo scene as the debugger's host sees it."""
 
-import math
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from stroboscope.engine.describe import describe_model
 from stroboscope.engine.edit_labels import label
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.expression_channels import ExpressionScope
+from stroboscope.engine.interventions import LARGEST_VALUE
 from stroboscope.engine.lint import lint
 from stroboscope.engine.physics_options import (
     check_option,
@@ -64,14 +65,7 @@ class MujocoBackend(SceneBackend):
     def clock(self) -> Clock:
         """Return where the scene stands."""
         scene = self._scene
-        counters = scene.counters
-        return Clock(
-            float(scene.world.live().time),
-            counters.step_count,
-            counters.physics_step_count,
-            counters.total_steps,
-            counters.axis,
-        )
+        return scene.counters.clock(float(scene.world.live().time))
 
     def begin_frame(self, topics: frozenset[Topic]) -> None:
         """Copy the inputs of the coming physics step."""
@@ -162,13 +156,17 @@ class MujocoBackend(SceneBackend):
     def edit_state(self, field: EditField, index: int, values: Sequence[float]) -> None:
         """Write values into a state array, all of them or none."""
         array = self._state_array(field, index, len(values))
-        if not all(math.isfinite(value) for value in values):
+        # User data belongs to the script: MuJoCo never looks at it.
+        most = sys.float_info.max if field is EditField.USERDATA else LARGEST_VALUE
+        wrong = next((value for value in values if not abs(value) <= most), None)
+        if wrong is not None:
             raise CommandError(
-                f"{field.value} takes finite numbers only, not {[*map(float, values)]}"
+                f"{field.value} takes finite numbers only, of at most {most:g}: MuJoCo takes a "
+                f"state with more for a diverged one; {wrong:g} is none"
             )
         end = index + len(values)
         if field is EditField.EQ_ACTIVE and not all(value in (0.0, 1.0) for value in values):
-            raise CommandError(f"eq_active is 0 (off) or 1 (on), not {[*map(float, values)]}")
+            raise CommandError(f"eq_active is 0 (off) or 1 (on), not {[*map(float, values[:8])]}")
         if field is EditField.MOCAP_QUAT:
             _write_quaternions(array, index, values)
         else:

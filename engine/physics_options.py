@@ -48,6 +48,8 @@ def _integer(
 
 
 _SHORTEST = 1e-9
+# Beyond, products overflow and states diverge: MuJoCo's own mjMAXVAL for what it computes.
+_LARGEST = 1e10
 _SCALARS = (
     _number("timestep", "Time that one physics step simulates", unit="s",
             minimum=_SHORTEST, maximum=1.0),
@@ -163,8 +165,8 @@ def _limits(info: OptionInfo) -> tuple[float, float]:
         return 0.0, 1.0
     if info.kind is OptionKind.CHOICE:
         return 0.0, len(info.choices) - 1.0
-    low = -math.inf if info.minimum is None else info.minimum
-    return low, math.inf if info.maximum is None else info.maximum
+    low = -_LARGEST if info.minimum is None else info.minimum
+    return low, _LARGEST if info.maximum is None else info.maximum
 
 
 def _range_text(info: OptionInfo) -> str:
@@ -173,10 +175,8 @@ def _range_text(info: OptionInfo) -> str:
     if info.kind is OptionKind.CHOICE:
         return ", ".join(f"{i} ({choice})" for i, choice in enumerate(info.choices))
     low, high = _limits(info)
-    if low == _SHORTEST and high < math.inf:
+    if low == _SHORTEST and high < _LARGEST:
         return f"above 0 and at most {high:g} {info.unit}".rstrip()
-    if high == math.inf:
-        return f"{low:g} or more"
     return f"{low:g}…{high:g}"
 
 

@@ -52,6 +52,9 @@ AT_REST_FIELDS = frozenset({EditField.QPOS, EditField.QVEL, EditField.ACT})
 COALESCE_S = 1.0
 """An edit of the same thing within this time [s] goes on with the one before."""
 
+# A Python float, and its place in a tuple.
+_BYTES_PER_NUMBER = 32
+
 EDIT_WORDS: dict[type[Command], str] = {
     EditState: "edit",
     Perturb: "perturb",
@@ -216,7 +219,11 @@ class SceneEditor:
             self._changes.state_edited(f"{field.value} was edited", goes_on=goes_on)
         else:
             self._inputs_changed()
-        undo = _Undo(partial(self._write_state, field, index, before), at_rest=at_rest)
+        undo = _Undo(
+            partial(self._write_state, field, index, before),
+            bytes_kept=_BYTES_PER_NUMBER * len(before),
+            at_rest=at_rest,
+        )
         self._record(text, undo, key=key, before=before)
 
     def _write_state(self, field: EditField, index: int, values: tuple[float, ...]) -> str:

@@ -363,6 +363,8 @@ def test_a_sleeping_body_wakes_up_when_it_is_pulled(drive_box: Callable[..., Dri
         (lambda d: pull(d, WALL), "wall can't be pulled: nothing lets it move"),
         (lambda d: pull(d, kind=PerturbKind.TORQUE, quat=(0, 0, 0, 0)), "length 0"),
         (lambda d: pull(d, pos=(0, 0, np.inf)), "finite"),
+        (lambda d: pull(d, point=(0, 1e300, 0)), r"at most 1e\+10"),
+        (lambda d: OverrideControl(id=0, scene_id=d.id, index=0, value=1e300), r"at most 1e\+10"),
         (
             lambda d: OverrideControl(id=0, scene_id=d.id, index=2, value=1.0),
             "there is no control 2: this model has 2",

@@ -64,6 +64,7 @@ def test_an_edit_writes_exactly_the_values_given(make_scene: Make) -> None:
         (1000, (1.0,), "qpos has"),
         (0, (1.0, float("nan")), "finite"),
         (0, (float("inf"),), "finite"),
+        (0, (1.0, -1e11), r"at most 1e\+10: .*; -1e\+11 is none"),
     ],
 )
 def test_an_edit_that_does_not_fit_is_refused_and_changes_nothing(

@@ -85,6 +85,12 @@ def test_an_integer_that_mujoco_can_not_hold_is_refused() -> None:
 
 
 @pytest.mark.parametrize("info", OPTIONS, ids=[info.name for info in OPTIONS])
+def test_no_option_may_be_so_large_that_products_overflow(info: OptionInfo) -> None:
+    with pytest.raises(CommandError, match=f"{info.name} must be"):
+        check_option(info, (1e300,) * info.width)
+
+
+@pytest.mark.parametrize("info", OPTIONS, ids=[info.name for info in OPTIONS])
 def test_no_count_may_be_so_large_that_a_step_never_ends_or_needs_all_memory(
     info: OptionInfo,
 ) -> None:

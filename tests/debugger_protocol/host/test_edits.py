@@ -186,3 +186,15 @@ def test_what_an_engine_does_not_offer_is_refused_with_a_sentence(served: Served
             served.give(make, **fields)
     served.give(m.Lint)
     assert served.link.changes.findings is not None
+
+
+def test_numbers_kept_for_undoing_count_like_states() -> None:
+    served = Served(Limits(edit_bytes=3 * 32))
+    for k in range(5):
+        served.clock.now += 10.0
+        served.edit(float(k))
+    newest = served.link.changes.editor.edits
+    for edit in newest[-3:]:
+        served.give(RevertEdit, edit_id=edit.edit_id)
+    with pytest.raises(CommandError, match="too old"):
+        served.give(RevertEdit, edit_id=newest[0].edit_id)
