@@ -253,6 +253,7 @@ class ViewGrid(QWidget):
             if view is not self.active and view.on_software:
                 limit = (_OTHERS_FPS_FAST if limit else _OTHERS_FPS) / others
             view.set_frame_limit(limit)
+            view.set_has_legend(view is self.active)
             spacing = SPACING if view is self.active else _OTHERS_SPACING * others
             view.take_turns((each for each in self.views if each is not view), spacing=spacing)
 

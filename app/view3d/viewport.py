@@ -67,7 +67,9 @@ class Viewport(PointingWidget):
         leader: "Viewport | None" = None,
     ) -> None:
         super().__init__(parent, scene=leader._scene if leader is not None else None)
+        self._leader = leader
         self._follows = leader is not None
+        self._has_legend = True
         self._shown = _identity(self._scene.description)
         self._palette = palette
         self._overlays = Overlays()
@@ -240,6 +242,12 @@ class Viewport(PointingWidget):
         """
         self._frame_limit = max(frames_per_second, 0.0)
 
+    def set_has_legend(self, has_legend: bool) -> None:
+        """Leave the legend to another view of the same scene, or show it where it is wanted."""
+        if has_legend != self._has_legend:
+            self._has_legend = has_legend
+            self._redraw()
+
     def take_turns(self, others: Iterable["Viewport"], *, spacing: float = SPACING) -> None:
         """Draw nothing while one of the ``others`` draws, where the processor does it.
 
@@ -335,6 +343,10 @@ class Viewport(PointingWidget):
 
     # Inside
 
+    def _scene_extent(self) -> float:
+        # Sizes and lengths mean the same in all views of a scene.
+        return super()._scene_extent() if self._leader is None else self._leader._scene_extent()
+
     def _make_frame(self) -> Frame:
         selected, planes = np.empty(0, dtype=np.int64), frozenset[int]()
         if self._selection is not None and self._scene.description is not None:
@@ -407,7 +419,7 @@ class Viewport(PointingWidget):
             left_out = picture.left_out if picture is not None else 0
             legend = self._legend
             if legend is not None:
-                shown = picture is not None and self._options.legend
+                shown = picture is not None and self._options.legend and self._has_legend
                 legend.show_rows(legend_rows(picture) if picture and shown else ())
             self._overlay.show_labels(
                 labels,

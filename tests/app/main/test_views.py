@@ -123,6 +123,15 @@ def test_what_is_drawn_is_drawn_in_all_views_and_asked_for_once(four, wait_until
     assert [who for who in shown._wanted if "view" in who] == ["3d view"]
 
 
+def test_the_active_view_has_the_legend_and_lengths_mean_the_same_in_all(four, wait_until):
+    grid = four.scene_view.grid
+    QTest.keyClick(four, Qt.Key.Key_C)
+    wait_until(lambda: grid.leader._legend.isVisible())
+    click_in(grid.views[3])
+    wait_until(lambda: grid.views[3]._legend.isVisible() and not grid.leader._legend.isVisible())
+    assert len({view._scene_extent() for view in grid.views}) == 1
+
+
 def test_all_views_move_with_the_scene(four, wait_until):
     four.actions_by_name["play"].trigger()
     frames = [view.stats.frames for view in four.scene_view.grid.views]
