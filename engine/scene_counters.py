@@ -1,5 +1,6 @@
 """Counters of a scene: those that belong to its state, and those that never fall."""
 
+from stroboscope.debugger_protocol.backend import Clock
 from stroboscope.engine.checkpoint import Counters
 
 __all__ = ["StepCounters"]
@@ -48,6 +49,12 @@ class StepCounters:
     def physics_step_count(self) -> int:
         """Physics steps within the state."""
         return self.axis - self._physics_origin
+
+    def clock(self, time: float) -> Clock:
+        """Return where the scene stands at ``time`` [s]; once per step while signals are read."""
+        single = self.single
+        axis = single + self._more_physics
+        return Clock(time, single - self._step_origin, axis - self._physics_origin, single, axis)
 
     def state(self) -> Counters:
         """Return the counters that belong to the state."""
