@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
     QMainWindow,
     QMenu,
     QTabBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -39,14 +38,7 @@ class PanelDock(QDockWidget):
         self.setObjectName(name)
         self.content = content
         self.in_front = False
-        # Panels shrink below what they would like, or a small screen at 200 % could not hold them.
-        # The page stays when its content hides: a dock of hidden widgets has no size.
-        page = QWidget()
-        page.setMinimumSize(*_MIN_CONTENT)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(content)
-        self.setWidget(page)
+        self.setWidget(_Page(content))
         self.setAllowedAreas(Qt.DockWidgetArea.AllDockWidgetAreas)
         bar = _TitleBar()
         bar.setObjectName("dockTitle")
@@ -81,6 +73,31 @@ class PanelDock(QDockWidget):
     def _on_visibility(self, visible: bool) -> None:
         self.in_front = visible
         self.content.setVisible(visible)
+
+
+class _Page(QWidget):
+    """Gives a panel all the room there is, and keeps to itself what the panel would like.
+
+    Without a layout: a label whose text changes asks every layout above it for another size, and
+    the window's own lays out all docks, which takes longer than to draw the text. Panels shrink
+    below what they would like, or a small screen at 200 % could not hold them. The page stays when
+    its content hides: a dock of hidden widgets has no size.
+    """
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__()
+        self._content = content
+        content.setParent(self)
+        self.setMinimumSize(*_MIN_CONTENT)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the panel as large as the page."""
+        super().resizeEvent(event)
+        self._content.setGeometry(self.rect())
+
+    def sizeHint(self) -> QSize:
+        """Return what the panel would like."""
+        return self._content.sizeHint()
 
 
 class _TitleBar(QWidget):

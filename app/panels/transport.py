@@ -209,8 +209,8 @@ class TransportBar(QWidget):
         made = label("")
         made.setFont(number_font())
         made.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        made.setMinimumWidth(made.fontMetrics().horizontalAdvance(widest) + METRICS.grid)
         made.setContentsMargins(METRICS.grid, 0, METRICS.grid, 0)
+        _fix_width(made, widest)
         made.setToolTip(tooltip)
         return made
 
@@ -333,9 +333,14 @@ class TransportBar(QWidget):
             moment = (status.time, status.step_count)
         else:
             moment = None
-        self.time.setText(f"t {with_unit(number_text(moment[0]), 's')}" if moment else "")
-        self.steps.setText(f"step {count_text(moment[1])}" if moment else "")
-        self.rate.setText(rate_text(scene) if scene is not None and not scene.is_stale else "")
+        live = scene is not None and not scene.is_stale
+        for number, text in (
+            (self.time, f"t {with_unit(number_text(moment[0]), 's')}" if moment else ""),
+            (self.steps, f"step {count_text(moment[1])}" if moment else ""),
+            (self.rate, rate_text(scene) if scene is not None and live else ""),
+        ):
+            _fix_width(number, text)
+            number.setText(text)
 
     def _refresh_hints(self, scene: SceneModel | None, kind: StateKind) -> None:
         paused = kind is StateKind.PAUSED or kind is StateKind.HELD
@@ -372,6 +377,16 @@ class TransportBar(QWidget):
         if show and session is not None:
             self.hint.setText(f"throttled to {speed_text(session.speed)} — fast forward?")
         self.hint.setVisible(show)
+
+
+def _fix_width(number: QLabel, text: str) -> None:
+    """Make ``number`` wide enough for ``text``, if it isn't.
+
+    Of a label of fixed size Qt asks for no other, and does not lay out the window at every text.
+    """
+    need = number.fontMetrics().horizontalAdvance(text) + 3 * METRICS.grid
+    if need > number.width() or number.minimumWidth() != number.maximumWidth():
+        number.setFixedSize(need, METRICS.control_height)
 
 
 def _enable(action: QAction, enabled: bool, why_not: str) -> None:
