@@ -139,16 +139,31 @@ class PlotFeed:
         sent = [tuple(name for name in more if not is_expression(name))]
         sent += [(name,) for name in more if is_expression(name)]
         for names in filter(None, sent):
-            scene.session.send(
-                lambda i, names=names: Subscribe(  # type: ignore[misc]
-                    id=i, scene_id=scene_id, topics=topics, channels=names
-                )
-            )
+            self._subscribe(scene, names)
         if less:
             scene.session.send(
                 lambda i: Unsubscribe(id=i, scene_id=scene_id, topics=topics, channels=less)
             )
         self._subscribed[key] = wanted
+
+    @staticmethod
+    def _subscribe(scene: SceneModel, channels: tuple[str, ...]) -> None:
+        scene_id, rate = scene.scene_id, scene.signal_rate
+        scene.session.send(
+            lambda i: Subscribe(
+                id=i,
+                scene_id=scene_id,
+                topics=(Topic.SIGNALS,),
+                channels=channels,
+                max_rate_hz=rate,
+            )
+        )
+
+    def _on_rate(self, key: SceneKey, scene: SceneModel) -> None:
+        """Have the rows sent as often as somebody draws them; which they are stays."""
+        channels = self._subscribed.get(key)
+        if channels and not scene.is_stale:
+            self._subscribe(scene, tuple(sorted(channels))[:1])
 
     def _add(self, scene: SceneModel) -> None:
         key = scene_key(scene)
@@ -158,6 +173,7 @@ class PlotFeed:
         scene.described.connect(lambda: self._on_described(key, scene))
         scene.channels_changed.connect(lambda: self._set_channels(key, scene))
         scene.status_changed.connect(lambda: self._on_status(key, scene))
+        scene.signal_rate_changed.connect(lambda: self._on_rate(key, scene))
         scene.restored.connect(lambda reason: self._on_restored(key, scene, reason))
         if scene.channels:
             self._set_channels(key, scene)

@@ -41,7 +41,11 @@ FILMING_FPS = 4.0
 # Frames per second that are asked for: as many as can be drawn, or read by people as numbers.
 PLAYING_RATE_ON_SOFTWARE = 30.0
 FAST_FORWARD_RATE = 30.0
-FAST_FORWARD_RATE_ON_SOFTWARE = 8.0
+FAST_FORWARD_RATE_ON_SOFTWARE = FAST_FORWARD_FPS
+# The same of numbers in tables, and of rows of signals, which then hold every step since the last.
+FAST_FORWARD_VALUES_ON_SOFTWARE = 4.0
+FAST_FORWARD_SIGNALS_ON_SOFTWARE = 8.0
+SIGNALS_ON_SOFTWARE = 25.0
 
 
 class SceneView(QWidget):
@@ -236,10 +240,18 @@ class SceneView(QWidget):
             self.grid.set_frame_limit(FILMING_FPS)
         if scene is not None and self._filming:
             scene.set_rate(USUAL_RATE)
+        elif scene is not None and fast and software:
+            scene.set_rate(
+                FAST_FORWARD_RATE_ON_SOFTWARE,
+                values=FAST_FORWARD_VALUES_ON_SOFTWARE,
+                signals=FAST_FORWARD_SIGNALS_ON_SOFTWARE,
+            )
         elif scene is not None and fast:
-            scene.set_rate(FAST_FORWARD_RATE_ON_SOFTWARE if software else FAST_FORWARD_RATE)
+            scene.set_rate(FAST_FORWARD_RATE)
+        elif scene is not None and software:
+            scene.set_rate(PLAYING_RATE_ON_SOFTWARE, signals=SIGNALS_ON_SOFTWARE)
         elif scene is not None:
-            scene.set_rate(PLAYING_RATE_ON_SOFTWARE if software else USUAL_RATE)
+            scene.set_rate(USUAL_RATE)
         self._draw()
 
     def _on_picked(self, element: Element | None) -> None:

@@ -38,6 +38,7 @@ class SceneModel:
         self.channels_changed: Signal[[]] = Signal()
         self.restored: Signal[[str]] = Signal()
         self.removed: Signal[[]] = Signal()
+        self.signal_rate_changed: Signal[[]] = Signal()
         self.session = session
         self.scene_id = added.scene_id
         self.name = added.name
@@ -55,6 +56,9 @@ class SceneModel:
         # The rate [Hz] at which each topic is subscribed.
         self._subscribed: dict[Topic, float] = {}
         self._rate = USUAL_RATE
+        self._value_rate = USUAL_RATE
+        self.signal_rate = USUAL_RATE
+        """How often [Hz] rows of signals are to be sent; each has every step since the last."""
 
     # --- what it is doing
 
@@ -182,17 +186,26 @@ class SceneModel:
             self._wanted.pop(who, None)
         self.synchronize()
 
-    def set_rate(self, frames_per_second: float) -> None:
-        """Ask for frames at most this often: those that nobody draws cost the script its time."""
-        if frames_per_second != self._rate:
-            self._rate = frames_per_second
+    def set_rate(
+        self, frames_per_second: float, *, values: float = USUAL_RATE, signals: float = USUAL_RATE
+    ) -> None:
+        """Ask for frames at most this often: those that nobody draws cost the script its time.
+
+        ``values`` [Hz] is the same for those who said how often they can use them (tables), and
+        ``signals`` for rows of signals.
+        """
+        if (frames_per_second, values) != (self._rate, self._value_rate):
+            self._rate, self._value_rate = frames_per_second, values
             self.synchronize()
+        if signals != self.signal_rate:
+            self.signal_rate = signals
+            self.signal_rate_changed.emit()
 
     def _rates(self) -> dict[Topic, float]:
         """Return every topic that is wanted, and how often."""
         rates: dict[Topic, float] = {}
         for topics, rate in self._wanted.values():
-            most = self._rate if rate is None else min(rate, self._rate)
+            most = self._rate if rate is None else min(rate, self._rate, self._value_rate)
             for topic in topics:
                 rates[topic] = max(most, rates.get(topic, 0.0))
         return rates

@@ -270,12 +270,15 @@ class Hub(HostListener):
         if link is None:
             return
         intervals: dict[Topic, float] = {}
+        signal_interval = math.inf
         channels: dict[str, None] = {}
         for client in self._clients.values():
             subscription = client.scenes.get(scene_id)
             if subscription is not None:
                 subscription.find_ring()
                 channels.update(subscription.channels)
+                of_signals = subscription.intervals.get(Topic.SIGNALS, math.inf)
+                signal_interval = min(signal_interval, of_signals)
                 for topic, interval in subscription.intervals.items():
                     if not client.is_stuck and topic not in (Topic.SIGNALS, Topic.LOG):
                         intervals[topic] = min(interval, intervals.get(topic, math.inf))
@@ -287,6 +290,7 @@ class Hub(HostListener):
                 intervals=intervals,
                 channels=engines,
                 user_channels=len(engines) < len(channels),
+                signal_interval=signal_interval,
             ),
         )
 
@@ -441,7 +445,9 @@ class Hub(HostListener):
             if takes_frames:
                 for frame in subscription.frames(self._packer, now=now, standing=standing):
                     connection.send(frame)
-            for frame in subscription.signals(lambda: connection.wants_signals):
+            for frame in subscription.signals(
+                lambda: connection.wants_signals, now=now, standing=standing
+            ):
                 # A restore is told before the first row that follows it: the owner may have been
                 # restored, and gone on, since the news were sent.
                 self._send_news(link)

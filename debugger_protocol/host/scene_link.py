@@ -41,7 +41,8 @@ __all__ = ["LoggedValue", "SceneLink", "channel_info", "check_channel_name"]
 
 LoggedValue = float | Sequence[float] | NDArray[np.generic]
 
-_SIGNAL_INTERVAL = 1.0 / 30.0
+# The server thread is woken for signal rows at most, and at least, this often [s].
+_SIGNAL_INTERVALS = 1.0 / 30.0, 0.25
 # Shorter waits cost more than they are right: sub-millisecond steps run in batches.
 _MIN_SLEEP = 0.001
 
@@ -89,6 +90,8 @@ class SceneLink(ScenePlayback):
         self._step_ticks = 0
         self._frame_begun = False
         self._signal_due = math.inf
+        self._rows_told = 0
+        self._rows_told_at = 0.0
         self._now_of = (-1, -1)
 
     @property
@@ -356,10 +359,23 @@ class SceneLink(ScenePlayback):
             self.refresh_clock()
             self._host.wake()
         if now >= self._signal_due:
-            self._signal_due = now + _SIGNAL_INTERVAL
+            self._signal_due = now + self._signal_interval(now)
             self._host.wake()
         self._frame_begun = self.publisher.begin(now, every_step=every_step)
         self._set_due()
+
+    def _signal_interval(self, now: float) -> float:
+        """Return when rows are due again [s]: as asked for, but before the ring fills up."""
+        shortest, longest = _SIGNAL_INTERVALS
+        interval = min(max(self.applied_interest.signal_interval, shortest), longest)
+        ring = self.ring
+        if ring is not None:
+            rows = ring.count - self._rows_told
+            if rows > 0:
+                fill = (now - self._rows_told_at) * ring.capacity / rows
+                interval = min(interval, max(0.25 * fill, shortest))
+            self._rows_told, self._rows_told_at = ring.count, now
+        return interval
 
     def _is_last_step(self) -> bool:
         grants = self.grants

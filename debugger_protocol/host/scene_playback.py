@@ -43,10 +43,11 @@ class Release:
 class Interest:
     """What all clients together want to know about one scene; immutable.
 
-    ``intervals`` [s] of the topics, engine ``channels``, and whether user channels are plotted.
+    ``intervals`` [s] of the topics, engine ``channels``, whether user channels are plotted, and how
+    often rows of either are to be sent [s].
     """
 
-    __slots__ = ("channels", "intervals", "user_channels")
+    __slots__ = ("channels", "intervals", "signal_interval", "user_channels")
 
     def __init__(
         self,
@@ -54,7 +55,9 @@ class Interest:
         intervals: Mapping[Topic, float] | None = None,
         channels: tuple[str, ...] = (),
         user_channels: bool = False,
+        signal_interval: float = 0.0,
     ) -> None:
+        self.signal_interval = signal_interval
         self.intervals: Mapping[Topic, float] = intervals or {}
         self.channels = channels
         self.user_channels = user_channels

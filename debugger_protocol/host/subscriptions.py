@@ -141,10 +141,19 @@ class SceneSubscription:
 
     # --- signals
 
-    def signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:
-        """Yield the rows written since the last time, as long as ``may_send()`` allows."""
+    def signals(
+        self, may_send: Callable[[], bool], *, now: float, standing: bool
+    ) -> Iterator[Frame]:
+        """Yield the rows written since the last time, as long as ``may_send()`` allows.
+
+        Not more often than was asked for, unless the scene stands or the ring fills up.
+        """
         if Topic.SIGNALS not in self.intervals:
             return
+        early = now < self._not_before.get(Topic.SIGNALS, 0.0)
+        if early and not standing and not self._is_behind():
+            return
+        self._not_before[Topic.SIGNALS] = now + 0.8 * self.intervals[Topic.SIGNALS]
         yield from self._engine_signals(may_send)
         for name, channel in tuple(self.link.user_channels.items()):
             if name not in self.channels:
@@ -154,6 +163,12 @@ class SceneSubscription:
                 # What was overwritten before anybody asked is not lost.
                 reader = self._readers[name] = RingReader(channel, start=channel.oldest)
             yield from self._rows(reader, {name: slice(0, channel.width)}, may_send)
+
+    def _is_behind(self) -> bool:
+        """Return whether rows would soon be overwritten before they are read."""
+        reader = self._reader
+        readers = self._readers.values() if reader is None else (reader, *self._readers.values())
+        return any(4 * (each.ring.count - each.next) > each.ring.capacity for each in readers)
 
     def _engine_signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:
         self.find_ring()

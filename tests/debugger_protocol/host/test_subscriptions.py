@@ -99,11 +99,35 @@ def test_a_change_of_channels_loses_no_row(host: Host, scene: Scene) -> None:
     host.set_interest(scene.link, Interest(channels=("qpos", "qacc")))
     for _ in range(10):
         scene.step()
-    frames = list(subscription.signals(lambda: True))
+    frames = list(subscription.signals(lambda: True, now=0.0, standing=True))
     assert rows(frames, "axis") == list(range(1, 21))
     assert [frame.dropped for frame in frames] == [0] * len(frames)
     assert len(rows(frames, "qpos")) == 20
     assert all(entry.name != "qacc" for frame in frames for entry in frame.arrays)
+
+
+def test_rows_are_sent_as_often_as_was_asked_for_and_before_they_are_overwritten(
+    host: Host, scene: Scene
+) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["qpos"], interval=0.125)
+    host.set_interest(scene.link, Interest(channels=("qpos",)))
+
+    def sent(now: float, *, standing: bool = False) -> int:
+        scene.step()
+        frames = list(subscription.signals(lambda: True, now=now, standing=standing))
+        return len(rows(frames, "axis"))
+
+    assert sent(1.0) == 1
+    assert sent(1.05) == 0
+    assert sent(1.12) == 2
+    assert sent(1.13) == 0
+    assert sent(1.14, standing=True) == 2  # a scene that stands keeps nothing back
+    ring = scene.link.ring
+    assert ring is not None
+    for _ in range(ring.capacity // 4):
+        scene.step()
+    assert sent(1.15) == ring.capacity // 4 + 1
 
 
 def test_rows_stay_in_the_ring_until_the_client_takes_them_and_a_gap_is_told(
@@ -113,12 +137,12 @@ def test_rows_stay_in_the_ring_until_the_client_takes_them_and_a_gap_is_told(
     subscription.add([Topic.SIGNALS], ["qpos"], interval=0.0)
     host.set_interest(scene.link, Interest(channels=("qpos",)))
     scene.step()
-    assert list(subscription.signals(lambda: False)) == []
+    assert list(subscription.signals(lambda: False, now=0.0, standing=True)) == []
     ring = scene.link.ring
     assert ring is not None
     for _ in range(ring.capacity + 50):
         scene.step()
-    frames = list(subscription.signals(lambda: True))
+    frames = list(subscription.signals(lambda: True, now=0.0, standing=True))
     told = rows(frames, "axis")
     lost = sum(frame.dropped for frame in frames)
     assert lost == 52
@@ -146,7 +170,7 @@ def test_channels_that_a_new_model_has_not_leave_the_others_and_old_rows_their_r
     scene.link.model_replaced()
     for _ in range(3):
         scene.step()
-    frames = list(subscription.signals(lambda: True))
+    frames = list(subscription.signals(lambda: True, now=0.0, standing=True))
     assert [frame.revision for frame in frames] == [0, 1]
     assert rows(frames, "axis") == [1, 2, 3, 4, 5, 6]
     assert [entry.name for entry in frames[1].arrays] == ["axis", "time", "qpos"]
@@ -160,7 +184,7 @@ def test_values_logged_before_anybody_asked_are_not_lost(host: Host, scene: Scen
     channel = scene.link.user_channels["reward"]
     subscription = SceneSubscription(scene.link)
     subscription.add([Topic.SIGNALS], ["reward"], interval=0.0)
-    frames = list(subscription.signals(lambda: True))
+    frames = list(subscription.signals(lambda: True, now=0.0, standing=True))
     assert [frame.dropped for frame in frames] == [0] * len(frames)
     assert rows(frames, "reward")[-1] == 9_999
     assert len(rows(frames, "reward")) == channel.capacity - 1
