@@ -40,6 +40,11 @@ WHEELS = {
             "yam": "i2rt_yam/xmls/yam.xml",
         },
     ),
+    "robopianist": RobotWheel(
+        requirement="robopianist==1.0.10",
+        folder="robopianist/models/hands/third_party/shadow_hand/",
+        models={"shadow_hand": "scene_right.xml"},
+    ),
 }
 
 
