@@ -3,21 +3,28 @@
 import dataclasses
 import math
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.models.overlays import Amount, Role, active_overlays
+from stroboscope.app.view3d.items import ItemKind
 from stroboscope.app.view3d.overlays.picture import OverlayPicture
+from stroboscope.app.view3d.overlays.subject import Subject
+from stroboscope.app.view3d.overlays.tints import island_color
+from stroboscope.app.view3d.scene_buffers import LIMIT_COLOR
+from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Metrics, Palette
 
 __all__ = ["LegendOverlay", "LegendRow", "legend_rows", "scale_text"]
 
 THIN_SPACE = "\u2009"
 # Switched on from the start: they are not worth a line while there is nothing of them.
-_QUIET = frozenset({"tendons", "rangefinders", "drawings", "perturbation"})
+_QUIET = frozenset({"rangefinders", "drawings", "perturbation"})
 # Drawn by the scene itself, so no glyph of theirs says whether there are any.
-_DRAWN_ELSEWHERE = frozenset({Role.TENDON, Role.TARGET, Role.ASLEEP})
+_DRAWN_ELSEWHERE = frozenset({Role.TARGET, Role.ASLEEP})
+_ISLANDS = 4  # more of them are told in one line
 _ABSENT = "none now"
 _SHARE = 0.45  # of the picture's height: more than this it may not cover
 _ROW, _SWATCH, _PADDING, _MARGIN = 18.0, 9.0, 8.0, 8
@@ -57,6 +64,12 @@ def legend_rows(picture: OverlayPicture) -> tuple[LegendRow, ...]:
     subject, present = picture.subject, picture.roles
     rows = []
     for overlay in active_overlays(subject.options):
+        if overlay.name == "islands":
+            rows += _island_rows(subject)
+            continue
+        if overlay.name == "tendons":
+            rows += _tendon_rows(subject)
+            continue
         here = [
             entry
             for entry in overlay.legend
@@ -78,10 +91,34 @@ def legend_rows(picture: OverlayPicture) -> tuple[LegendRow, ...]:
     return tuple(rows)
 
 
+def _island_rows(subject: Subject) -> list[LegendRow]:
+    """Return a line per island, or one for all of them where they are many."""
+    island = subject.value(Topic.BODIES, "island", len(subject.scene.body_pos))
+    numbers = np.unique(island[island >= 0]).astype(int).tolist() if island is not None else []
+    if not numbers:
+        return [LegendRow((*island_color(0), 1.0), "island", present=False)]
+    if len(numbers) > _ISLANDS:
+        return [LegendRow(None, f"{len(numbers)} islands, a colour each")]
+    return [LegendRow((*island_color(number), 1.0), f"island {number}") for number in numbers]
+
+
+def _tendon_rows(subject: Subject) -> list[LegendRow]:
+    """Return a line for tendons in their own colour, if they share one, and one for limits."""
+    items, drawn = subject.scene.items, subject.facts.description.tendons
+    first = items.first[ItemKind.TENDON]
+    at_limit = set(subject.scene.at_limit().tolist())
+    free = [first + n for n, t in enumerate(drawn) if t.spatial and first + n not in at_limit]
+    rows = []
+    if free:
+        colors = np.unique(np.round(items.material[free, 0, :3], 3), axis=0)
+        own = tuple(float(v) for v in colors[0])
+        rows.append(LegendRow((*own, 1.0) if len(colors) == 1 else None, "tendon"))  # type: ignore[arg-type]
+    if at_limit:
+        rows.append(LegendRow((*LIMIT_COLOR, 1.0), "tendon at its limit"))
+    return rows
+
+
 def _is_drawn(picture: OverlayPicture, role: Role) -> bool:
-    subject = picture.subject
-    if role is Role.TENDON:
-        return any(tendon.spatial for tendon in subject.facts.description.tendons)
     if role is Role.TARGET:
         return picture.target is not None
     return picture.tints is not None and bool((picture.tints[:, 3] > 0.0).any())

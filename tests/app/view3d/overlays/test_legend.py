@@ -1,5 +1,6 @@
 """The legend, and labels that cover neither it nor each other."""
 
+import numpy as np
 import pytest
 
 from stroboscope.app.models.view_options import LabelMode
@@ -54,6 +55,32 @@ def test_what_is_switched_on_and_not_there_is_said(engine_view):
     rows = {row.text: row for row in legend_rows(shown.picture)}
     assert rows["contact force"].present
     assert rows["contact force"].scale.endswith("N")
+
+
+ROPES = """
+<mujoco><worldbody><body name="arm" pos="0 0 1"><joint name="swing" axis="0 1 0"/>
+<geom size=".1" pos=".3 0 0" mass="1"/><site name="a" pos=".3 0 0"/></body>
+<body name="ball" pos="1 0 .1"><freejoint/><geom size=".1" mass="1"/></body>
+<geom name="floor" type="plane" size="2 2 .1"/><site name="b" pos="0 0 1.5"/></worldbody>
+<tendon><spatial name="loose" rgba=".2 .4 .6 1"><site site="a"/><site site="b"/></spatial>
+<spatial name="tight" rgba=".2 .4 .6 1" limited="true" range="0 .1"><site site="a"/>
+<site site="b"/></spatial></tendon></mujoco>"""
+
+
+def test_tendons_and_islands_have_the_colours_they_are_drawn_with(engine_view):
+    shown = engine_view(ROPES)
+    shown.set(legend=True, tendons=True, islands=True)
+    for _ in range(20):
+        shown.scene.step()
+    shown.feed()
+    rows = {row.text: row for row in legend_rows(shown.picture)}
+    assert rows["tendon"].color == pytest.approx((0.2, 0.4, 0.6, 1.0), abs=1e-3)
+    assert rows["tendon at its limit"].color[0] > 0.8
+    islands = [row for text, row in rows.items() if text.startswith("island ")]
+    assert len(islands) == 2
+    tints = {f"{t[:3].round(2)}" for t in shown.picture.tints if t[3] > 0.0}
+    colors = {f"{np.float32(row.color[:3]).round(2)}" for row in islands}
+    assert colors == tints
 
 
 def test_the_legend_stands_in_its_corner_and_says_what_it_leaves_out(engine_view):
