@@ -6,6 +6,7 @@ from stroboscope.app.main.window import MainWindow
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.settings import Settings, SettingsStore
+from stroboscope.app.panels.tables.value_view import ValueView
 from stroboscope.app.panels.watch import WatchPanel
 from stroboscope.debugger_protocol.messages import LogLevel
 
@@ -92,6 +93,8 @@ class SettingsKeeper(QObject):
         if isinstance(watch, WatchPanel):
             watch.watches_changed.connect(self.touch)
         w.log_panel.level.currentIndexChanged.connect(self.touch)
+        for table in w.findChildren(ValueView):
+            table.chosen.connect(self.touch)
         w.theme_changed.connect(self.touch)
 
     def _on_session(self, _session: SessionModel) -> None:

@@ -20,13 +20,15 @@ def make_table(kind: type[TablePanel]) -> "Callable[[MainWindow], QWidget]":
     """Return what makes a table whose numbers go to the plots."""
 
     def make(window: "MainWindow") -> QWidget:
-        return kind(
+        panel = kind(
             window.sessions,
             window.view,
             window.palette_tokens,
             plot=window.plot_value,
             make_mime=mime_of,
         )
+        panel.table.view.kept = window.settings.tables
+        return panel
 
     return make
 

@@ -54,6 +54,8 @@ class Settings(msgspec.Struct, kw_only=True):
     pictures: dict[str, object] = msgspec.field(default_factory=dict)
     films: dict[str, object] = msgspec.field(default_factory=dict)
     shortcuts: dict[str, str] = msgspec.field(default_factory=dict)
+    # Columns and sorting that were chosen of each kind of table.
+    tables: dict[str, dict[str, object]] = msgspec.field(default_factory=dict)
     # By the names that the user gave them.
     plot_layouts: dict[str, dict[str, object]] = msgspec.field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QMimeData, QModelIndex, QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QMimeData, QModelIndex, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QContextMenuEvent,
@@ -38,7 +38,13 @@ _NAMES = 240
 
 
 class ValueView(QTableView):
-    """Shows a :class:`ValueModel`. The functions are what the widget around it does."""
+    """Shows a :class:`ValueModel`. The functions are what the widget around it does.
+
+    ``kept`` is what people chose of each kind of table: columns and sorting, as plain data that
+    may outlive the window. ``chosen`` is emitted after each choice.
+    """
+
+    chosen = Signal()
 
     def __init__(self, model: ValueModel, palette: Palette) -> None:
         super().__init__()
@@ -49,6 +55,7 @@ class ValueView(QTableView):
         self.on_edit: Callable[[EditTarget, float], str] | None = None
         self.make_mime: Callable[[ValueRow], QMimeData | None] = lambda _row: None
         self.add_actions: Callable[[QMenu, QModelIndex], None] = lambda _menu, _index: None
+        self.kept: dict[str, dict[str, object]] = {}
         self.editor: CellEditor | None = None
         self._model = model
         self._pressed: tuple[QPoint, QModelIndex] | None = None
@@ -212,7 +219,26 @@ class ValueView(QTableView):
         header = self.horizontalHeader()
         for n, column in enumerate(self._model.columns):
             header.resizeSection(n, self._painter.width_of(column))
-            self.setColumnHidden(n, column.extra)
+            self.setColumnHidden(n, not self._is_shown(column))
+        kept = self._kept()
+        sort, descending = kept.get("sort"), bool(kept.get("descending"))
+        known = isinstance(sort, str) and self.column_at(sort) >= 0
+        self._sort(sort if known and isinstance(sort, str) else "", descending=descending)
+
+    def _kept(self) -> dict[str, object]:
+        columns = self._model.columns
+        kept = self.kept.get(columns[0].title) if columns else None
+        return kept if isinstance(kept, dict) else {}
+
+    def _is_shown(self, column: Column) -> bool:
+        shown = self._kept().get("columns")
+        choice = shown.get(column.key) if isinstance(shown, dict) else None
+        return choice if isinstance(choice, bool) else not column.extra
+
+    def _keep(self, **choices: object) -> None:
+        if self._model.columns:
+            self.kept[self._model.columns[0].title] = {**self._kept(), **choices}
+            self.chosen.emit()
 
     def column_at(self, key: str) -> int:
         """Return where a column stands, -1: nowhere."""
@@ -222,12 +248,12 @@ class ValueView(QTableView):
         """Sort ascending, descending, and then as the table comes again."""
         key = self._model.columns[section].key
         now, descending = self._model.sorting
-        if now != key:
-            self._sort(key, descending=False)
-        elif not descending:
-            self._sort(key, descending=True)
+        if now == key and descending:
+            key, descending = "", False
         else:
-            self._sort("", descending=False)
+            descending = now == key
+        self._sort(key, descending=descending)
+        self._keep(sort=key, descending=descending)
 
     def _sort(self, key: str, *, descending: bool) -> None:
         header = self.horizontalHeader()
@@ -246,9 +272,16 @@ class ValueView(QTableView):
             action.setCheckable(True)
             action.setChecked(not self.isColumnHidden(n))
             action.setEnabled(n > 0)
-            action.toggled.connect(lambda shown, at=n: self.setColumnHidden(at, not shown))
+            action.toggled.connect(lambda shown, at=n: self.show_column(at, shown=shown))
             menu.addAction(action)
         menu.exec(place)
+
+    def show_column(self, section: int, *, shown: bool) -> None:
+        """Show or hide a column, also when this kind of table comes again."""
+        before = self._kept().get("columns")
+        key = self._model.columns[section].key
+        self.setColumnHidden(section, not shown)
+        self._keep(columns={**(before if isinstance(before, dict) else {}), key: shown})
 
     # --- numbers that can be plotted
 
