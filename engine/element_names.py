@@ -223,7 +223,8 @@ def actuator_units(model: Any, index: int, *, adapter: MujocoAdapter) -> tuple[s
     kind = actuator_kind(model, index, adapter=adapter)
     control = {"position": position, "intvelocity": velocity, "velocity": velocity}.get(kind, "")
     if kind == "motor" and float(model.actuator_gainprm[index, 0]) == 1.0:
-        control = force if float(model.actuator_gear[index, 0]) == 1.0 else ""
+        _, outputs = adapter.actuator_slices(model, index)
+        control = force if float(model.actuator_gear[outputs.start, 0]) == 1.0 else ""
     return control, force
 
 

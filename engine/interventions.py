@@ -262,14 +262,9 @@ class Interventions:
 
     def _ranges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return lowest and highest value of each control, infinite when it is not limited."""
-        low = np.full(int(self._model.nu), -np.inf)
-        high = np.full(int(self._model.nu), np.inf)
-        model, adapter = self._model, self._adapter
-        for actuator in range(adapter.actuator_count(model)):
-            if model.actuator_ctrllimited[actuator]:
-                where, _ = adapter.actuator_slices(model, actuator)
-                low[where], high[where] = model.actuator_ctrlrange[actuator]
-        return low, high
+        limited, ranges = self._adapter.control_ranges(self._model)
+        low = np.where(limited, ranges[:, 0], -np.inf)
+        return low, np.where(limited, ranges[:, 1], np.inf)
 
     def _draw_noise(self) -> None:
         """Draw the noise of the coming step: an Ornstein-Uhlenbeck process, as in simulate."""

@@ -209,6 +209,17 @@ class MujocoAdapter:
             slice(out, out + int(model.actuator_outnum[index])),
         )
 
+    def control_ranges(
+        self, model: Any
+    ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], np.ndarray[Any, np.dtype[np.float64]]]:
+        """Return whether each control is limited, (nu,), and to what, (nu, 2).
+
+        MuJoCo keeps both per control, and what limits forces per actuator.
+        """
+        limited = np.asarray(model.actuator_ctrllimited).astype(bool)
+        ranges = np.array(model.actuator_ctrlrange, dtype=np.float64).reshape(-1, 2)
+        return limited, ranges
+
     def light_is_directional(self, model: Any, index: int) -> bool:
         """Return whether a light shines in parallel rays."""
         if hasattr(model, "light_type"):

@@ -36,12 +36,13 @@ def idle_actuators(subject: Subject) -> list[Finding]:
 
 def _why_idle(subject: Subject, index: int) -> str:
     model, module = subject.model, subject.module
-    _, outputs = subject.adapter.actuator_slices(model, index)
+    controls, outputs = subject.adapter.actuator_slices(model, index)
+    limited, ranges = (each[controls] for each in subject.adapter.control_ranges(model))
     body = int(getattr(module.mjtTrn, "mjTRN_BODY", -1))
     # Adhesion takes no gear.
     if not model.actuator_gear[outputs].any() and int(model.actuator_trntype[index]) != body:
         return "its gear is zero"
-    if model.actuator_ctrllimited[index] and not model.actuator_ctrlrange[index].any():
+    if limited.size and limited.all() and not ranges.any():
         return "its ctrlrange is 0 to 0"
     if model.actuator_forcelimited[index] and not model.actuator_forcerange[index].any():
         return "its forcerange is 0 to 0"
@@ -52,13 +53,19 @@ def _why_idle(subject: Subject, index: int) -> str:
     return ""
 
 
+def _has_control_range(subject: Subject, index: int) -> bool:
+    controls, _ = subject.adapter.actuator_slices(subject.model, index)
+    limited, _ = subject.adapter.control_ranges(subject.model)
+    return bool(limited[controls].any())
+
+
 def violent_actuators(subject: Subject) -> list[Finding]:
     """Find servos without any limit that one unit of control makes explode."""
     found = []
     model = subject.model
     for servo in servos(subject):
         index = servo.actuator
-        if model.actuator_ctrllimited[index] or model.actuator_forcelimited[index]:
+        if _has_control_range(subject, index) or model.actuator_forcelimited[index]:
             continue
         gain = abs(float(model.actuator_gainprm[index, 0]))
         # Where kv is taken implicitly it resists already within the step.
@@ -93,7 +100,7 @@ def unlimited_servos(subject: Subject) -> list[Finding]:
             continue
         joint = int(model.actuator_trnid[index, 0])
         hinge = int(model.jnt_type[joint]) == int(module.mjtJoint.mjJNT_HINGE)
-        if not hinge or model.jnt_limited[joint] or model.actuator_ctrllimited[index]:
+        if not hinge or model.jnt_limited[joint] or _has_control_range(subject, index):
             continue
         found.append(
             Finding(

@@ -309,13 +309,15 @@ def test_actuators_say_where_their_controls_and_outputs_stand() -> None:
         "<mujoco><worldbody><body><joint name='b' type='ball'/><geom size='.1' pos='.2 0 0'/>"
         "<body><joint name='j'/><geom size='.1' pos='.3 0 0'/></body></body></worldbody>"
         "<actuator><orientation name='turn' joint='b' kp='10'/><pid name='hold' joint='j' kp='9'/>"
-        "<motor name='last' joint='j' ctrlrange='-5 5' forcerange='-2 2'/></actuator></mujoco>",
+        "<motor name='last' joint='j' gear='3' ctrlrange='-5 5' forcerange='-2 2'/></actuator>"
+        "</mujoco>",
     )
     turn, hold, last = scene.link.backend.describe(1, "several").actuators
     assert (turn.ctrl, turn.nctrl, turn.output, turn.noutput) == (0, 3, 0, 3)
     assert (hold.ctrl, hold.nctrl, hold.output, hold.noutput) == (3, 2, 3, 1)
     assert (last.ctrl, last.nctrl, last.output, last.noutput) == (5, 1, 4, 1)
     assert (last.ctrlrange, last.forcerange) == ((-5.0, 5.0), (-2.0, 2.0))
+    assert (last.gear[0], last.ctrl_unit) == (3.0, "")
     scene.ctrl[last.ctrl] = 9.0
     scene.step()
     assert scene.data.actuator_force[last.output] == 2.0

@@ -321,6 +321,30 @@ def test_a_step_that_fails_gives_the_script_its_inputs_back(
     assert np.array_equal(own, driven.state())
 
 
+@pytest.mark.skipif(
+    not hasattr(mujoco.mjtTrn, "mjTRN_SO3"), reason="this MuJoCo has one control per actuator"
+)
+def test_noise_keeps_to_the_range_of_each_control_of_actuators_that_have_several() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint name='b' type='ball'/><geom size='.1' pos='.2 0 0'/>"
+        "<body><joint name='j'/><geom size='.1' pos='.3 0 0'/></body></body></worldbody>"
+        "<actuator><orientation joint='b' kp='10'/><motor joint='j' ctrlrange='-5 5'/></actuator>"
+        "</mujoco>"
+    )
+    scene = physics.create_scene("several", model)
+    backend = scene.link.backend
+    backend.set_control_noise(10.0, 0.0)
+    drawn = []
+    for _ in range(200):
+        backend.intervene()
+        drawn.append(scene.data.ctrl.copy())
+        scene.world.interventions.take_back()
+    lowest, highest = np.min(drawn, axis=0), np.max(drawn, axis=0)
+    assert (lowest[3], highest[3]) == (-5.0, 5.0)
+    assert (lowest[:3] < -10.0).all()
+    assert (highest[:3] > 10.0).all()
+
+
 def test_noise_is_as_wide_as_asked_for_correlated_and_within_the_range(
     drive_box: Callable[..., Driven],
 ) -> None:

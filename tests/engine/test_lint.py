@@ -263,3 +263,18 @@ def test_sound_robots_have_no_findings_and_are_looked_over_in_milliseconds(
     begin = time.perf_counter()
     look_over(model, data)
     assert time.perf_counter() - begin < 0.25
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.mjtTrn, "mjTRN_SO3"), reason="this MuJoCo has one control per actuator"
+)
+def test_limits_of_an_actuator_behind_one_with_several_controls_are_its_own() -> None:
+    text = (
+        "<worldbody><body><joint name='b' type='ball'/><geom size='.1' pos='.2 0 0'/><body>"
+        "<joint name='j' damping='1'/><geom size='.1' pos='.3 0 0'/></body></body></worldbody>"
+        "<actuator><orientation joint='b' kp='1'/><position name='p' joint='j' kp='1' {}/>"
+        "</actuator>"
+    )
+    finding = only(of(text.format("")), "unlimited-servo")
+    assert names(finding, "actuator") == ["p"]
+    assert of(text.format("ctrlrange='-1 1'")) == []
