@@ -4,7 +4,11 @@ from collections.abc import Sequence
 
 from stroboscope.app.models.expressions import position_channel
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.debugger_protocol.scene_description import JointType, SceneDescription
+from stroboscope.debugger_protocol.scene_description import (
+    JointType,
+    SceneDescription,
+    SensorInfo,
+)
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = [
@@ -13,6 +17,7 @@ __all__ = [
     "element_name",
     "elements_of",
     "optional_topics_for",
+    "sensor_components",
     "signals_of",
     "topics_for",
 ]
@@ -79,6 +84,16 @@ def signals_of(description: SceneDescription, element: Element) -> tuple[tuple[s
             return tuple((channel, n) for n in range(3)) if channel else ()
         case _:
             return ()
+
+
+def sensor_components(sensor: SensorInfo) -> tuple[str, ...]:
+    """Return what each number of a sensor is called; "" for the only one."""
+    count = max(sensor.dim, 1)
+    letters = {1: ("",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}.get(count)
+    # Several numbers of a range finder are whichever its model asks for, no vector.
+    if letters is None or (count > 1 and sensor.kind == "rangefinder"):
+        return tuple(f"[{n}]" for n in range(count))
+    return letters
 
 
 def topics_for(element: Element | None) -> tuple[Topic, ...]:

@@ -11,7 +11,7 @@ from stroboscope.app.models.element_values.rows import (
     row,
     value_at,
 )
-from stroboscope.app.models.elements import actuator_columns
+from stroboscope.app.models.elements import actuator_columns, sensor_components
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import number_text, range_text
 from stroboscope.app.models.selection import ElementKind
@@ -185,15 +185,12 @@ def _stiffness(d: SceneDescription, index: int, frames: FrameSet | None) -> tupl
     return tuple(rows)
 
 
-_AXES = {1: ("value",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}
-
-
 def sensor_sections(
     d: SceneDescription, index: int, frames: FrameSet | None
 ) -> tuple[Section, ...]:
     """Return the rows of a sensor."""
     sensor = d.sensors[index]
-    names = _AXES.get(sensor.dim) or tuple(f"[{n}]" for n in range(sensor.dim))
+    names = [name or "value" for name in sensor_components(sensor)]
     values = tuple(
         row(
             name,

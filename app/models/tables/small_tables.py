@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stroboscope.app.models.elements import element_name
+from stroboscope.app.models.elements import element_name, sensor_components
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import range_text
 from stroboscope.app.models.selection import Element, ElementKind
@@ -22,8 +22,6 @@ from stroboscope.debugger_protocol.scene_description import EqualityInfo, SceneD
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["EqualityTable", "SensorTable", "TendonTable", "UserdataTable", "equality_objects"]
-
-_AXES = {1: ("",), 2: ("x", "y"), 3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}
 
 
 class TendonTable:
@@ -106,7 +104,7 @@ class SensorTable:
         self._adr = np.array([s.adr + n for s, (_, n) in zip(sensors, rows, strict=True)], np.int64)
         self._names = []
         for (index, n), sensor in zip(rows, sensors, strict=True):
-            axes = _AXES.get(sensor.dim) or tuple(f"[{k}]" for k in range(max(sensor.dim, 1)))
+            axes = sensor_components(sensor)
             name = element_name(description, Element(ElementKind.SENSOR, index))
             self._names.append(f"{name} {axes[n]}".rstrip())
         self._units = [sensor.unit for sensor in sensors]

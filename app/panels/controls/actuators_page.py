@@ -37,6 +37,7 @@ class ActuatorsPage(ControlsPage):
         self.noise: ValueBar | None = None
         self.rate: ValueBar | None = None
         self.give_back: QPushButton | None = None
+        self.zero: QPushButton | None = None
         self._group: QWidget | None = None
         self._count = label("", "small")
         super().__init__(*arguments)  # type: ignore[arg-type]
@@ -48,7 +49,7 @@ class ActuatorsPage(ControlsPage):
     def forget(self) -> None:
         """Drop the rows of before."""
         self._addresses, self.locks, self._kept = [], {}, {}
-        self.noise = self.rate = self.give_back = self._group = None
+        self.noise = self.rate = self.give_back = self.zero = self._group = None
 
     def build(self, scene: SceneModel) -> None:
         """Make a line per control."""
@@ -59,7 +60,11 @@ class ActuatorsPage(ControlsPage):
         self.give_back = QPushButton("Give all back")
         self.give_back.setProperty("flat", "true")
         self.give_back.clicked.connect(self.give_all_back)
-        self.add_buttons(self._count, self.give_back)
+        self.zero = QPushButton("All to 0")
+        self.zero.setProperty("flat", "true")
+        self.zero.setToolTip("Override every control with 0, or the end of its range nearest to 0.")
+        self.zero.clicked.connect(self.all_to_zero)
+        self.add_buttons(self._count, self.give_back, self.zero)
         names = [name_of(a.name, "actuator", n) for n, a in enumerate(description.actuators)]
         above: str = ""
         for index, (actuator, (group, short)) in enumerate(
@@ -138,6 +143,8 @@ class ActuatorsPage(ControlsPage):
         if self.give_back is not None:
             self.give_back.setVisible(bool(count) or said.noise_std > 0.0)
             self.give_back.setEnabled(not why_not)
+        if self.zero is not None:
+            self.zero.setEnabled(not why_not)
 
     def _dress(self, lock: QToolButton) -> None:
         held = lock.isChecked()
@@ -170,6 +177,11 @@ class ActuatorsPage(ControlsPage):
     def _set_noise(self, _value: float) -> None:
         if self.scene is not None and self.noise is not None and self.rate is not None:
             self.scene.edits.set_noise(self.noise.value or 0.0, self.rate.value or 0.0)
+
+    def all_to_zero(self) -> None:
+        """Override every control with 0, as MuJoCo's viewer clears them all."""
+        for address, bar, _ in self._addresses:
+            self._override(address, bar.nearest(0.0))
 
     def give_all_back(self) -> None:
         """Give every control back to the script, without noise."""

@@ -209,9 +209,14 @@ class ValueBar(QWidget):
 
     # --- setting it
 
+    def nearest(self, value: float) -> float:
+        """Return what of the range comes nearest to ``value``."""
+        if self._low is None or self._high is None:
+            return value
+        return min(max(value, self._low), self._high)
+
     def _set(self, value: float) -> None:
-        if self._low is not None and self._high is not None:
-            value = min(max(value, self._low), self._high)
+        value = self.nearest(value)
         if value != self._value:
             self._show(value)
             self._kept.keep(value)

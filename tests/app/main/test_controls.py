@@ -149,6 +149,18 @@ def test_an_override_is_marked_acts_and_is_given_back_without_the_script_seeing_
     assert json.loads((own_folders / "report.json").read_text())["ctrl"] == 0.0
 
 
+def test_all_controls_are_cleared_and_given_back(desktop, controls, wait_until, click):
+    scene = desktop.sessions.shown
+    controls.show_page(controls.actuators)
+    wait_until(lambda: "push" in controls.actuators.bars)
+    _drag(controls.actuators.bars["push"], 1.0)
+    wait_until(lambda: scene.edits.override(0) == 5.0)
+    click(controls.actuators.zero)
+    wait_until(lambda: dict(scene.edits.interventions.overrides) == {0: 0.0, 1: 0.0})
+    click(controls.actuators.give_back)
+    wait_until(lambda: not scene.edits.interventions.overrides)
+
+
 def test_an_equality_is_switched_on(desktop, controls, wait_until, click):
     switch = controls.joints.switches[0]
     assert not switch.isChecked()

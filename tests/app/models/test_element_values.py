@@ -14,6 +14,7 @@ from stroboscope.app.models.element_values import (
     signals_of,
     topics_for,
 )
+from stroboscope.app.models.elements import sensor_components
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.messages import EditField
@@ -375,3 +376,11 @@ def test_a_mocap_body_can_be_moved_while_paused(make_frame):
     values = element_values(description, Element(ElementKind.BODY, 1), one)
     position = next(section for section in values.sections if section.title == "Position")
     assert position.rows[2].edit == EditTarget(EditField.MOCAP_POS, 8)
+
+
+def test_numbers_of_a_range_finder_are_no_vector():
+    ray = SensorInfo(name="ray", kind="rangefinder", adr=0, dim=4, unit="m")
+    assert sensor_components(ray) == ("[0]", "[1]", "[2]", "[3]")
+    gyro = msgspec.structs.replace(ray, kind="gyro", dim=3)
+    assert sensor_components(gyro) == ("x", "y", "z")
+    assert sensor_components(msgspec.structs.replace(ray, dim=1)) == ("",)
