@@ -16,7 +16,12 @@ from stroboscope.app.view3d.shaders import (
     with_defines,
 )
 
-__all__ = ["FloorPass"]
+__all__ = ["FloorPass", "around", "screen_area"]
+
+Rect = tuple[int, int, int, int]
+"""Left, bottom, width, height [px]."""
+
+_RIM = 4  # pixels about a shadowed area: shadows are looked up a little aside
 
 
 class FloorPass:
@@ -44,33 +49,51 @@ class FloorPass:
         image: Any,
         reflection: Any,
         pixels: tuple[int, int],
+        shadowed: NDArray[np.float64] | None = None,
     ) -> None:
-        """Draw one plane with blending as set; ``alpha`` multiplies its own."""
+        """Draw one plane with blending as set; ``alpha`` multiplies its own.
+
+        ``shadowed`` (4, 3) are the corners of what the shadow map covers of it, where that is
+        known: looking the map up costs a third of a picture, and elsewhere there is nothing in it.
+        """
         pattern = floor.pattern
         if pattern is FloorPattern.IMAGE and image is None:
             pattern = FloorPattern.LINES
-        program = self._program(pattern, taps, lamps, reflection is not None)
-        for name, value in light.items():
-            program[name] = value
-        vertices, faces = self._place(program, floor, matrix, eye=view.eye, reach=view.far)
-        program["a_position"] = vertices
+        areas: list[tuple[int, Rect | None]] = [(taps, None)]
+        if taps and shadowed is not None:
+            within = screen_area(shadowed, matrix, pixels)
+            if within is not None:
+                areas = [(0, rest) for rest in around(within, pixels)]
+                if within[2] > 0 and within[3] > 0:
+                    areas.append((taps, within))
         toward = 1.0 if float((view.eye - floor.pos) @ floor.mat[:, 2]) >= 0.0 else -1.0
-        program["u_normal"] = floor.mat[:, 2] * toward
-        program["u_color_a"] = (*floor.color_a[:3], floor.color_a[3] * alpha)
-        program["u_color_b"] = floor.color_b
-        program["u_line_color"] = floor.line
-        program["u_line_width"] = floor.line_width
-        program["u_repeat"] = floor.repeat
-        program["u_offset"] = floor.offset
-        program["u_line_period"] = floor.line_period
-        program["u_floor_surface"] = floor.surface
-        program["u_fade"] = 1.0 / (0.9 * view.far) if floor.half is None else 0.0
-        if pattern is FloorPattern.IMAGE:
-            program["u_texture"] = image
-        if reflection is not None:
-            program["u_reflection"] = reflection
-            program["u_pixels"] = (float(pixels[0]), float(pixels[1]))
-        program.draw("triangles", faces)
+        for used, area in areas:
+            program = self._program(pattern, used, lamps, reflection is not None)
+            for name, value in light.items():
+                if used or not name.startswith("u_shadow"):
+                    program[name] = value
+            vertices, faces = self._place(program, floor, matrix, eye=view.eye, reach=view.far)
+            program["a_position"] = vertices
+            program["u_normal"] = floor.mat[:, 2] * toward
+            program["u_color_a"] = (*floor.color_a[:3], floor.color_a[3] * alpha)
+            program["u_color_b"] = floor.color_b
+            program["u_line_color"] = floor.line
+            program["u_line_width"] = floor.line_width
+            program["u_repeat"] = floor.repeat
+            program["u_offset"] = floor.offset
+            program["u_line_period"] = floor.line_period
+            program["u_floor_surface"] = floor.surface
+            program["u_fade"] = 1.0 / (0.9 * view.far) if floor.half is None else 0.0
+            if pattern is FloorPattern.IMAGE:
+                program["u_texture"] = image
+            if reflection is not None:
+                program["u_reflection"] = reflection
+                program["u_pixels"] = (float(pixels[0]), float(pixels[1]))
+            if area is not None:
+                gloo.set_state(scissor_test=True)
+                gloo.set_scissor(*area)
+            program.draw("triangles", faces)
+        gloo.set_state(scissor_test=False)
 
     def draw_pick(
         self, floor: Floor, matrix: NDArray[np.float64], *, eye: NDArray[np.float64], reach: float
@@ -127,3 +150,33 @@ def _lattice(cells: int) -> shapes.Mesh:
     field = shapes.height_field(flat, size=(1.0, 1.0, 1.0, 0.0))
     used = 2 * cells * cells  # the surface comes first, then the walls
     return shapes.Mesh(field.vertices, field.normals, field.uv, field.faces[:used])
+
+
+def screen_area(
+    points: NDArray[np.float64], matrix: NDArray[np.float64], pixels: tuple[int, int]
+) -> Rect | None:
+    """Return the part of the picture in which ``points`` (n, 3) lie; None when some lie behind."""
+    clip = np.column_stack((points, np.ones(len(points)))) @ matrix.T
+    if (clip[:, 3] <= 1e-6).any():
+        return None
+    size = np.array(pixels, dtype=float)
+    at = (clip[:, :2] / clip[:, 3:] * 0.5 + 0.5) * size
+    low = np.clip(np.floor(at.min(axis=0)) - _RIM, 0.0, size)
+    high = np.clip(np.ceil(at.max(axis=0)) + _RIM, 0.0, size)
+    left, bottom = (int(value) for value in low)
+    width, height = (int(value) for value in high - low)
+    return left, bottom, width, height
+
+
+def around(rect: Rect, pixels: tuple[int, int]) -> list[Rect]:
+    """Return what of a picture is not in ``rect``, without overlaps and without empty ones."""
+    left, bottom, width, height = rect
+    all_width, all_height = pixels
+    right, top = left + width, bottom + height
+    rest = (
+        (0, 0, all_width, bottom),
+        (0, top, all_width, all_height - top),
+        (0, bottom, left, height),
+        (right, bottom, all_width - right, height),
+    )
+    return [each for each in rest if each[2] > 0 and each[3] > 0]

@@ -392,6 +392,7 @@ class Renderer:
                 image=self._floor_image(frame, floor),
                 reflection=self._mirror.texture if floor is mirrored else None,
                 pixels=frame.size,
+                shadowed=self._shadow.footprint(floor.pos, floor.mat[:, 2]),
             )
             self.draw_calls += 1
         gloo.set_state(depth_mask=True)

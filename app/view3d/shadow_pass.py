@@ -61,6 +61,23 @@ class ShadowPass:
                 program.draw("triangles", batch.indices)
         return 1
 
+    def footprint(
+        self, pos: NDArray[np.float64], normal: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the corners (4, 3) of what the map covers of the plane through ``pos``, world.
+
+        None where that is not four points: of lamps with a place, and of planes along the light.
+        """
+        matrix = self._matrix
+        forward = -matrix[2, :3]
+        facing = float(normal @ forward)
+        if matrix[3, :3].any() or abs(facing) < 0.05 * float(np.linalg.norm(forward)):
+            return None
+        corners = np.array(((-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)), float)
+        points: NDArray[np.float64] = (np.linalg.inv(matrix) @ corners.T).T[:, :3]
+        along = (points - pos) @ normal / facing
+        return points - along[:, None] * forward
+
     def uniforms(self) -> dict[str, Any]:
         """Return what a lit shader needs to look the map up."""
         return {

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stroboscope.app.models.view_options import FloorStyle, ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.floor_pass import around, screen_area
 from stroboscope.app.view3d.floors import (
     GROUND,
     Checker,
@@ -18,6 +19,7 @@ from stroboscope.app.view3d.floors import (
     floors_of,
 )
 from stroboscope.app.view3d.light_rig import rgb
+from stroboscope.app.view3d.shadow_pass import ShadowPass, light_matrix
 from stroboscope.debugger_protocol.scene_description import (
     GeomInfo,
     MaterialInfo,
@@ -147,3 +149,36 @@ def test_a_plane_that_touches_nothing_or_is_small_ends_at_its_size(
         description = msgspec.structs.replace(scene, geoms=(plane, *scene.geoms[1:]))
         (floor,) = floors(description, poses, FloorStyle.AUTO)
         assert floor.half == plane.size[:2]
+
+
+def test_shadows_are_looked_up_in_one_part_of_the_picture_and_the_rest_is_drawn_without() -> None:
+    pixels = (64, 48)
+    corners = np.array([(-0.5, -0.25, 0.0), (0.25, -0.25, 0.0), (0.25, 0.5, 0.0)])
+    area = screen_area(corners, np.eye(4), pixels)
+    assert area == (16 - 4, 18 - 4, 24 + 8, 18 + 8)
+    covered = np.zeros(pixels, dtype=int)
+    for left, bottom, width, height in (area, *around(area, pixels)):
+        covered[left : left + width, bottom : bottom + height] += 1
+    assert (covered == 1).all()
+    behind = np.diag((1.0, 1.0, 1.0, -1.0))
+    assert screen_area(corners, behind, pixels) is None
+
+
+def test_what_lies_beside_the_picture_leaves_all_of_it_without_shadows() -> None:
+    area = screen_area(np.array([(5.0, 5.0, 0.0), (6.0, 6.0, 0.0)]), np.eye(4), (10, 10))
+    assert area is not None
+    assert area[2] == area[3] == 0
+    assert sum(width * height for _, _, width, height in around(area, (10, 10))) == 100
+
+
+def test_the_shadow_map_covers_a_parallelogram_of_a_floor() -> None:
+    lamp = ShadowPass.__new__(ShadowPass)  # without OpenGL: only where its map lies
+    direction = np.array((0.6, 0.0, 0.8))
+    lamp._matrix = light_matrix(direction, center=np.array((0.0, 0.0, 1.0)), radius=2.0)
+    corners = lamp.footprint(np.zeros(3), np.array((0.0, 0.0, 1.0)))
+    assert corners is not None
+    assert corners[:, 2] == pytest.approx(0.0, abs=1e-12)
+    ends = np.column_stack((corners, np.ones(4))) @ lamp._matrix.T
+    assert np.abs(ends[:, :2]) == pytest.approx(np.ones((4, 2)))
+    along = np.array((0.8, 0.0, -0.6))
+    assert lamp.footprint(np.zeros(3), along) is None
