@@ -465,6 +465,13 @@ OVERLAYS: tuple[Overlay, ...] = (
         words="x-ray transparent",
     ),
     Overlay(name="wireframe", title="Wireframe", group=_P, keys=("W",)),
+    Overlay(
+        name="segments",
+        title="A colour per geom",
+        group=_P,
+        tip="Where one geom ends and the next begins; sites, flexes and tendons too.",
+        words="segmentation id colors parts",
+    ),
     Overlay(name="shadows", title="Shadows", group=_P, keys=("S",)),
     Overlay(name="reflections", title="Reflections", group=_P, keys=("R",)),
     Overlay(name="skybox", title="Sky", group=_P, keys=("K",)),

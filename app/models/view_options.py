@@ -158,6 +158,7 @@ class ViewOptions:
     transparent: bool = False
     xray_selection: bool = False  # all but the selection becomes see-through
     wireframe: bool = False
+    segments: bool = False  # a colour of its own for each geom
     shadows: bool = True
     reflections: bool = True
     skybox: bool = True

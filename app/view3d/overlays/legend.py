@@ -121,7 +121,10 @@ def _tendon_rows(subject: Subject) -> list[LegendRow]:
 def _is_drawn(picture: OverlayPicture, role: Role) -> bool:
     if role is Role.TARGET:
         return picture.target is not None
-    return picture.tints is not None and bool((picture.tints[:, 3] > 0.0).any())
+    if picture.tints is None:
+        return False
+    # Islands and geoms may colour bodies, too.
+    return bool(np.isclose(picture.tints[:, :3], role.value[:3]).all(axis=1).any())
 
 
 class LegendOverlay(QWidget):

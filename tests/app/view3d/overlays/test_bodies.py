@@ -235,3 +235,21 @@ def test_the_selection_shows_through_everything_when_asked_for(engine_view, pixe
     shown.view.set_selection(None)
     again = pixels(shown.view)[220:260, 300:340].mean(axis=(0, 1))
     np.testing.assert_allclose(again, middle, atol=0.05)
+
+
+def test_each_geom_has_a_colour_of_its_own_when_asked_for(engine_view, pixels):
+    shown = engine_view(LOOP)
+    before = pixels(shown.view)
+    shown.set(segments=True)
+    tints = shown.picture.tints
+    assert len(tints) == len(shown.picture.subject.scene.items)
+    assert len(np.unique(tints[:, :3], axis=0)) == len(tints)
+    assert (np.abs(pixels(shown.view) - before).max(axis=2) > 0.1).sum() > 200
+    # Islands are seen nevertheless.
+    shown.set(segments=True, islands=True)
+    shown.view.set_values(Topic.BODIES, {"island": np.array([-1, 0, -1], np.int32)})
+    both = shown.picture.tints
+    assert (both[:, 3] < 1.0).any()
+    assert (both[:, 3] == 1.0).any()
+    shown.set()
+    assert np.abs(pixels(shown.view) - before).max() < 0.05

@@ -83,6 +83,16 @@ def test_tendons_and_islands_have_the_colours_they_are_drawn_with(engine_view):
     assert colors == tints
 
 
+def test_colours_of_islands_are_not_taken_for_sleep(engine_view):
+    shown = engine_view(ROPES)
+    shown.set(legend=True, islands=True, sleep=True)
+    for _ in range(20):
+        shown.scene.step()
+    shown.feed()
+    rows = {row.text: row for row in legend_rows(shown.picture)}
+    assert not rows["asleep"].present
+
+
 def test_the_legend_stands_in_its_corner_and_says_what_it_leaves_out(engine_view):
     shown = engine_view(_many(1))
     legend = shown.view._legend
