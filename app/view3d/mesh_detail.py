@@ -7,6 +7,7 @@ small parts break.
 import contextlib
 import dataclasses
 import logging
+import math
 import os
 import tempfile
 import zipfile
@@ -21,13 +22,15 @@ from numpy.typing import NDArray
 from stroboscope.app.view3d.meshes import expand_mesh
 from stroboscope.app.view3d.shapes import Mesh
 
-__all__ = ["DetailCache", "MeshDetail", "coarse_mesh", "worth_decimating"]
+__all__ = ["DetailCache", "MeshDetail", "coarse_mesh", "kept_faces", "worth_decimating"]
 
 _log = logging.getLogger(__name__)
 KEPT = 0.25
+# Of large meshes less: they have more faces because they are finer, not because more is to be seen.
+KEPT_PER_ROOT = 20.0
 SMALLEST = 1500  # faces; smaller meshes stay as they are
 _CACHE_BYTES = 256 << 20
-_VERSION = 1
+_VERSION = 3
 Arrays = Mapping[str, NDArray[np.generic]]
 
 
@@ -110,8 +113,13 @@ class DetailCache:
             total -= size
 
 
+def kept_faces(count: int) -> int:
+    """Return how many of ``count`` faces the coarse level has."""
+    return max(round(min(KEPT * count, KEPT_PER_ROOT * math.sqrt(count))), SMALLEST // 4)
+
+
 def coarse_mesh(digest: str, arrays: Arrays, cache: DetailCache) -> Mesh | None:
-    """Return the mesh ``arrays`` with a quarter of its faces, None when that fails.
+    """Return the mesh ``arrays`` with at most a quarter of its faces, None when that fails.
 
     Its normals are new: smooth, except across edges of more than 40°.
     """
@@ -132,7 +140,7 @@ def _decimated(arrays: Arrays) -> tuple[NDArray[np.float32], NDArray[np.int64]] 
     faces = same.reshape(-1)[faces]
     distinct = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
     faces = faces[distinct]
-    target = max(round(KEPT * len(faces)), SMALLEST // 4)
+    target = kept_faces(len(faces))
     if len(faces) <= target or not np.isfinite(vertices).all():
         return None
     # Distances in it are absolute: a hand in metres would lose its fingers.
