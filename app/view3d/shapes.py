@@ -123,15 +123,15 @@ def capsule(radius: float, half_length: float, *, segments: int = 32) -> Mesh:
 def disc(radius: float, *, z: float = 0.0, up: bool = True, segments: int = 32) -> Mesh:
     """Return a flat disc at height ``z``, facing +z or -z."""
     around = np.linspace(0.0, 2.0 * math.pi, segments, endpoint=False)
-    rim = np.stack([np.cos(around) * radius, np.sin(around) * radius, np.full(segments, z)], 1)
-    vertices = np.concatenate([[[0.0, 0.0, z]], rim])
+    circle = np.concatenate([[[0.0, 0.0]], np.stack([np.cos(around), np.sin(around)], axis=1)])
+    vertices = np.column_stack([circle * radius, np.full(segments + 1, z)])
     normals = np.zeros_like(vertices)
     normals[:, 2] = 1.0 if up else -1.0
     this = np.arange(segments) + 1
     following = np.roll(this, -1)
     zero = np.zeros(segments, dtype=np.int64)
     order = [zero, this, following] if up else [zero, following, this]
-    return _mesh(vertices, normals, np.stack(order, axis=1), vertices[:, :2] / (2.0 * radius) + 0.5)
+    return _mesh(vertices, normals, np.stack(order, axis=1), circle / 2.0 + 0.5)
 
 
 def tube(bottom: float, top: float, *, low: float, high: float, segments: int = 32) -> Mesh:

@@ -60,3 +60,9 @@ def test_a_height_field_puts_row_zero_at_negative_y_and_column_zero_at_negative_
     top = mesh.vertices[mesh.vertices[:, 2].argmax()]
     assert top == pytest.approx([2.0, -1.0, 3.0])
     assert mesh.vertices[:, 2].min() == pytest.approx(-0.5)
+
+
+def test_an_arrow_without_a_shaft_is_made_of_finite_numbers() -> None:
+    mesh = shapes.arrow(shaft=0.0, head=0.17, tip=0.42)
+    for part in (mesh.vertices, mesh.normals, mesh.uv):
+        assert np.isfinite(part).all()
