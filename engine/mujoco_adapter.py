@@ -174,11 +174,15 @@ class MujocoAdapter:
             self.module.mj_fullM(model, data, inertia)
         return inertia
 
+    def has_discrete_metric(self, data: Any) -> bool:
+        """Return whether :meth:`discrete_metric` takes the place of the inertia."""
+        return bool(getattr(data, "efm_active", 0))
+
     def discrete_metric(self, model: Any, data: Any) -> Any | None:
         """Return the (nv, nv) matrix that takes the place of the inertia when a step solves the
         linearly implicit dynamics (``integrator="discrete"``); None when it doesn't.
         """
-        if not getattr(data, "efm_active", 0):
+        if not self.has_discrete_metric(data):
             return None
         module = self.module
         inertia = self.full_inertia(model, data)

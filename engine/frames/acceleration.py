@@ -21,6 +21,10 @@ __all__ = ["acceleration_arrays"]
 
 _KINDS = {source: place for place, source in enumerate(AccelerationSource)}
 _MAX_ROWS = 256
+_MAX_CELLS = 1 << 18
+"""Of a matrix with a row per source and a column per dof: large models have fewer rows."""
+_MAX_METRIC = 1000
+"""The most dofs for which the dense metric of ``integrator="discrete"`` is solved."""
 _UNEXPLAINED, _ROUNDING = 1e-9, 1e-12
 """Relative to qacc, and to the largest of what adds up to it: below, the rows are complete."""
 
@@ -33,6 +37,8 @@ class _Rows:
 
     def __init__(self, nv: int) -> None:
         self._nv = nv
+        self.most = min(_MAX_ROWS, max(len(_KINDS), _MAX_CELLS // max(nv, 1)))
+        """How many rows are kept apart."""
         self._kinds: list[Any] = []
         self._indices: list[Any] = []
         self._forces: list[_Matrix] = []
@@ -53,9 +59,11 @@ class _Rows:
         acting = np.flatnonzero(force)
         if acting.size:
             joint_of = np.asarray(model.dof_jntid)
-            joints = np.unique(joint_of[acting])
+            strength = np.bincount(joint_of[acting], np.abs(force[acting]), minlength=model.njnt)
+            joints, weak = _strongest(strength, self.most)
             rows = np.where(joint_of == joints[:, None], force, 0.0)
             self.add_all(np.full(len(joints), _KINDS[source]), joints, rows)
+            self.add(source, np.where(weak[joint_of], force, 0.0))
 
     def collected(self, awake: NDArray[np.bool_] | None) -> tuple[_Ints, _Ints, _Matrix]:
         """Return kind, index and force of all rows that act on dofs that are ``awake``, (nv,)."""
@@ -70,13 +78,29 @@ class _Rows:
             force *= awake
         acting = force.any(axis=1)
         kind, index, force = kind[acting], index[acting], force[acting]
-        return _merged(kind, index, force) if len(kind) > _MAX_ROWS else (kind, index, force)
+        if len(kind) > self.most:
+            return _merged(kind, index, force, most=self.most)
+        return kind, index, force
 
 
-def _merged(kind: _Ints, index: _Ints, force: _Matrix) -> tuple[_Ints, _Ints, _Matrix]:
+def _strongest(strength: NDArray[Any], most: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the ``most`` strongest of all that are not 0, in order, and which others there are."""
+    there = strength != 0.0  # what is NaN is evidence
+    strong = np.sort(np.argsort(-strength, kind="stable")[: min(most, np.count_nonzero(there))])
+    weak = there.copy()
+    weak[strong] = False
+    return strong, weak
+
+
+def _merged(
+    kind: _Ints, index: _Ints, force: _Matrix, *, most: int
+) -> tuple[_Ints, _Ints, _Matrix]:
     """Put the weakest rows of a kind together in one of index -1: a frame must stay small."""
     keep = np.argsort(-np.abs(force).sum(axis=1), kind="stable")
-    strong, weak = np.sort(keep[:_MAX_ROWS]), np.sort(keep[_MAX_ROWS:])
+    is_weak = np.ones(len(kind), dtype=bool)
+    is_weak[keep[:most]] = False
+    is_weak |= (index < 0) & np.isin(kind, kind[is_weak])  # one such row of a kind is enough
+    strong, weak = np.flatnonzero(~is_weak), np.flatnonzero(is_weak)
     kinds = np.unique(kind[weak])
     sums = np.stack([force[weak[kind[weak] == k]].sum(axis=0) for k in kinds])
     return (
@@ -86,8 +110,13 @@ def _merged(kind: _Ints, index: _Ints, force: _Matrix) -> tuple[_Ints, _Ints, _M
     )
 
 
-def acceleration_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Arrays:
-    """Return the arrays of the topic ACCELERATION; ``whole``: scratch data of that instant."""
+def acceleration_arrays(model: Any, whole: Any, *, adapter: MujocoAdapter) -> Arrays | None:
+    """Return the arrays of the topic ACCELERATION; ``whole``: scratch data of that instant.
+
+    None where that would take the owner thread too long.
+    """
+    if model.nv > _MAX_METRIC and adapter.has_discrete_metric(whole):
+        return None
     rows = _Rows(model.nv)
     _add_bias(rows, model, whole, adapter=adapter)
     compensation = _add_passive(rows, model, whole, adapter=adapter)
@@ -161,29 +190,35 @@ def _add_actuators(
     rows: _Rows, model: Any, whole: Any, *, compensation: _Matrix, adapter: MujocoAdapter
 ) -> None:
     """Add a row per actuator; a joint's limit of actuator forces shortens all of them alike."""
-    outputs = len(whole.actuator_force)
-    force = np.zeros((outputs, model.nv))
-    if outputs:
-        adapter.module.mju_sparse2dense(
-            force,
-            whole.actuator_moment.ravel(),
-            whole.moment_rownnz,
-            whole.moment_rowadr,
-            whole.moment_colind,
-        )
-        force *= np.asarray(whole.actuator_force)[:, None]
+    actuators, outputs = adapter.actuator_count(model), len(whole.actuator_force)
+    of_output = np.arange(outputs)
+    if outputs != actuators:
+        of_output = np.repeat(np.arange(actuators), np.asarray(model.actuator_outnum))
+    strength = np.bincount(of_output, np.abs(whole.actuator_force), minlength=actuators)
+    chosen, _ = _strongest(strength, rows.most)
+    force = _sparse_sums(
+        model.nv,
+        (whole.actuator_moment, whole.moment_rownnz, whole.moment_rowadr, whole.moment_colind),
+        np.asarray(whole.actuator_force),
+        group=_places(chosen, count=actuators)[of_output],
+        groups=len(chosen) + 1,
+    )
     if np.asarray(model.jnt_actfrclimited).any():
         wanted = force.sum(axis=0) + compensation
         used = np.divide(
             whole.qfrc_actuator, wanted, out=np.ones(model.nv), where=np.abs(wanted) > 0.0
         )
         force, compensation = force * used, compensation * used
-    actuators = adapter.actuator_count(model)
-    if outputs != actuators:
-        force = np.add.reduceat(force, np.asarray(model.actuator_outadr), axis=0)
-    kind = np.full(actuators, _KINDS[AccelerationSource.ACTUATOR])
-    rows.add_all(kind, np.arange(actuators), force)
+    kind = np.full(len(chosen) + 1, _KINDS[AccelerationSource.ACTUATOR])
+    rows.add_all(kind, np.append(chosen, -1), force)
     rows.add(AccelerationSource.GRAVCOMP, compensation)
+
+
+def _places(chosen: NDArray[np.intp], *, count: int) -> NDArray[np.intp]:
+    """Return for each of ``count`` its place among the chosen ones, (count,); the last: none."""
+    places = np.full(count, len(chosen))
+    places[chosen] = np.arange(len(chosen))
+    return places
 
 
 def _add_body_forces(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdapter) -> None:
@@ -205,29 +240,54 @@ def _add_constraints(rows: _Rows, model: Any, whole: Any, *, adapter: MujocoAdap
     begins = np.append(True, (np.diff(types) != 0) | (np.diff(ids) != 0))
     starts = np.flatnonzero(begins)
     types, ids = types[starts], ids[starts]
-    if module.mj_isSparse(model):
-        force = _sparse_sums(model, whole, group=np.cumsum(begins) - 1)
-    else:
-        jacobian = np.asarray(whole.efc_J).reshape(count, model.nv)
-        force = np.add.reduceat(jacobian * whole.efc_force[:, None], starts, axis=0)
     kind = _constraint_kinds(module)[types]
     by_dof = types == int(module.mjtConstraint.mjCNSTR_FRICTION_DOF)
     if by_dof.any():
         ids[by_dof] = np.asarray(model.dof_jntid)[ids[by_dof]]
-    rows.add_all(kind, ids, force)
+    if not module.mj_isSparse(model):
+        jacobian = np.asarray(whole.efc_J).reshape(count, model.nv)
+        force = np.add.reduceat(jacobian * whole.efc_force[:, None], starts, axis=0)
+        rows.add_all(kind, ids, force)
+        return
+    group = np.cumsum(begins) - 1
+    chosen, weak = _strongest(np.bincount(group, np.abs(whole.efc_force)), rows.most)
+    # Of what is weak a row per kind.
+    weak_kinds = np.unique(kind[weak])
+    place = _places(chosen, count=len(kind))
+    place[weak] = len(chosen) + np.searchsorted(weak_kinds, kind[weak])
+    groups = len(chosen) + len(weak_kinds)
+    place[~weak & (place == len(chosen))] = groups
+    force = _sparse_sums(
+        model.nv,
+        (whole.efc_J, whole.efc_J_rownnz, whole.efc_J_rowadr, whole.efc_J_colind),
+        np.asarray(whole.efc_force),
+        group=place[group],
+        groups=groups + 1,
+    )
+    index = np.append(ids[chosen], np.full(len(weak_kinds), -1))
+    rows.add_all(np.append(kind[chosen], weak_kinds), index, force[:groups])
 
 
-def _sparse_sums(model: Any, whole: Any, *, group: NDArray[np.intp]) -> _Matrix:
-    """Return J'f summed over the rows of each group, (groups, nv); ``group``: (nefc,)."""
-    counts = np.asarray(whole.efc_J_rownnz)
+def _sparse_sums(
+    nv: int,
+    matrix: tuple[Any, Any, Any, Any],
+    weight: NDArray[np.float64],
+    *,
+    group: NDArray[np.intp],
+    groups: int,
+) -> _Matrix:
+    """Return the weighted rows of a sparse matrix summed over each group, (groups, nv).
+
+    ``matrix``: values, and rownnz, rowadr and colind as MuJoCo keeps them; ``weight`` and
+    ``group`` are per row.
+    """
+    values, counts, begins, columns = (np.asarray(each).ravel() for each in matrix)
     row = np.repeat(np.arange(len(counts)), counts)
     place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    at = np.asarray(whole.efc_J_rowadr)[row] + place
-    weights = np.asarray(whole.efc_J).ravel()[at] * whole.efc_force[row]
-    cells = group[row] * model.nv + np.asarray(whole.efc_J_colind).ravel()[at]
-    groups = int(group[-1]) + 1
-    sums: _Matrix = np.bincount(cells, weights, minlength=groups * model.nv).astype(np.float64)
-    return sums.reshape(groups, model.nv)
+    at = begins[row] + place
+    cells = group[row] * nv + columns[at]
+    sums = np.bincount(cells, values[at] * weight[row], minlength=groups * nv)
+    return sums.astype(np.float64).reshape(groups, nv)
 
 
 @functools.cache

@@ -265,6 +265,37 @@ def test_of_very_many_sources_the_weakest_of_a_kind_are_one_row() -> None:
     check_sum(arrays, np.array(scene.data.qacc))
 
 
+def test_of_a_large_model_a_frame_stays_small_and_sums() -> None:
+    names = range(1500)
+    bodies = "".join(
+        f'<body pos="{0.4 * (i % 40)} {0.4 * (i // 40)} .09"><joint name="x{i}" damping="1" '
+        f'type="slide" axis="0 0 1" stiffness="{i}"/><joint name="y{i}" axis="0 1 0" '
+        f'frictionloss=".1"/><geom size=".1" pos=".01 0 0"/></body>'
+        for i in names
+    )
+    motors = "".join(f'<motor joint="y{i}" ctrlrange="-1 1"/>' for i in names)
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><size memory="100M"/><worldbody><geom type="plane" size="50 50 .1"/>'
+        f"{bodies}</worldbody><actuator>{motors}</actuator></mujoco>"
+    )
+    scene = physics.create_scene("Large", model)
+    scene.ctrl[:] = np.linspace(0.1, 1.0, len(names))
+    scene.data.qvel[:] = 0.1
+    arrays = acceleration(scene)
+    assert sum(array.nbytes for array in arrays.values()) < 8 << 20
+    check_sum(arrays, np.array(scene.data.qacc))
+    for source in (Source.ACTUATOR, Source.CONTACT, Source.FRICTION, Source.DAMPER):
+        assert indices(arrays, source).count(-1) == 1
+    expected = {
+        Source.ACTUATOR: scene.data.qfrc_actuator,
+        Source.DAMPER: scene.data.qfrc_damper,
+        Source.SPRING: scene.data.qfrc_spring,
+    }
+    for source, force in expected.items():
+        chosen = arrays["kind"] == list(Source).index(source)
+        np.testing.assert_allclose(arrays["qfrc"][chosen].sum(axis=0), force, atol=1e-9)
+
+
 @pytest.mark.parametrize("model", ["humanoid", "arm"])
 def test_real_models_are_explained_to_the_last_digits(
     model: str, make_scene: Make, drive: Callable[..., object]
