@@ -153,6 +153,8 @@ def test_a_number_is_edited_in_its_cell_while_paused(desktop, run_case, wait_unt
     state = panel(desktop, "state")
     wait_until(lambda: state.table.table is not None and state.table.table.count == 1)
     view = state.table.view
+    view.setFocus()
+    wait_until(view.hasFocus)  # F2 is the window's elsewhere
     view.setCurrentIndex(state.table.model.index(0, view.column_at("position")))
     QTest.keyClick(view, Qt.Key.Key_F2)
     editor = view.editor
