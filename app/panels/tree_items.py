@@ -13,6 +13,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.models.visibility import HIDEABLE, VisibilityModel, hidden_parts
 from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.names import elided_name
 from stroboscope.app.panels.style import number_font
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.resources.themes import Palette
@@ -67,6 +68,9 @@ _SIDE_MARGIN = 6
 EYE_WIDTH = 26
 _EYE_SIZE = 16
 
+# Beside a picture and a name in a row [px].
+_NAME_MARGINS = 20
+
 
 class SideTextDelegate(QStyledItemDelegate):
     """Draws a row's SIDE_ROLE text or eye at the right end; the name gets the rest.
@@ -90,8 +94,12 @@ class SideTextDelegate(QStyledItemDelegate):
     def initStyleOption(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Grey out what is hidden."""
+        """Grey out what is hidden; of a name too long for its row, show what is its own."""
         super().initStyleOption(option, index)
+        picture = option.decorationSize.width() + _NAME_MARGINS
+        if "/" in option.text:
+            room = option.rect.width() - picture
+            option.text = elided_name(option.text, QFontMetrics(option.font), room)
         if index.data(HIDDEN_ROLE):
             option.palette.setColor(QPalette.ColorRole.Text, self._disabled)
             option.palette.setColor(QPalette.ColorRole.HighlightedText, self._disabled)

@@ -23,6 +23,7 @@ from stroboscope.app.models.tables.table import (
     cell_text,
 )
 from stroboscope.app.panels.icons import Icon, pixmap
+from stroboscope.app.panels.names import elided_name
 from stroboscope.app.panels.style import number_font
 from stroboscope.resources.themes import Palette
 
@@ -260,14 +261,13 @@ class ValuePainter:
 
 
 def _elided(text: str, metrics: QFontMetrics, width: int) -> str:
-    """Return ``text`` shortened in the middle; of two names both."""
-    middle = Qt.TextElideMode.ElideMiddle
+    """Return ``text`` shortened; of two names both."""
     first, dash, second = text.partition(_BETWEEN)
     if not dash:
-        return metrics.elidedText(text, middle, width)
+        return elided_name(text, metrics, width)
     room = width - metrics.horizontalAdvance(_BETWEEN)
     one, other = metrics.horizontalAdvance(first), metrics.horizontalAdvance(second)
     # A name that needs less than its half leaves the rest to the other.
     room_one = min(one, max(room // 2, room - other))
-    first = metrics.elidedText(first, middle, room_one)
-    return f"{first}{_BETWEEN}{metrics.elidedText(second, middle, room - room_one)}"
+    first = elided_name(first, metrics, room_one)
+    return f"{first}{_BETWEEN}{elided_name(second, metrics, room - room_one)}"
