@@ -149,7 +149,7 @@ class WindowActions(QObject):
                 place.rpartition("/")[2],
                 tuple(
                     KeyRow(
-                        what=_whole_text(spec),
+                        what=spec.text.rstrip("…"),
                         keys="  ".join(self.keys_of(spec.name)),
                         action=spec.name,
                         changed=spec.name in self._chosen,
@@ -161,7 +161,7 @@ class WindowActions(QObject):
             for place in _PLACES
         ]
         mouse = tuple(KeyRow(what, how) for what, how in MOUSE)
-        return (*groups, KeyGroup("Mouse in the scene", mouse))
+        return (KeyGroup("Mouse in the scene", mouse), *groups)
 
 
 def _whole_text(spec: ActionSpec) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QKeySequenceEdit,
+    QLineEdit,
     QMenu,
     QPushButton,
     QScrollArea,
@@ -69,6 +70,11 @@ class KeySheet(QDialog):
         self.editor: QKeySequenceEdit | None = None
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, METRICS.padding)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search commands and keys")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(lambda _text: self.refresh())
+        layout.addWidget(self.search)
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         layout.addWidget(self._scroll, 1)
@@ -88,35 +94,41 @@ class KeySheet(QDialog):
 
     def refresh(self) -> None:
         """Show the keys as they are now."""
-        groups = self._get_groups()
+        every = self._get_groups()
+        groups = tuple(found for group in every if (found := _matching(group, self.search.text())))
         at = self._scroll.verticalScrollBar().value()
         self.buttons, self.editor = {}, None
         content = QWidget()
         content.setObjectName("panel")
         columns = QHBoxLayout(content)
         columns.setSpacing(32)
+        columns.setContentsMargins(0, METRICS.grid, METRICS.padding, METRICS.grid)
+        if not groups:
+            columns.addWidget(label("Nothing is called that, and no such key is taken.", "muted"))
         room = sum(len(group.rows) + 2 for group in groups) / _COLUMNS
         column, used = QVBoxLayout(), 0
+        column.setSpacing(METRICS.padding)
         columns.addLayout(column, 1)
         for group in groups:
             size = len(group.rows)
             if used and used + size / 2 > room and columns.count() < _COLUMNS:
                 column.addStretch(1)
                 column, used = QVBoxLayout(), 0
+                column.setSpacing(METRICS.padding)
                 columns.addLayout(column, 1)
             column.addLayout(self._group(group))
             used += size + 2
         column.addStretch(1)
         self._scroll.setWidget(content)
         self._scroll.verticalScrollBar().setValue(at)
-        changed = any(row.changed for group in groups for row in group.rows)
+        changed = any(row.changed for group in every for row in group.rows)
         self.reset_button.setEnabled(changed)
         self.reset_button.setToolTip("" if changed else "No key was changed.")
 
     def _group(self, group: KeyGroup) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(METRICS.padding)
-        grid.setVerticalSpacing(METRICS.grid)
+        grid.setVerticalSpacing(2)
         grid.setColumnStretch(0, 1)
         heading = label(group.title, "heading")
         heading.setContentsMargins(0, METRICS.gap, 0, METRICS.grid)
@@ -190,3 +202,14 @@ class KeySheet(QDialog):
         reset()
         self.message.setText("Every key is as in the beginning.")
         self.refresh()
+
+
+def _matching(group: KeyGroup, words: str) -> KeyGroup | None:
+    """Return the rows that hold all ``words``, None where there are none."""
+    wanted = words.casefold().split()
+    rows = tuple(
+        row
+        for row in group.rows
+        if all(w in f"{group.title} {row.what} {row.keys}".casefold() for w in wanted)
+    )
+    return KeyGroup(group.title, rows) if rows else None

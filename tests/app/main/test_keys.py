@@ -35,7 +35,8 @@ def _press(sheet, wait_until, action, key, modifiers=Qt.KeyboardModifier.NoModif
 
 def test_the_sheet_shows_every_key_and_no_key_twice(desktop):
     groups = desktop.window.actions_by_name.key_groups()
-    keys = [k for g in groups[:-1] for row in g.rows for k in row.keys.split("  ") if k]
+    assert groups[0].title == "Mouse in the scene"
+    keys = [k for g in groups[1:] for row in g.rows for k in row.keys.split("  ") if k]
     assert len(keys) == len(set(keys))
     assert {"Space", "F10", "Backspace", "Esc", "Tab", "F1", "Ctrl+P", "Ctrl+H"} <= set(keys)
 
@@ -83,3 +84,15 @@ def test_a_key_is_taken_away_and_comes_back(desktop, sheet):
     assert sheet.buttons["contacts"].text() == "no key"
     {a.text(): a for a in sheet.menu_of(row()).actions()}["Reset"].trigger()
     assert actions.keys_of("contacts") == ("C",)
+
+
+def test_the_sheet_finds_commands_by_their_words_and_by_their_keys(sheet):
+    QTest.keyClicks(sheet.search, "contact force")
+    assert "contact_forces" in sheet.buttons
+    assert "wireframe" not in sheet.buttons
+    sheet.search.setText("F10")
+    assert list(sheet.buttons) == ["step"]
+    sheet.search.setText("xyzzy")
+    assert not sheet.buttons
+    sheet.search.clear()
+    assert {"step", "wireframe"} <= set(sheet.buttons)
