@@ -36,6 +36,7 @@ _SHOWN = 1000
 _TEXT = 2
 # One message must not push all others out of sight: it has two lines until it is chosen, then more,
 # and the tooltip has it all.
+# Findings, which have a panel of their own, have one.
 _LINES, _LINES_CHOSEN = 2, 12
 
 
@@ -57,8 +58,10 @@ class _WrappedText(QStyledItemDelegate):
         if metrics.horizontalAdvance(text) <= width:
             return QSize(hint.width(), METRICS.compact_height)
         box = metrics.boundingRect(QRect(0, 0, width, 10_000), Qt.TextFlag.TextWordWrap, text)
+        line = index.sibling(index.row(), 0).data(_LINE_ROLE)
+        few = 1 if isinstance(line, LogLine) and line.found else _LINES
         chosen = self._view.selectionModel().isRowSelected(index.row())
-        most = (_LINES_CHOSEN if chosen else _LINES) * metrics.lineSpacing()
+        most = (_LINES_CHOSEN if chosen else few) * metrics.lineSpacing()
         return QSize(hint.width(), max(min(box.height(), most) + 6, METRICS.compact_height))
 
 
@@ -141,7 +144,7 @@ class LogPanel(QWidget):
         header = self.view.header()
         header.setStretchLastSection(True)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
-        header.resizeSection(0, 88)
+        header.resizeSection(0, 100)
         header.resizeSection(1, 72)
         self._empty = label(
             "Nothing yet. Messages of the applications and problems of this window appear here.",
@@ -189,7 +192,9 @@ class LogPanel(QWidget):
             LogLevel.WARNING: (Icon.WARNING, p.warn),
             LogLevel.ERROR: (Icon.ERROR, p.stop),
         }
-        which, color = look[line.level]
+        # Findings are what somebody may look into, not what has gone wrong.
+        grave = line.level is not LogLevel.INFO
+        which, color = look[LogLevel.WARNING if line.found and grave else line.level]
         item.setIcon(0, icon(which, p, color=color))
         for column in (0, 1):
             item.setForeground(column, QBrush(QColor(p.muted)))

@@ -39,6 +39,16 @@ class SolverSummary:
         return " · ".join(parts)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The same for a line that says whose it is, then shorter ones for less room."""
+        if not self.islands:
+            return (self.text,)
+        of = f" of {self.limit}" if self.limit is not None else ""
+        count = f"Solver: {self.iterations}{of} iterations"
+        gradient = f" · gradient {_small(self.gradient)}" if self.gradient is not None else ""
+        return (f"Solver: {self.text}", f"{count}{gradient}", count)
+
+    @property
     def warning(self) -> str:
         """What is wrong and what to try, empty: nothing."""
         if not self.hit_limit:

@@ -1,5 +1,7 @@
 """Control sliders: dragging one overrides the script until it is given back."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
@@ -65,7 +67,7 @@ class ActuatorsPage(ControlsPage):
         self.zero.setToolTip("Override every control with 0, or the end of its range nearest to 0.")
         self.zero.clicked.connect(self.all_to_zero)
         self.add_buttons(self._count, self.give_back, self.zero)
-        names = [name_of(a.name, "actuator", n) for n, a in enumerate(description.actuators)]
+        names = _shown_names(description.actuators)
         above: str = ""
         for index, (actuator, (group, short)) in enumerate(
             zip(description.actuators, split_names(names), strict=True)
@@ -108,6 +110,8 @@ class ActuatorsPage(ControlsPage):
         self.locks[address] = lock
         self._kept[address] = Kept()
         tip = name if name != short else ""
+        if tip and not actuator.name:
+            tip = f"{name} drives {actuator.target}"
         row = self.add_bar(name, short, bar, extra=lock, heading=self._group, tip=tip)
         row.words = f"{name} {actuator.kind} {actuator.target}".casefold()
 
@@ -192,3 +196,14 @@ class ActuatorsPage(ControlsPage):
             scene.edits.set_override(address, None)
         if scene.edits.interventions.noise_std > 0.0:
             scene.edits.set_noise(0.0, 0.0)
+
+
+def _shown_names(actuators: Sequence[ActuatorInfo]) -> list[str]:
+    """Return what stands before each slider: those without a name are called by what they drive."""
+    alone = Counter(actuator.target for actuator in actuators if not actuator.name)
+    return [
+        actuator.target
+        if not actuator.name and actuator.target and alone[actuator.target] == 1
+        else name_of(actuator.name, "actuator", n)
+        for n, actuator in enumerate(actuators)
+    ]

@@ -294,8 +294,8 @@ class ControlsPage(QWidget):
         self._grid.setHorizontalSpacing(METRICS.grid)
         self._grid.setVerticalSpacing(1)
         self._grid.setColumnMinimumWidth(0, NAME_WIDTH)
-        self._grid.setColumnStretch(0, 1)
-        self._grid.setColumnStretch(1, 1)
+        self._grid.setColumnStretch(0, 4)
+        self._grid.setColumnStretch(1, 5)
         self._scroll.setWidget(self._body)
         self.forget()
 

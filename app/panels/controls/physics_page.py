@@ -65,6 +65,7 @@ class _OptionRow:
                 choice = QComboBox()
                 choice.addItems(option.choices)
                 choice.setMinimumContentsLength(6)
+                choice.setProperty("compact", True)
                 choice.activated.connect(lambda index: commit((float(index),)))
                 return choice, lambda v: choice.setCurrentIndex(int(v[0]))
             case _:

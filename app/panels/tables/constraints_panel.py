@@ -7,8 +7,8 @@ from stroboscope.app.models.tables.constraints import ConstraintTable
 from stroboscope.app.models.tables.state import TableSource
 from stroboscope.app.models.tables.table import Table
 from stroboscope.app.panels.icons import Icon, pixmap
-from stroboscope.app.panels.labels import ElidedLabel, label
-from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.app.panels.labels import label
+from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tables.table_panel import TablePanel
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.resources.themes import Palette
@@ -22,12 +22,7 @@ class ConstraintsPanel(TablePanel):
     who = "constraints table"
 
     def add_above(self, layout: QVBoxLayout) -> None:
-        """Add the solver's line, and room for a warning."""
-        self.solver = ElidedLabel()
-        self.solver.setProperty("role", "small")
-        self.solver.setFont(number_font())
-        self.solver.setContentsMargins(METRICS.padding, 0, METRICS.padding, METRICS.grid)
-        layout.addWidget(self.solver)
+        """Add room for a warning."""
         self._warning = QWidget()
         row = QHBoxLayout(self._warning)
         row.setContentsMargins(METRICS.padding, 0, METRICS.padding, METRICS.grid)
@@ -63,8 +58,8 @@ class ConstraintsPanel(TablePanel):
     def after_refresh(self, table: Table, frames: FrameSet | None) -> None:
         """Show what the solver did."""
         summary = self.source.summary if isinstance(self.source, ConstraintTable) else None
-        text = f"Solver: {summary.text}" if summary is not None else ""
-        self.solver.set_full_text(text)
+        texts = summary.texts if summary is not None else ("",)
+        self.table.total.set_full_text(*texts)
         warning = summary.warning if summary is not None else ""
         if self.warning.text() != warning:
             self.warning.setText(warning)

@@ -42,6 +42,8 @@ class TablePanel(QWidget):
     """
 
     who = "table"
+    total_share = 5
+    """Of the bar, for the line about all rows; the instant has three parts."""
 
     def __init__(
         self,
@@ -112,7 +114,7 @@ class TablePanel(QWidget):
         self.table.filter.setMaximumWidth(180)
         self.table.filter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.bar.addWidget(self.table.filter, 2)
-        self.bar.addWidget(self.table.total, 5)
+        self.bar.addWidget(self.table.total, self.total_share)
         self.instant = ElidedLabel()
         self.instant.setProperty("role", "small")
         self.instant.setFont(number_font())

@@ -25,6 +25,7 @@ class WhyPanel(TablePanel):
     """Follows the selection to a dof; a click on a source does not lose the question asked."""
 
     who = "why"
+    total_share = 2
 
     def add_to_bar(self, bar: QHBoxLayout) -> None:
         """Add the choice of a dof."""
