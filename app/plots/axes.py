@@ -16,6 +16,8 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _VALUE_AXIS_WIDTH = 64
 # Values between these are labelled as they are.
 _PLAIN_FROM, _PLAIN_TO = 0.02, 5000.0
+# A range that is this small a part of its values is labelled from an offset on.
+_NARROW = 1e-4
 # pyqtgraph draws the grid, which belongs to the axes, over the lines and hides level ones.
 _BEHIND_LINES = -1000.0
 
@@ -60,6 +62,13 @@ def _power_for(magnitude: float, present: int) -> int:
     return 3 * math.floor(math.log10(magnitude) / 3.0)
 
 
+def _short_power(magnitude: float, present: int) -> int:
+    """Return the power of ten that leaves two digits: beside an offset there is no more room."""
+    if present != 0 and 0.3 <= magnitude / 10.0**present < 30.0:
+        return present
+    return math.floor(math.log10(magnitude))
+
+
 def _signed(text: str) -> str:
     return text.replace("-", MINUS)
 
@@ -76,6 +85,7 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         )
         self._unit = ""
         self._power = 0
+        self._offset = 0.0
         self._label_style = {"color": "#808080"}
 
     def send_behind_lines(self) -> None:
@@ -106,10 +116,12 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         magnitude = max(abs(low), abs(high))
         if magnitude <= 0.0 or not math.isfinite(magnitude):
             return
-        power = _power_for(magnitude, self._power)
-        if power == self._power:
+        offset = self._offset_for(low, high)
+        rest = max(abs(low - offset), abs(high - offset))
+        power = _short_power(rest, self._power) if offset else _power_for(rest, self._power)
+        if power == self._power and offset == self._offset:
             return
-        self._power = power
+        self._power, self._offset = power, offset
         self._update_label()
         self.picture = None
         self.update()
@@ -118,19 +130,36 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         """Return the labels of ticks, all with the same decimals."""
         factor = 10.0**-self._power
         decimals = decimals_for(spacing * factor)
-        return [_signed(f"{value * factor + 0.0:.{decimals}f}") for value in values]
+        return [
+            _signed(f"{(value - self._offset) * factor + 0.0:.{decimals}f}") for value in values
+        ]
 
     def tickValues(self, *args: Any) -> list[tuple[float, list[float]]]:
         """Return major ticks only: minor ones would be a second grid."""
         return list(super().tickValues(*args)[:1])
 
+    def _offset_for(self, low: float, high: float) -> float:
+        """Return what the labels of a narrow range leave out, 0 of an ordinary one.
+
+        The present one stays while it is near, as the power of ten does.
+        """
+        span, magnitude = high - low, max(abs(low), abs(high))
+        if not 0.0 < span < (4.0 if self._offset else 1.0) * _NARROW * magnitude:
+            return 0.0
+        if self._offset and max(abs(low - self._offset), abs(high - self._offset)) < 20.0 * span:
+            return self._offset
+        step = 10.0 ** math.ceil(math.log10(span))
+        return round(math.floor(low / step) * step, decimals_for(step))
+
     def _update_label(self) -> None:
+        # A line of its own: together they would be longer than a plot is high.
+        offset = f"{_signed(f'{self._offset:.12g}')} +<br>" if self._offset else ""
         parts = [
             f"×10{str(self._power).translate(_SUPERSCRIPT)}" if self._power else "",
             self._unit,
         ]
         text = THIN_SPACE.join(part for part in parts if part)
-        self.setLabel(text or None, **self._label_style)
+        self.setLabel(offset + text or None, **self._label_style)
         self.setWidth(_VALUE_AXIS_WIDTH)
         self.resizeEvent()  # centres the label again; pyqtgraph forgets to
 

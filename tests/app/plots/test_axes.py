@@ -52,3 +52,26 @@ def test_ticks_have_equal_decimals_and_a_real_minus_sign(qapp):
     axis = ValueAxis()
     assert axis.tickStrings([-0.5, 0.0, 0.5], 1.0, 0.5) == ["−0.5", "0.0", "0.5"]
     assert TimeAxis().tickStrings([7.2, 7.4], 1.0, 0.2) == ["7.2\u2009s", "7.4\u2009s"]
+
+
+def test_a_small_drift_of_a_large_value_is_labelled_from_an_offset_that_keeps_still(qapp):
+    axis = ValueAxis()
+    axis.set_unit("rad")
+    axis.follow_range(0.0258059810, 0.0258059880)
+    first = axis.labelText
+    assert first.startswith("0.02580598 +<br>")
+    ticks = [0.025805982, 0.025805984, 0.025805986]
+    assert axis.tickStrings(ticks, 1.0, 2e-9) == ["2", "4", "6"]
+    assert "×10⁻⁹" in first
+    axis.follow_range(0.0258059812, 0.0258059882)
+    assert axis.labelText == first
+    axis.follow_range(0.0, 0.05)
+    assert "+" not in axis.labelText
+    assert axis.tickStrings([0.02], 1.0, 0.01) == ["0.02"]
+
+
+def test_an_offset_of_negative_values_has_a_real_minus_sign(qapp):
+    axis = ValueAxis()
+    axis.follow_range(-981.00021, -981.00011)
+    assert axis.labelText.startswith("−981.0003 +") or axis.labelText.startswith("−981.001 +")
+    assert all(float(t.replace("−", "-")) >= 0.0 for t in axis.tickStrings([-981.0002], 1.0, 1e-4))
