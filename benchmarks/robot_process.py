@@ -22,9 +22,14 @@ LOOK_EVERY = 50
 
 
 def arm(step: Callable[[], object], seconds: float) -> list[float]:
-    """Step for ``seconds``; return begin, end, steps, and seconds spent waiting for a core."""
+    """Step for ``seconds``; return begin, end, steps, and three times in seconds.
+
+    They are what this thread spent waiting for a core, the processor time that it used, and what
+    the process's other threads did.
+    """
     time.sleep(0.3)  # the window finishes drawing what came before
     kept_waiting = seconds_without_processor()
+    own, process = time.thread_time(), time.process_time()
     steps = 0
     begin = time.monotonic()
     end = begin + seconds
@@ -32,7 +37,8 @@ def arm(step: Callable[[], object], seconds: float) -> list[float]:
         for _ in range(LOOK_EVERY):
             step()
         steps += LOOK_EVERY
-    return [begin, now, steps, seconds_without_processor() - kept_waiting]
+    own, process = time.thread_time() - own, time.process_time() - process
+    return [begin, now, steps, seconds_without_processor() - kept_waiting, own, process - own]
 
 
 def main() -> None:

@@ -28,6 +28,7 @@ BENCHMARKS = (
     "plot_curves",
     "gui_cost",
     "view_update",
+    "robot_all_panels",
 )
 
 

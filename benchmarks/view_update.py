@@ -23,11 +23,11 @@ N_GEOMS = 400
 SHAPES = (GeomType.BOX, GeomType.SPHERE, GeomType.CAPSULE, GeomType.CYLINDER)
 
 
-def crowd() -> SceneDescription:
-    """Return a scene of 400 geoms on 400 bodies, and a plane."""
+def crowd(count: int = N_GEOMS) -> SceneDescription:
+    """Return a scene of ``count`` geoms on as many bodies, and a plane."""
     bodies = [BodyInfo(name="world", parent=0)]
     geoms = [GeomInfo(name="floor", body=0, type=GeomType.PLANE, size=(0.0, 0.0, 0.1))]
-    for i in range(N_GEOMS):
+    for i in range(count):
         bodies.append(BodyInfo(name=f"body {i}", parent=0, mass=1.0))
         size = (0.1, 0.1, 0.1)
         geoms.append(GeomInfo(name=f"geom {i}", body=i + 1, type=SHAPES[i % 4], size=size))
