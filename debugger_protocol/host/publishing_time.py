@@ -25,9 +25,9 @@ class PublishingTime:
         """Return the time [s] to hand to :meth:`add`."""
         return time.perf_counter()
 
-    def add(self, since: float) -> None:
-        """Count the time since ``since``."""
-        self._seconds += time.perf_counter() - since
+    def add(self, since: float, *, times: int = 1) -> None:
+        """Count the time since ``since``; ``times``: as often as this has happened unmeasured."""
+        self._seconds += times * (time.perf_counter() - since)
 
     def take(self, axis: int) -> NDArray[np.float64]:
         """Return the mean per physics step since the last call, (1,) [s]; NaN without a step.

@@ -22,6 +22,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedEr
 from stroboscope.debugger_protocol.host.owners import Visit
 from stroboscope.debugger_protocol.host.playback import GrantKind, HoldKind, Pacer, Ticket
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
+from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
 from stroboscope.debugger_protocol.host.scene_changes import SceneChanges
 from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 from stroboscope.debugger_protocol.host.signals import SignalRing, UserChannel
@@ -43,6 +44,8 @@ LoggedValue = float | Sequence[float] | NDArray[np.generic]
 
 # The server thread is woken for signal rows at most, and at least, this often [s].
 _SIGNAL_INTERVALS = 1.0 / 30.0, 0.25
+# Of so many signal rows the time of one is taken.
+_TIMED_ROWS = 16
 # Shorter waits cost more than they are right: sub-millisecond steps run in batches.
 _MIN_SLEEP = 0.001
 
@@ -393,15 +396,20 @@ class SceneLink(ScenePlayback):
 
     # --- signals
 
+    def _clock_of_signals(self) -> PublishingTime | None:
+        """Return what takes the time of this row: of one in many, as that takes time itself."""
+        ring = self.ring
+        return None if ring is None or ring.count % _TIMED_ROWS else self.publisher.time
+
     def _signal_before(self) -> None:
         ring = self.ring
         if ring is not None:
-            spent = self.publisher.time
+            spent = self._clock_of_signals()
             since = 0.0 if spent is None else spent.now()
             try:
                 ring.before(self.backend.clock())
                 if spent is not None:
-                    spent.add(since)
+                    spent.add(since, times=_TIMED_ROWS)
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 self.ring = None
                 self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
@@ -409,12 +417,12 @@ class SceneLink(ScenePlayback):
     def _signal_after(self) -> None:
         ring = self.ring
         if ring is not None:
-            spent = self.publisher.time
+            spent = self._clock_of_signals()
             since = 0.0 if spent is None else spent.now()
             try:
                 ring.after()
                 if spent is not None:
-                    spent.add(since)
+                    spent.add(since, times=_TIMED_ROWS)
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 self.ring = None
                 self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
