@@ -7,9 +7,19 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from stroboscope.resources.themes import DARK, LIGHT, Metrics, Palette
 
-__all__ = ["METRICS", "apply_theme", "number_font", "palette_named", "set_property", "ui_font"]
+__all__ = [
+    "METRICS",
+    "SELECTED_ALPHA",
+    "apply_theme",
+    "number_font",
+    "palette_named",
+    "set_property",
+    "ui_font",
+]
 
 METRICS = Metrics()
+SELECTED_ALPHA = 0.14
+"""How much accent lies behind what is selected: muted text must be readable on it."""
 
 
 def palette_named(name: str) -> Palette:
@@ -103,7 +113,7 @@ def _stylesheet(p: Palette) -> str:
     m = METRICS
     chevron = _icon_path(f"chevron_{p.name}.svg")
     hover = _mix(p.text, p.surface2, 0.08)
-    selected = _mix(p.accent, p.surface1, 0.22)
+    selected = _mix(p.accent, p.surface1, SELECTED_ALPHA)
     return f"""
 * {{ font-size: {m.font_px}px; }}
 QMainWindow, QDialog {{ background: {p.surface1}; }}

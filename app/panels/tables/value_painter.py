@@ -24,7 +24,7 @@ from stroboscope.app.models.tables.table import (
 )
 from stroboscope.app.panels.icons import Icon, pixmap
 from stroboscope.app.panels.names import elided_name
-from stroboscope.app.panels.style import number_font
+from stroboscope.app.panels.style import SELECTED_ALPHA, number_font
 from stroboscope.resources.themes import Palette
 
 __all__ = ["CELL_MARGIN", "RowState", "ValuePainter"]
@@ -65,6 +65,7 @@ class ValuePainter:
 
     def __init__(self, widget: QWidget, palette: Palette) -> None:
         self._widget = widget
+        self._in_selected = False
         self._font = number_font()
         self._bold = QFont(self._font)
         self._bold.setWeight(QFont.Weight.DemiBold)
@@ -85,7 +86,7 @@ class ValuePainter:
         self._muted = QColor(palette.muted)
         self._accent = QColor(palette.accent)
         self._selected = QColor(palette.accent)
-        self._selected.setAlphaF(0.22)
+        self._selected.setAlphaF(SELECTED_ALPHA)
         self._hover = QColor(palette.surface2)
         self._head = QColor(palette.surface2)
         self._head.setAlphaF(0.6)
@@ -143,6 +144,7 @@ class ValuePainter:
 
     def paint_row(self, painter: QPainter, state: RowState, *, table: Table, rect: QRect) -> None:
         """Paint what lies behind the cells of a row, ``rect`` wide as all of them."""
+        self._in_selected = state.selected
         head = state.row >= 0 and table.parents is not None and table.parents[state.row] < 0
         if state.selected:
             painter.fillRect(rect, self._selected)
@@ -202,7 +204,7 @@ class ValuePainter:
             place = QPoint(inner.left(), inner.center().y() - _MARK // 2)
             painter.drawPixmap(place, mark)
             inner = inner.adjusted(_MARK + 4, 0, 0, 0)
-        painter.setPen(self._text if cell.first else self._levels[cell.level])
+        painter.setPen(self._text if cell.first else self._color(cell.level))
         painter.setFont(self._bold if cell.bold else self._font)
         metrics = self._bold_metrics if cell.bold else self._metrics
         if metrics.horizontalAdvance(text) > inner.width():
@@ -229,9 +231,14 @@ class ValuePainter:
                 place = QRect(inner.right() - width + 1, inner.top(), width, inner.height())
                 painter.drawText(place, _LEFT, THIN_SPACE + unit)
             inner = inner.adjusted(0, 0, -width, 0)
-        painter.setPen(self._levels[cell.level])
+        on_bar = column.kind is ColumnKind.BAR
+        painter.setPen(self._text if on_bar else self._color(cell.level))
         painter.setFont(self._bold if cell.bold else self._font)
         painter.drawText(inner, _RIGHT, cell.text)
+
+    def _color(self, level: int) -> QColor:
+        """Return a level's colour, where it can be read: not on the colour of what is selected."""
+        return self._text if self._in_selected else self._levels[level]
 
     def _paint_bar(self, painter: QPainter, cell: "_Cell", *, rect: QRect) -> None:
         numbers = cell.cells.numbers if cell.cells is not None else None
