@@ -95,7 +95,13 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Run", "step_many", "Step N…", "Ctrl+Shift+Right"),
     _spec("Run", "physics_step", "Physics step", "Shift+Right"),
     _spec("Run", "run_until", "Run until…", "Ctrl+T"),
-    _spec("Run", "restore", "Restore initial state", "Backspace", words="reset restart back"),
+    _spec(
+        "Run",
+        "restore",
+        "Restore initial state",
+        "Backspace",
+        words="reset reload restart rewind back",
+    ),
     _spec(
         "Run",
         "checkpoint",
@@ -235,7 +241,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec(
         "Camera", "frame_selection", "Frame selection", "Shift+F", separator=True, words="zoom fit"
     ),
-    _spec("Camera", "frame_all", "Frame everything", "Home", words="zoom fit reset camera"),
+    _spec("Camera", "frame_all", "Frame everything", "Home", words="zoom fit reset align camera"),
     _spec(
         "Camera",
         "save_camera",
@@ -268,7 +274,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
             ("joint_sliders", "Joint sliders", (), "qpos set pose position move"),
             ("control_sliders", "Control sliders", (), "ctrl actuator motor override noise"),
             ("physics_options", "Physics options", (), "timestep gravity integrator solver flags"),
-            ("states", "States and keyframes", (), "checkpoint key copy state mjcf load save"),
+            ("states", "States and keyframes", (), "checkpoint key copy state pose mjcf load save"),
             ("profiler", "Profiler", ("F3",), "time step cpu performance solver"),
             ("sensors_table", "Sensors", ("F4",), "sensordata values"),
             ("energy_table", "Energy and momenta", (), "drift kinetic potential"),
@@ -293,7 +299,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Window", "panels", "Panels", "Tab", tip="Hide all panels, or show them again."),
     _spec("Window", "theme", "Light theme", checkable=True, words="dark colours colors"),
     _spec("Window", "reset_layout", "Reset layout"),
-    _spec("Window", "full_screen", "Full screen", "F11", checkable=True),
+    _spec("Window", "full_screen", "Full screen", "F11", checkable=True, words="fullscreen"),
     _spec(
         "Window",
         "picture",
@@ -317,7 +323,13 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Window", "cancel_film", "Cancel the film", tip="Stop recording and remove the file."),
     _spec("Help", "command_palette", "Command palette…", "Ctrl+P"),
     _spec("Help", "search", "Search in the scene", "Ctrl+F"),
-    _spec("Help", "keys", "Keys and mouse", "F1", words="shortcuts hotkeys help"),
+    _spec(
+        "Help",
+        "keys",
+        "Keys and mouse",
+        "F1",
+        words="shortcuts hotkeys help perturb push pull drag apply force torque body select point",
+    ),
     _spec("Help", "about", "About Stroboscope", separator=True),
 )
 

@@ -169,7 +169,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         keys=("P",),
         legend=(LegendEntry(Role.CONTACT_FRICTION, "friction force", Amount.FORCE),),
         tip="Draw normal and friction force as two arrows.",
-        words="tangential",
+        words="tangential contact",
         parent="contact_forces",
     ),
     Overlay(
@@ -280,7 +280,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         keys=("A",),
         legend=(LegendEntry(Role.CONNECT, "parent to child"),),
         tip="Lines from body to body through their joints: the skeleton.",
-        words="auto connect skeleton",
+        words="autoconnect auto connect skeleton",
     ),
     Overlay(
         name="target_pose",
@@ -380,7 +380,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         keys=("B",),
         legend=(LegendEntry(Role.PERTURBATION, "mouse spring"),),
         tip="The spring from the point that is pulled to the mouse.",
-        words="drag mouse perturb",
+        words="drag push apply force mouse perturb",
     ),
     Overlay(
         name="islands",
@@ -474,7 +474,7 @@ OVERLAYS: tuple[Overlay, ...] = (
     ),
     Overlay(name="shadows", title="Shadows", group=_P, keys=("S",)),
     Overlay(name="reflections", title="Reflections", group=_P, keys=("R",)),
-    Overlay(name="skybox", title="Sky", group=_P, keys=("K",)),
+    Overlay(name="skybox", title="Sky", group=_P, keys=("K",), words="skybox"),
     Overlay(name="haze", title="Haze", group=_P, keys=("/",), words="fog"),
     Overlay(name="grid", title="Ground where there is none", group=_P, words="floor grid"),
     Overlay(

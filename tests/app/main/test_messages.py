@@ -1,9 +1,10 @@
 """What the window says: banners that go when they are over, whole sentences, commands found."""
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from stroboscope.app.panels.command_palette import CommandPalette
+from stroboscope.app.panels.command_palette import CommandPalette, matches
 from stroboscope.debugger_protocol.messages import LogLevel
 
 
@@ -68,6 +69,32 @@ def test_the_palette_finds_commands_by_other_words_and_says_when_there_is_none(
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
     palette.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("contact force", "Show: Contact forces"),
+        ("tracking", "Camera: Track the selection"),
+        ("joint slider", "Window: Go to: Joint sliders"),
+        ("apply force", "Help: Keys and mouse"),
+        ("perturb", "Help: Keys and mouse"),
+        ("screenshot", "Window: Picture"),
+        ("video", "Window: Record a film"),
+        ("profiler", "Window: Go to: Profiler"),
+        ("reload", "Run: Restore initial state"),
+        ("align", "Camera: Frame everything"),
+        ("copy pose", "Window: Go to: States and keyframes"),
+        ("skybox", "Show: Sky"),
+        ("fullscreen", "Window: Full screen"),
+        ("autoconnect", "Show: Connect joints and bodies"),
+        ("contact split", "Show: Split normal and friction"),
+    ],
+)
+def test_the_palette_knows_the_words_of_mujocos_viewer(desktop, words, command):
+    entries = desktop.window.actions_by_name.palette_entries()
+    found = [text for text, others, _action in entries if matches(words, f"{text} {others}")]
+    assert command in found
 
 
 def test_a_long_error_has_two_lines_over_the_picture_and_is_whole_in_its_tooltip(
