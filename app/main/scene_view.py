@@ -45,7 +45,9 @@ FAST_FORWARD_RATE_ON_SOFTWARE = FAST_FORWARD_FPS
 # The same of numbers in tables, and of rows of signals, which then hold every step since the last.
 FAST_FORWARD_VALUES_ON_SOFTWARE = 4.0
 FAST_FORWARD_SIGNALS_ON_SOFTWARE = 8.0
-SIGNALS_ON_SOFTWARE = 25.0
+# Of all tables together: to write numbers takes the thread that draws the picture, too.
+ALL_VALUES_ON_SOFTWARE = 30.0
+SIGNALS_ON_SOFTWARE = 20.0
 
 
 class SceneView(QWidget):
@@ -249,7 +251,11 @@ class SceneView(QWidget):
         elif scene is not None and fast:
             scene.set_rate(FAST_FORWARD_RATE)
         elif scene is not None and software:
-            scene.set_rate(PLAYING_RATE_ON_SOFTWARE, signals=SIGNALS_ON_SOFTWARE)
+            scene.set_rate(
+                PLAYING_RATE_ON_SOFTWARE,
+                all_values=ALL_VALUES_ON_SOFTWARE,
+                signals=SIGNALS_ON_SOFTWARE,
+            )
         elif scene is not None:
             scene.set_rate(USUAL_RATE)
         self._draw()

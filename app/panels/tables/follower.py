@@ -10,6 +10,7 @@ from stroboscope.app.models.frames import FrameSet, SceneFrame
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
+from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 __all__ = ["TABLE_RATE", "FrameFollower"]
@@ -53,6 +54,7 @@ class FrameFollower(QObject):
         self._scene: SceneModel | None = None
         self._shown: FrameSet | None = None
         self._missing_since: float | None = None
+        self._standing: tuple[PlaybackMode, bool, Instant | None] | None = None
         self._refreshed = 0.0
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -132,7 +134,7 @@ class FrameFollower(QObject):
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:
             self._scene.frame_arrived.disconnect(self._on_frame)
-            self._scene.status_changed.disconnect(self._schedule)
+            self._scene.status_changed.disconnect(self._on_status)
             self._scene.described.disconnect(self._on_described)
             self._scene.restored.disconnect(self._on_restored)
             self._scene.want(self._who, ())
@@ -140,7 +142,7 @@ class FrameFollower(QObject):
         self._shown = None
         if scene is not None:
             scene.frame_arrived.connect(self._on_frame)
-            scene.status_changed.connect(self._schedule)
+            scene.status_changed.connect(self._on_status)
             scene.described.connect(self._on_described)
             scene.restored.connect(self._on_restored)
         self._subscribe()
@@ -159,6 +161,16 @@ class FrameFollower(QObject):
     def _on_session(self, _session: object) -> None:
         self._schedule()
 
+    def _on_status(self) -> None:
+        """Refresh for another mode or instant: while a scene runs its frames come by themselves."""
+        scene = self._scene
+        if scene is None:
+            return
+        standing = (scene.mode, scene.is_stale, scene.instant(self._view.instant))
+        if standing != self._standing or scene.mode is PlaybackMode.PAUSED:
+            self._standing = standing
+            self._schedule()
+
     def _on_instant(self, _instant: Instant) -> None:
         self.refresh()
 
@@ -171,8 +183,8 @@ class FrameFollower(QObject):
         self._schedule()
 
     def _on_frame(self, frame: SceneFrame) -> None:
-        if not self._visible or self._scene is None:
-            return
+        if not self._visible or self._scene is None or self._timer.isActive():
+            return  # a refresh that is due will find it
         required, optional = self._topics(self._scene)
         if frame.topic not in required and frame.topic not in optional:
             return
