@@ -401,7 +401,8 @@ class Viewport(PointingWidget):
         """Redraw for new poses, at most as often as drawing leaves time for everything else.
 
         Where the processor draws, each frame takes from the simulation's own time: pictures then
-        fill no more than two thirds of it. What people do with the mouse is never held back.
+        leave a sixth of it to everything else, and an unthrottled simulation has a limit besides.
+        What people do with the mouse is never held back.
         """
         interval = 1.0 / self._frame_limit if self._frame_limit > 0.0 else 0.0
         if self.on_software:
