@@ -168,6 +168,10 @@ class Monkey:
         # What is left of a drag: in a loop of its own (QDrag) it ends there.
         self._held: collections.deque[tuple[Any, ...]] = collections.deque()
         self._acts = False
+        self._timer = QTimer()
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(TICK_MS)
+        self._timer.timeout.connect(self._tick)
         self._ways: tuple[tuple[int, Callable[[], str]], ...] = (
             (22, self._click),
             (7, self._double_click),
@@ -195,6 +199,7 @@ class Monkey:
             # Bounded by the deadline; the network thread needs its turns.
             threading.Event().wait(0.001)
         self._acts = False
+        self._timer.stop()
         self._let_go()
         assert stop() or self.acted >= self._goal, (
             f"stuck after {self.acted} actions: {list(self.done)}"
@@ -204,7 +209,7 @@ class Monkey:
 
     def _arm(self) -> None:
         # A timer that repeats is silent while its own slot runs an event loop.
-        QTimer.singleShot(TICK_MS, self._desktop, self._tick)
+        self._timer.start()
 
     def _tick(self) -> None:
         if not self._acts:
