@@ -66,7 +66,9 @@ class Curves(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
 
     def viewRangeChanged(self) -> None:
         """Cover the whole view again."""
-        view = self.viewRect()
+        # Not the item's own viewRect(): it goes by matrices that lag behind the range.
+        box = self.getViewBox()
+        view = box.viewRect() if box is not None else None
         if view is not None and view != self._bounds:
             self.prepareGeometryChange()
             self._bounds = QRectF(view)

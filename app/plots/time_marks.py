@@ -64,12 +64,14 @@ class TimeMarks(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         painter.restore()
 
     def _rebuild(self) -> None:
-        view = self.viewRect()
+        # Not the item's own viewRect(): it goes by matrices that lag behind the range.
+        box = self.getViewBox()
+        view = box.viewRect() if box is not None else None
         self.prepareGeometryChange()
         if view is None or not view.width():
             self._lines, self._bounds = [], QRectF()
             return
-        pixel = self.pixelWidth() or 0.0
+        pixel = view.width() / max(box.width(), 1.0)
         lines, last = [], -float("inf")
         for time in self._times:
             if view.left() <= time <= view.right() and time - last >= _SPACING_PX * pixel:

@@ -68,3 +68,16 @@ def test_a_lonely_point_is_a_dot(view):
     view.set_time_range(0.0, 2.0)
     low, high = rows_of_colour(view, 1.0)
     assert low < 2.0 < high
+
+
+def test_lines_are_seen_where_a_view_has_just_gone(view):
+    """A view's matrices lag behind its range until it is painted."""
+    view.set_lines({SERIES: line([0.0, 1.0], [0.0, 1.0])}, {SERIES: COLOUR})
+    view.set_time_range(0.0, 1.0)
+    view.settle()
+    view.set_time_range(100.0, 101.0)
+    view.set_lines({SERIES: line([100.0, 101.0], [39.0, 40.0])}, {SERIES: COLOUR})
+    view.now_line.set_times([100.5])
+    assert view._curves.boundingRect().contains(QPointF(100.5, 39.5))
+    assert view.now_line.boundingRect().contains(QPointF(100.5, 39.5))
+    assert rows_of_colour(view, 100.25) is not None
