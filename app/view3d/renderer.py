@@ -45,6 +45,8 @@ _SHADOW_TAPS = {Quality.HIGH: 7, Quality.LOW: 3}
 _SHADOW_SIZE = {Quality.HIGH: 2048, Quality.LOW: 1024}
 # Fewer texels and fewer taps: the edge of a shadow stays nearly as wide in the world.
 _COARSE_TAPS, _COARSE_SIZE = 3, 512
+# More faces than these are too many to go through twice for a moving picture; a still one has all.
+_MOST_COARSE_CASTERS = 300_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +272,9 @@ class Renderer:
     def _taps(self, frame: Frame) -> int:
         if not frame.options.shadows or not self._rig.lamps or not self._rig.casts_shadow:
             return 0
-        return _COARSE_TAPS if frame.coarse else _SHADOW_TAPS[frame.quality]
+        if not frame.coarse:
+            return _SHADOW_TAPS[frame.quality]
+        return _COARSE_TAPS if self.buffers.shadow_faces <= _MOST_COARSE_CASTERS else 0
 
     def _draw_sky(self, frame: Frame) -> None:
         gloo.set_state(depth_test=False, blend=False, cull_face=False)

@@ -113,6 +113,11 @@ class SceneBuffers:
         return self._faces.shadow
 
     @property
+    def shadow_faces(self) -> int:
+        """How many faces cast a shadow."""
+        return sum(int(batch.indices.size) for batch in self._faces.shadow) // 3
+
+    @property
     def wires(self) -> list[Batch]:
         """The edges of everything, when that is asked for."""
         return self._faces.wires
