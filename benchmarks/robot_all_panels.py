@@ -6,13 +6,14 @@ ten thousand geoms. On a GPU the pictures say little: the targets are those of s
 """
 
 import dataclasses
+import itertools
 import os
 import statistics
 import time
 
 import numpy as np
 from harness import Measured, Row, Settings, ratio, run_alone
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEventLoop, QTimer
 from robot_session import Moment, RobotSession, robot_session
 from view_update import crowd
 
@@ -176,30 +177,42 @@ def crowd_rows(settings: Settings) -> list[Row]:
     view.set_poses(xpos, xquat)
     view.show()
     view.draw_now()
-    pictures, updates, picks = [], [], []
-    for _ in range(max(settings.scaled(30), 5)):
+    surface = view._surface
+    if surface is None:
+        raise RuntimeError("there is no OpenGL")
+    drawn: list[float] = []
+    surface.drawn.connect(lambda: drawn.append(time.perf_counter()))
+    updates, picks = [], []
+    timer, loop = QTimer(), QEventLoop()
+    timer.setInterval(5)
+
+    def move() -> None:
         xpos[1:] += 0.001
         start = time.thread_time()
         view.set_poses(xpos, xquat)
-        taken = time.thread_time() - start
-        begin = time.perf_counter()
-        view.draw_now()
-        pictures.append(1.0 / (time.perf_counter() - begin))
-        updates.append(1e3 * taken + view.stats.upload_ms)
+        updates.append(1e3 * (time.thread_time() - start) + view.stats.upload_ms)
+
+    timer.timeout.connect(move)
+    timer.start()
+    QTimer.singleShot(2000 if settings.quick else 8000, loop.quit)
+    loop.exec()
+    timer.stop()
+    pictures = [1.0 / (after - before) for before, after in itertools.pairwise(drawn[5:])]
+    for _ in range(20):
         begin = time.perf_counter()
         view.pick_at(500.0, 350.0)
         picks.append(1e3 * (time.perf_counter() - begin))
     view.close()
-    what = f"{MANY:,} geoms, all moving".replace(",", " ")
+    what = f"{MANY} geoms, all moving"
     whole = Measured.of(pictures)
     return [
         Row(
             number=NUMBER,
-            what=f"{what}: whole pictures, full resolution",
+            what=f"{what}: pictures",
             measured=whole,
             unit="/s",
-            target="usable",
-            reached=whole.median >= 4.0,
+            target="≥ 5 (usable)",
+            reached=whole.median >= 5.0,
         ),
         Row(number=NUMBER, what=f"{what}: update", measured=Measured.of(updates), unit="ms"),
         Row(number=NUMBER, what=f"{what}: a click", measured=Measured.of(picks), unit="ms"),
