@@ -1,5 +1,6 @@
 """Pictures and films of a running scene, made as a person makes them."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -63,15 +64,25 @@ def answer(monkeypatch, own_folders):
     """``answer(kind, act, name)``: what to do in the dialog that is about to open."""
     folder = own_folders / "out"
     folder.mkdir()
-    asked = []
+    asked, problems = [], []
 
     def expect(kind, act, name="", *, folder=folder):
+        end = time.monotonic() + 20.0
+
         def look():
             dialog = QApplication.activeModalWidget()
-            if isinstance(dialog, kind):
-                act(dialog)
-            else:
+            if isinstance(dialog, kind) and dialog.isVisible():
+                # A dialog that nobody answers would hold up the tests for ever.
+                try:
+                    act(dialog)
+                except Exception as error:  # noqa: BLE001 - told when the test ends
+                    problems.append(error)
+                    dialog.reject()
+            elif time.monotonic() < end:
                 QTimer.singleShot(10, look)
+            elif dialog is not None:
+                problems.append(AssertionError(f"{dialog} is not the dialog that was expected"))
+                dialog.close()
 
         def file_dialog(_parent, title, start, _filter):
             asked.append((title, Path(start)))
@@ -82,7 +93,8 @@ def answer(monkeypatch, own_folders):
         return folder / name
 
     expect.asked = asked
-    return expect
+    yield expect
+    assert problems == []
 
 
 def pixels(image: QImage) -> np.ndarray:
