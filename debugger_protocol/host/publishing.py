@@ -6,6 +6,7 @@ reason is reported once.
 """
 
 import math
+import time
 from collections.abc import Callable, Mapping
 
 from stroboscope.debugger_protocol.arrays import Arrays
@@ -20,6 +21,13 @@ Report = Callable[[str], None]
 """Tells the user about a failure; owner thread."""
 
 _NEVER = math.inf
+# The part of the owner thread's time that frames may take: those that take long come less often,
+# but so often [s].
+_MOST_OF_TIME = 0.08
+_LONGEST_INTERVAL = 0.5
+# What they take is remembered for a while: not every one holds all topics.
+_FORGETTING = 0.8
+_LITTLE = 1e-3
 # From this size on, arrays that stay the very same objects are not sent again with every frame.
 _LARGE_BYTES = Limits().repeated_drawing_bytes
 
@@ -72,6 +80,8 @@ class FramePublisher:
         self._disabled: frozenset[Topic] = frozenset()
         self._begun: frozenset[Topic] = frozenset()
         self._begun_clock: Clock | None = None
+        self._cost = 0.0
+        self._begun_cost = 0.0
         self._now_published: set[Topic] = set()
         self._sequences: dict[tuple[Topic, Instant], int] = {}
 
@@ -82,7 +92,7 @@ class FramePublisher:
         topics = self._due_topics(now, every_step=every_step)
         if not topics:
             return False
-        since = PublishingTime.now()
+        since, used = PublishingTime.now(), time.thread_time()
         try:
             clock = self._backend.clock()
             self._backend.begin_frame(topics)
@@ -90,6 +100,7 @@ class FramePublisher:
             self._disable(topics, error, doing="preparing")
             return False
         self._begun, self._begun_clock = topics, clock
+        self._begun_cost = time.thread_time() - used
         if self.time is not None:
             self.time.add(since)
         return True
@@ -100,9 +111,13 @@ class FramePublisher:
         self._begun, self._begun_clock = frozenset(), None
         if clock is None:
             return
-        since = PublishingTime.now()
+        since, used = PublishingTime.now(), time.thread_time()
         frames = self._collect(self._backend.end_frame, topics)
         self._publish(frames, clock=clock, instant=Instant.EXECUTED)
+        cost = self._begun_cost + time.thread_time() - used
+        # One that took long for once, like the first of all, is no reason to wait.
+        cost = min(cost, max(2.0 * self._cost, _LITTLE))
+        self._cost = max(cost, _FORGETTING * self._cost)
         if self.time is not None:
             self.time.add(since)
 
@@ -133,8 +148,9 @@ class FramePublisher:
             self._measure(wanted=Topic.TIMING in interest)
         due = self._due
         topics = frozenset(due) if every_step else self._due_together(now)
+        affordable = min(self._cost / _MOST_OF_TIME, _LONGEST_INTERVAL)
         for topic in topics:
-            interval = interest[topic]
+            interval = max(interest[topic], affordable)
             # Steps don't end when a frame is due; the next is due as if this one had been in time.
             late = now - due[topic]
             due[topic] = due[topic] + interval if 0.0 <= late < interval else now + interval

@@ -1,3 +1,6 @@
+import itertools
+import time
+
 from oscillator import Oscillator
 
 from stroboscope.debugger_protocol.backend import TopicFrames
@@ -23,6 +26,31 @@ def test_frames_are_due_at_the_rate_that_was_asked_for() -> None:
     assert begun == [-(-64 * frame // 3) * 3 for frame in range(10)]
     assert publisher.slots[Topic.POSE, Instant.EXECUTED].sequence == 10
     assert publisher.slots[Topic.STATE, Instant.EXECUTED].sequence == 3
+
+
+class Laborious(Oscillator):
+    """Frames of it take 4 ms of the thread's own time."""
+
+    def end_frame(self, topics: frozenset[Topic]) -> TopicFrames:
+        end = time.thread_time() + 0.004
+        while time.thread_time() < end:
+            pass
+        return super().end_frame(topics)
+
+
+def test_frames_that_take_long_come_less_often() -> None:
+    backend = Laborious()
+    publisher, _ = make(backend)
+    publisher.interest = {Topic.POSE: 1 / 60}
+    begun = []
+    for millisecond in range(1000):
+        if publisher.begin(1.0 + 1e-3 * millisecond, every_step=False):
+            backend.physics()
+            publisher.end()
+            begun.append(millisecond)
+    # 0.004 s are 8 % of 0.05 s; a few frames pass until that is known.
+    assert 10 <= len(begun) <= 26
+    assert min(after - before for before, after in itertools.pairwise(begun[5:])) >= 49
 
 
 def test_topics_of_different_rates_have_instants_in_common() -> None:
