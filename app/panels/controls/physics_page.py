@@ -151,7 +151,9 @@ class PhysicsPage(ControlsPage):
         if values is None or scene.description is None:
             return
         key = (scene.session.key, scene.scene_id, scene.description.revision)
-        originals = self._originals.setdefault(key, {})
+        d = scene.description
+        described: dict[str, Values] = {"timestep": (d.timestep,), "gravity": d.gravity}
+        originals = self._originals.setdefault(key, described)
         at = 0
         for option in scene.description.options:
             value = tuple(float(v) for v in values[at : at + option.width])

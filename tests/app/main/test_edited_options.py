@@ -55,3 +55,15 @@ def test_stiffness_against_inertia_follows_the_timestep(desktop, workshop, wait_
     workshop.edits.set_option("timestep", (0.01,))
     wait_until(lambda: in_table() == pytest.approx(4.0 * before))
     wait_until(lambda: in_inspector() == pytest.approx(4.0 * before))
+
+
+def test_what_was_changed_before_the_page_was_opened_is_marked_too(desktop, workshop, wait_until):
+    workshop.edits.set_option("gravity", (0.0, 0.0, -1.62))
+    wait_until(lambda: workshop.edits.entries)
+    desktop.window.actions_by_name["physics_options"].trigger()
+    physics = desktop.window.controls.physics
+    wait_until(lambda: "gravity" in physics.options and physics.options["gravity"].value)
+    assert physics.options["gravity"].is_changed
+    assert not physics.options["timestep"].is_changed
+    physics.options["gravity"].back.click()
+    wait_until(lambda: not physics.options["gravity"].is_changed)
