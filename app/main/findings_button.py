@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QToolButton, QWidget
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.panels.icons import Icon, icon
@@ -55,6 +56,6 @@ class FindingsButton(QToolButton):
         )
         self.setText(f"{count} finding{'s' * (count != 1)} about this model")
         worst = f"{found[0].text}\n" if found else ""
-        self.setToolTip(f"{worst}Click to see what was found, and what to try.")
+        self.setToolTip(plain_text(f"{worst}Click to see what was found, and what to try."))
         self.setVisible(count > 0)
         self.counted.emit(count)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.shown_state import ShownState, StateKind
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.panels.icons import Icon, pixmap
@@ -70,7 +71,7 @@ class StateBadge(QFrame):
         kind_changed = self._state is None or state.kind is not self._state.kind
         self._state = state
         self._word.setText(state.word)
-        self.setToolTip(state.detail)
+        self.setToolTip(plain_text(state.detail))
         self.setAccessibleName(f"{state.word} {state.detail}")
         if kind_changed:
             self._dress()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMen
 
 from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.labels import ElidedLabel, label
 from stroboscope.app.panels.style import METRICS, number_font, set_property
 
@@ -164,7 +165,7 @@ class RowWidgets:
             self.number.setText(row.text)
         elif row.value is None:
             self.number.setText("—")
-            self.number.setToolTip(f"{row.label.strip()}: {row.text}")
+            self.number.setToolTip(plain_text(f"{row.label.strip()}: {row.text}"))
         else:
             self.number.setText(number_text(row.value, row.decimals))
         self.unit.setText(f"{THIN_SPACE}{row.unit}" if row.unit else "")
@@ -239,7 +240,7 @@ class RowWidgets:
             lines.append("Double-click to edit while paused.")
         if row.channel:
             lines.append("Drag into a plot, or right-click.")
-        self.number.setToolTip("\n".join(lines))
+        self.number.setToolTip(plain_text("\n".join(lines)))
 
     def _menu(self, position: QPoint) -> None:
         menu = QMenu(self.number)

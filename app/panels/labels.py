@@ -4,6 +4,7 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QWidget
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.style import METRICS
 from stroboscope.resources.themes import Palette
@@ -57,7 +58,7 @@ class ElidedLabel(QLabel):
         shown = shown or metrics.elidedText(texts[-1], Qt.TextElideMode.ElideMiddle, width)
         self.setText(shown)
         parts = [self._full if shown != self._full else "", self._hint]
-        self.setToolTip("\n".join(part for part in parts if part))
+        self.setToolTip(plain_text("\n".join(part for part in parts if part)))
 
 
 class ClampedLabel(QLabel):
@@ -111,7 +112,7 @@ class ClampedLabel(QLabel):
             base = top + place * metrics.lineSpacing() + metrics.ascent()
             painter.drawText(QPoint(area.left(), base), line)
         cut = any(line.endswith("…") for line in lines[-1:]) and not self.text().endswith("…")
-        hint = self.text() if cut else ""
+        hint = plain_text(self.text()) if cut else ""
         if hint != self.toolTip():
             self.setToolTip(hint)
 

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from stroboscope.app.models.log import LogLine, LogModel
 from stroboscope.app.models.numbers import number_text, with_unit
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import icon_button, label
 from stroboscope.app.panels.style import METRICS
@@ -199,8 +200,8 @@ class LogPanel(QWidget):
         for column in (0, 1):
             item.setForeground(column, QBrush(QColor(p.muted)))
         at = f"\nt {with_unit(number_text(line.time), 's')}" if line.time is not None else ""
-        item.setToolTip(2, f"{line.text}{at}")
-        item.setToolTip(1, line.source)
+        item.setToolTip(2, plain_text(f"{line.text}{at}"))
+        item.setToolTip(1, plain_text(line.source))
         item.setData(0, _LINE_ROLE, line)
         return item
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.session_finder import FoundSession, find_sessions
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
@@ -86,7 +87,7 @@ class SessionList(QWidget):
         row = QHBoxLayout()
         row.setSpacing(METRICS.gap)
         name = ElidedLabel(Path(session.script).name or session.session_id)
-        name.setToolTip(session.script or session.session_id)
+        name.setToolTip(plain_text(session.script or session.session_id))
         about = label(f"pid {session.pid} · {_age_text(session.age_s)}", "small")
         button = QPushButton("Attached" if attached else "Connect")
         button.setEnabled(not attached)

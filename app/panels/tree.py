@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 
 from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.session import EndKind, SessionModel, SessionState
@@ -299,7 +300,7 @@ class TreePanel(QWidget):
         self._fold_if_over(session)
         info = session.info
         tip = f"{info.script or session.name}\npid {info.pid}" if info else session.name
-        item.setToolTip(f"{tip}\n{session.lost_reason}".rstrip())
+        item.setToolTip(plain_text(f"{tip}\n{session.lost_reason}".rstrip()))
 
     def _fold_if_over(self, session: SessionModel) -> None:
         """Close an application that has ended and isn't looked at, so that others can be seen."""

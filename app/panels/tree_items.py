@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QIcon, QPainter, QPalette, QStan
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from stroboscope.app.models.element_values import element_name
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session import SessionModel
@@ -228,7 +229,7 @@ class SceneItems:
         if item.data(SIDE_ROLE) != text:
             item.setData(text, SIDE_ROLE)
         if item.toolTip() != tooltip:
-            item.setToolTip(tooltip)
+            item.setToolTip(plain_text(tooltip))
 
     def set_theme(self, palette: Palette) -> None:
         """Make the icons again."""
@@ -319,7 +320,7 @@ class SceneItems:
         which = _ICONS[element.kind]
         row = row_of(name, TreeNode(self._scene.session, self._scene, element), self._icon(which))
         row.setData(which, _ICON_ROLE)
-        row.setToolTip(f"{name}\n{element.kind.value} {element.index}")
+        row.setToolTip(plain_text(f"{name}\n{element.kind.value} {element.index}"))
         if element.kind in HIDEABLE:
             row.setData(False, HIDDEN_ROLE)
         parent.appendRow(row)

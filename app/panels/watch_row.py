@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QMenu, QWi
 
 from stroboscope.app.models.expressions import fit_problem
 from stroboscope.app.models.numbers import THIN_SPACE, number_text, with_unit
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.watch import WatchValue
 from stroboscope.app.panels.expression_field import ExpressionField, columns_of, fixed_font
 from stroboscope.app.panels.icons import Icon
@@ -157,7 +158,7 @@ class WatchRow(QWidget):
             shown.append(f"+{len(value.values) - _SHOWN_VALUES} more")
         self.number.setText("  ".join(shown) if shown else "—")
         self.unit.setText(f"{THIN_SPACE}{value.unit}" if value.unit else "")
-        self.number.setToolTip(_tooltip(value))
+        self.number.setToolTip(plain_text(_tooltip(value)))
         bad = value.note and (not value.values or any(v != v for v in value.values))
         set_property(self.number, "level", "warn" if value.values and bad else "")
         self.problem.setText(fit_problem(value.problem, columns_of(self)))

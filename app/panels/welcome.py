@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.panels.icons import Icon, icon, pixmap
@@ -122,7 +123,7 @@ class WelcomePage(QWidget):
             button.setStyleSheet("text-align: left;")
             button.setEnabled(exists)
             missing = "" if exists else "\nThe file is not there any more."
-            button.setToolTip(f"Run {script} with the debugger{missing}")
+            button.setToolTip(plain_text(f"Run {script} with the debugger{missing}"))
             button.clicked.connect(lambda _=False, s=script: self.start_script.emit(s))
             self._recent.addWidget(button)
         self._recent_card.setVisible(bool(scripts))

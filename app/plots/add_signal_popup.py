@@ -17,6 +17,7 @@ from PySide6.QtGui import QFontDatabase, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QListView, QVBoxLayout, QWidget
 
 from stroboscope.app.models.expressions import expression_problem, fit_problem
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.plot_layout import PlotLayout
 from stroboscope.app.models.plot_store import (
     PlotSeriesId,
@@ -68,8 +69,10 @@ class _Entries(QAbstractListModel):
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         entry = self.entries[index.row()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        if role == Qt.ItemDataRole.DisplayRole:
             return entry.text
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_text(entry.text)
         if role == Qt.ItemDataRole.DecorationRole:
             return self._tick if self._layout.is_plotted(entry.series) else self._blank
         return None

@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QMouseEvent, QPainte
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from stroboscope.app.models.numbers import THIN_SPACE
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.plots.plot_style import PlotIcon, plot_icon, small_number_font
 from stroboscope.resources.themes import Palette
@@ -154,7 +155,7 @@ class _Rows(QWidget):
                 over_remove = self.remove_rect(index).contains(event.pos())
                 row = self._rows[index]
                 text = f"Remove {row.name} from the plot" if over_remove else row.tooltip
-                QToolTip.showText(event.globalPos(), text, self)
+                QToolTip.showText(event.globalPos(), plain_text(text), self)
             return True
         return super().event(event)
 

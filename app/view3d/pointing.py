@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.models.elements import element_name
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d.camera import ViewMode
 from stroboscope.app.view3d.camera_widget import CameraWidget, as_point
@@ -120,7 +121,7 @@ class PointingWidget(CameraWidget):
             return
         self._hover = element
         if self._surface is not None:
-            self._surface.setToolTip(self._title_of(element))
+            self._surface.setToolTip(plain_text(self._title_of(element)))
         self._show_hand()
         self.hovered.emit(element)
 

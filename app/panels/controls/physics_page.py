@@ -5,6 +5,7 @@ from functools import partial
 
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QToolButton, QWidget
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.panels.controls.kept import Kept
 from stroboscope.app.panels.controls.number_fields import NumberFields, option_text
@@ -40,7 +41,7 @@ class _OptionRow:
             commit(values)
 
         self.widget, self._show = self._make(option, send)
-        self.widget.setToolTip(option.tip)
+        self.widget.setToolTip(plain_text(option.tip))
         self.back: QToolButton = icon_button(Icon.RESTORE, palette, "As it was")
         self.back.clicked.connect(lambda _=False: send(self.original))
         # Its room stays: nothing moves when a value is changed.
@@ -85,7 +86,7 @@ class _OptionRow:
     def set_enabled(self, why_not: str) -> None:
         """Let it be set, or say why not."""
         self.widget.setEnabled(not why_not)
-        self.widget.setToolTip(why_not or self.option.tip)
+        self.widget.setToolTip(plain_text(why_not or self.option.tip))
         self.back.setEnabled(not why_not)
 
     @property

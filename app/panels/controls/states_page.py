@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 
 from stroboscope.app.models.keyframe_xml import keyframe_xml
 from stroboscope.app.models.numbers import count_text, number_text, with_unit
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.panels.controls.page import ControlsPage, name_of
 from stroboscope.app.panels.icons import Icon
@@ -86,14 +87,16 @@ class StatesPage(ControlsPage):
         for index, key in enumerate(description.keyframes):
             name = name_of(key.name, "keyframe", index)
             load = QPushButton("Load")
-            load.setToolTip(f"Reset the scene to {name}.")
+            load.setToolTip(plain_text(f"Reset the scene to {name}."))
             load.clicked.connect(partial(self._load, index))
             self.loads.append(load)
             self._add_state(name, with_unit(number_text(key.time), "s"), heading, load)
 
     def _add_checkpoint(self, checkpoint: CheckpointInfo, heading: QWidget) -> None:
         restore = QPushButton("Restore")
-        restore.setToolTip(checkpoint.approximate or "Continues from there bit for bit.")
+        restore.setToolTip(
+            plain_text(checkpoint.approximate or "Continues from there bit for bit.")
+        )
         restore.clicked.connect(partial(self._restore, checkpoint.checkpoint_id))
         drop = icon_button(Icon.CLOSE, self.colors, f"Forget {checkpoint.name}")
         drop.clicked.connect(partial(self._drop, checkpoint.checkpoint_id))

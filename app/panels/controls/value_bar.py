@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QToolTip, QWidget
 
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.controls.kept import Kept
 from stroboscope.app.panels.style import METRICS, number_font
 from stroboscope.resources.themes import Palette
@@ -159,7 +160,7 @@ class ValueBar(QWidget):
             low, high = (number_text(v, self._decimals) for v in (self._low, self._high))
             lines[0] += f"   {low} … {high}{THIN_SPACE}{self._unit}"
         lines.append(self._why_not or "Drag to set; double-click to type.")
-        self.setToolTip("\n".join(lines))
+        self.setToolTip(plain_text("\n".join(lines)))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw bar, handle and number."""

@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     Qt,
 )
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.tables.order import ordered
 from stroboscope.app.models.tables.table import ABSENT, Column, ColumnKind, Table, cell_text
 
@@ -197,7 +198,7 @@ class ValueModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return cell_text(self._table, column, row)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tooltip(column, row)
+            return plain_text(self._tooltip(column, row))
         return None
 
     def _tooltip(self, column: Column, row: int) -> str:
