@@ -275,10 +275,12 @@ class SignalColumns:
     def _update_blocks(self, first: int, end: int) -> None:
         if end <= first:
             return
-        for component in range(self.width):
-            values = self._finite(component, first * BLOCK, end * BLOCK).reshape(-1, BLOCK)
-            self._low[component, first:end] = np.fmin.reduce(values, axis=1)
-            self._high[component, first:end] = np.fmax.reduce(values, axis=1)
+        values = self._values[:, first * BLOCK : end * BLOCK]
+        if self.nonfinite.any():
+            values = np.where(np.isfinite(values), values, np.nan)
+        values = values.reshape(self.width, -1, BLOCK)
+        self._low[:, first:end] = np.fmin.reduce(values, axis=2)
+        self._high[:, first:end] = np.fmax.reduce(values, axis=2)
 
     def _row_bytes(self) -> int:
         return 24 + 8 * self.width + (16 * self.width) // BLOCK
