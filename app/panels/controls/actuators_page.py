@@ -18,7 +18,7 @@ from stroboscope.debugger_protocol.scene_description import ActuatorInfo
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Palette
 
-__all__ = ["ActuatorsPage"]
+__all__ = ["ActuatorsPage", "shown_names"]
 
 _MOST_NOISE = 1.0
 _MOST_RATE = 1.0
@@ -67,7 +67,7 @@ class ActuatorsPage(ControlsPage):
         self.zero.setToolTip("Override every control with 0, or the end of its range nearest to 0.")
         self.zero.clicked.connect(self.all_to_zero)
         self.add_buttons(self._count, self.give_back, self.zero)
-        names = _shown_names(description.actuators)
+        names = shown_names(description.actuators)
         above: str = ""
         for index, (actuator, (group, short)) in enumerate(
             zip(description.actuators, split_names(names), strict=True)
@@ -110,7 +110,7 @@ class ActuatorsPage(ControlsPage):
         self.locks[address] = lock
         self._kept[address] = Kept()
         tip = name if name != short else ""
-        if tip and not actuator.name:
+        if tip and _is_unnamed(actuator, index):
             tip = f"{name} drives {actuator.target}"
         row = self.add_bar(name, short, bar, extra=lock, heading=self._group, tip=tip)
         row.words = f"{name} {actuator.kind} {actuator.target}".casefold()
@@ -198,12 +198,17 @@ class ActuatorsPage(ControlsPage):
             scene.edits.set_noise(0.0, 0.0)
 
 
-def _shown_names(actuators: Sequence[ActuatorInfo]) -> list[str]:
+def shown_names(actuators: Sequence[ActuatorInfo]) -> list[str]:
     """Return what stands before each slider: those without a name are called by what they drive."""
-    alone = Counter(actuator.target for actuator in actuators if not actuator.name)
+    unnamed = [_is_unnamed(actuator, n) for n, actuator in enumerate(actuators)]
+    alone = Counter(a.target for a, without in zip(actuators, unnamed, strict=True) if without)
     return [
         actuator.target
-        if not actuator.name and actuator.target and alone[actuator.target] == 1
+        if unnamed[n] and actuator.target and alone[actuator.target] == 1
         else name_of(actuator.name, "actuator", n)
         for n, actuator in enumerate(actuators)
     ]
+
+
+def _is_unnamed(actuator: ActuatorInfo, index: int) -> bool:
+    return actuator.name in ("", name_of("", "actuator", index))

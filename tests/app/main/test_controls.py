@@ -10,8 +10,10 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from stroboscope.app.panels.controls.actuators_page import shown_names
 from stroboscope.app.panels.controls.page import split_names
 from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
+from stroboscope.debugger_protocol.scene_description import ActuatorInfo
 from stroboscope.debugger_protocol.topics import Topic
 
 pytest.importorskip("mujoco")
@@ -263,3 +265,18 @@ def test_a_hidden_panel_and_hidden_pages_subscribe_to_nothing(desktop, controls,
     assert "controls physics" in scene._wanted
     desktop.window.panels.show("inspector")
     wait_until(lambda: not any(who.startswith("controls") for who in scene._wanted))
+
+
+def test_actuators_without_a_name_are_called_by_what_they_drive():
+    def named(name, target):
+        return ActuatorInfo(name=name, kind="motor", joint=0, target=target)
+
+    actuators = [
+        named("actuator 0", "arm/elbow"),
+        named("", "arm/waist"),
+        named("grip", "arm/finger"),
+        named("", "twice"),
+        named("actuator 4", "twice"),
+    ]
+    shown = ["arm/elbow", "arm/waist", "grip", "actuator 3", "actuator 4"]
+    assert shown_names(actuators) == shown
