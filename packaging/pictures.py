@@ -331,6 +331,40 @@ def _overlays(stage: Stage) -> None:
     stage.run_events(2.0)
 
 
+HUMANOID = """
+import importlib.resources
+import stroboscope.engine as physics
+
+path = importlib.resources.files("stroboscope.resources") / "models" / "humanoid.xml"
+scene = physics.create_scene("Humanoid", model=str(path))
+for _ in range(150):
+    scene.step()
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+def _robot(stage: Stage) -> None:
+    """Show why a robot stands or falls: the pictures of the documentation."""
+    stage.attach()
+    actions, window = stage.window.actions_by_name, stage.window
+    names = [body.name for body in stage.shown().description.bodies]
+    stage.select("body", names.index("torso"))
+    actions["look_corner"].trigger()
+    actions["frame_all"].trigger()
+    actions["track"].trigger()
+    for name in ("contacts", "contact_forces"):
+        actions[name].trigger()
+    window.panels.show("contacts")
+    window.panels.show("findings")
+    for _ in range(3):
+        stage.sessions.step()
+        stage.run_events(0.5)
+    stage.select("body", names.index("left_foot"))
+    stage.run_events(2.0)
+
+
 def _table(name: str) -> "Callable[[Stage], None]":
     """Return what brings a panel with a table to the front after some playing."""
 
@@ -361,6 +395,8 @@ PICTURES = (
     Picture(name="scale_200", size=(1280, 800), scale=2.0, prepare=_played),
     Picture(name="scale_200_light", size=(1280, 720), scale=2.0, theme="light", prepare=_played),
     Picture(name="long_names", script=LONG_NAMES, scenes=1, prepare=_long_names),
+    Picture(name="robot_dark", script=HUMANOID, scenes=1, prepare=_robot),
+    Picture(name="robot_light", script=HUMANOID, scenes=1, theme="light", prepare=_robot),
     Picture(name="overlays_dark", script=OVERLAID, scenes=1, prepare=_overlays),
     Picture(
         name="overlays_light",

@@ -360,7 +360,7 @@ class PanelSet(QObject):
         bottom = min(380, max(216, round(window.height() * 0.33)))
         window.resizeDocks([plots, log], [bottom, bottom], vertical)
         width = max(window.width(), 600)
-        window.resizeDocks([plots, log], [round(width * 0.66), round(width * 0.34)], horizontal)
+        window.resizeDocks([plots, log], [round(width * 0.67), round(width * 0.33)], horizontal)
 
     def reset(self) -> None:
         """Put every panel back to where it was in the beginning."""

@@ -45,7 +45,7 @@ _COLUMNS = (
         key="on",
         title="acts on",
         kind=ColumnKind.TEXT,
-        sample="left_ankle",
+        sample="left_ankle_x",
         tip="The body whose force is shown; the other side gets the opposite force.",
     ),
     Column(key="depth", title="depth", unit="mm", decimals=4, sample="−000.0000"),
