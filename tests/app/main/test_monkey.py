@@ -13,6 +13,7 @@ import pytest
 from monkey import Ears, Monkey, stub_exits
 
 from stroboscope.app.main.action_table import ACTIONS as ACTIONS_OF_THE_WINDOW
+from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.debugger_protocol.messages import PlaybackMode
 
@@ -69,7 +70,14 @@ class Playground:
         return monkey
 
     def size(self):
-        """Return the memory that this process keeps [KiB]."""
+        """Return the memory that this process keeps [KiB], at a usual size of the window."""
+        window = self.desktop.window
+        window.showNormal()
+        window.resize(1280, 720)
+        window.arrange_views(Arrangement.ONE)
+        window.panels.reset()
+        self.come_back()
+        self.wait_until(lambda: len(window.scene_view.grid.views) == 1)
         gc.collect()
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
@@ -87,8 +95,9 @@ class Playground:
         self.wait_until(lambda: not scene.session.pending, 30)
         self.wait_until(lambda: scene.mode is PlaybackMode.PAUSED, 30)
         before = scene.status.total_steps
-        sessions.step()
-        self.wait_until(lambda: scene.status.total_steps == before + 1, 30)
+        # Scenes of one thread wait for each other.
+        sessions.step(with_dependents=True)
+        self.wait_until(lambda: scene.status.total_steps > before, 30)
 
 
 @pytest.fixture
