@@ -126,7 +126,8 @@ class StatusLine(QStatusBar):
             if free:
                 parts.append(f"{free} more {'runs' if free == 1 else 'run'} free")
             self._fps = self._fps if fps is None else fps
-            parts.append(f"view {self._fps} fps" if self._fps else "view at rest")
+            if self._fps:  # nothing is drawn while nothing changes
+                parts.append(f"view {self._fps} fps")
             if not self._sessions.lost_rows:
                 parts.append("0 dropped")
             waiting = self._sessions.assets.waiting

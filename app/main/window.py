@@ -27,7 +27,7 @@ from stroboscope.app.main.view_buttons import ViewButtons
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.log import LogLine
-from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.numbers import number_text, with_unit
 from stroboscope.app.models.plot_store import PlotStore
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element
@@ -200,7 +200,7 @@ class MainWindow(QMainWindow):
 
     def _picture_cost(self) -> str:
         stats = self.scene_view.viewport.stats
-        return f"{number_text(stats.frame_ms, 1)} ms" if stats.frames else ""
+        return with_unit(number_text(stats.frame_ms, 1), "ms") if stats.frames else ""
 
     def _recording_height(self) -> int:
         bar = self.commands.pictures.bar

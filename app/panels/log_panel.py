@@ -48,6 +48,20 @@ class _WrappedText(QStyledItemDelegate):
         super().__init__(view)
         self._view = view
 
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Break no line where there is only one."""
+        super().initStyleOption(option, index)
+        if self._most_lines(index) == 1:
+            option.features &= ~QStyleOptionViewItem.ViewItemFeature.WrapText
+
+    def _most_lines(self, index: QModelIndex | QPersistentModelIndex) -> int:
+        if self._view.selectionModel().isRowSelected(index.row()):
+            return _LINES_CHOSEN
+        line = index.sibling(index.row(), 0).data(_LINE_ROLE)
+        return 1 if isinstance(line, LogLine) and line.found else _LINES
+
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
@@ -59,10 +73,7 @@ class _WrappedText(QStyledItemDelegate):
         if metrics.horizontalAdvance(text) <= width:
             return QSize(hint.width(), METRICS.compact_height)
         box = metrics.boundingRect(QRect(0, 0, width, 10_000), Qt.TextFlag.TextWordWrap, text)
-        line = index.sibling(index.row(), 0).data(_LINE_ROLE)
-        few = 1 if isinstance(line, LogLine) and line.found else _LINES
-        chosen = self._view.selectionModel().isRowSelected(index.row())
-        most = (_LINES_CHOSEN if chosen else few) * metrics.lineSpacing()
+        most = self._most_lines(index) * metrics.lineSpacing()
         return QSize(hint.width(), max(min(box.height(), most) + 6, METRICS.compact_height))
 
 
