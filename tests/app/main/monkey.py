@@ -6,6 +6,7 @@ own actions start (a modal dialog, a drag out of a table) are loops it goes on i
 """
 
 import collections
+import faulthandler
 import gc
 import logging
 import random
@@ -193,11 +194,14 @@ class Monkey:
         self._acts = True
         self._arm()
         app = QApplication.instance()
+        # Says where the window hangs, when it does.
+        faulthandler.dump_traceback_later(deadline_s * 0.9, file=sys.__stderr__)
         while self.acted < self._goal and not stop() and time.monotonic() < end:
             app.processEvents()
             app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
             # Bounded by the deadline; the network thread needs its turns.
             threading.Event().wait(0.001)
+        faulthandler.cancel_dump_traceback_later()
         self._acts = False
         self._timer.stop()
         self._let_go()
