@@ -113,9 +113,19 @@ class ValuePainter:
         """Return the width [px] of the widest text in the first column."""
         cells = table.cells.get(table.columns[0].key)
         texts = cells.texts if cells is not None and cells.texts is not None else ()
-        widest = max(map(self._metrics.horizontalAdvance, texts), default=0)
-        indent = _INDENT if table.parents is not None else 0
-        return widest + indent + 2 * CELL_MARGIN + 2
+        if table.parents is None:
+            widest = max(map(self._metrics.horizontalAdvance, texts), default=0)
+        else:
+            widest = max(
+                (
+                    self._bold_metrics.horizontalAdvance(text)
+                    if parent < 0
+                    else self._metrics.horizontalAdvance(text) + _INDENT
+                    for text, parent in zip(texts, table.parents, strict=True)
+                ),
+                default=0,
+            )
+        return widest + 2 * CELL_MARGIN + 2
 
     def measure(self, table: Table | None) -> None:
         """Find what the cells of a table share: room for units, scale of bars."""

@@ -26,3 +26,10 @@ def test_what_still_does_not_fit_is_elided_in_the_middle(metrics):
         assert metrics.horizontalAdvance(short) <= room
         assert "…" in short
         assert short[-1] == name[-1]
+
+
+def test_a_name_that_people_have_given_keeps_its_beginning(metrics):
+    name = "Sweep of learning rates/left_arm/shoulder_pitch"
+    assert elided_name(name, metrics, metrics.horizontalAdvance("Sweep of learning")).startswith(
+        "Sw"
+    )
