@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from PySide6.QtCore import QMimeData, QPoint, Qt
-from PySide6.QtGui import QDrag, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMenu, QWidget
+from PySide6.QtGui import QDrag, QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMenu, QToolTip, QWidget
 
 from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
@@ -74,7 +74,7 @@ class NumberLabel(QLabel):
 
 
 class _NumberField(QLineEdit):
-    """A field over a number; Escape gives up."""
+    """A field over a number; Escape or leaving gives up."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -89,6 +89,17 @@ class _NumberField(QLineEdit):
             self.on_cancel()
             return
         super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Give up when something else is clicked; Enter alone may leave the field open."""
+        super().focusOutEvent(event)
+        self.on_cancel()
+
+
+def _tell(widget: QWidget, text: str) -> None:
+    """Say at once, under the widget, what came of an attempt to edit."""
+    at = widget.mapToGlobal(widget.rect().bottomLeft())
+    QToolTip.showText(at, plain_text(text), widget)
 
 
 class RowWidgets:
@@ -192,12 +203,11 @@ class RowWidgets:
             return
         why_not = self._can_edit()
         if why_not:
-            self.number.setToolTip(why_not)
+            _tell(self.number, why_not)
             return
         field = _NumberField(repr(row.value))
         field.on_cancel = self._close_field
         field.returnPressed.connect(self._finish)
-        field.editingFinished.connect(self._close_field)
         self._field = field
         field.setFixedWidth(self.number.width())
         self.number.hide()
@@ -221,7 +231,7 @@ class RowWidgets:
         else:
             problem = self._commit(target, value)
         if problem:
-            field.setToolTip(problem)
+            _tell(field, problem)
             field.setStyleSheet(field.styleSheet() + "border-color: #F85149;")
             return
         self._close_field()

@@ -5,6 +5,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from stroboscope.app.models.numbers import number_text, with_unit
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.session_time import Moment
 from stroboscope.app.plots.plot_style import (
     METRICS,
@@ -141,12 +142,12 @@ class PlotToolbar(QWidget):
     def show_note(self, text: str, tooltip: str = "") -> None:
         """Show what the user must know about the data; "": nothing."""
         self.note.setText(f"⚠ {text}" if text else "")
-        self.note.setToolTip(tooltip)
+        self.note.setToolTip(plain_text(tooltip))
         self.note.setVisible(bool(text))
 
     def show_progress(self, text: str | None, *, can_cancel: bool = False) -> None:
         """Show how far an export is, or its result; None: nothing."""
         self.progress.setText(text or "")
-        self.progress.setToolTip(text or "")
+        self.progress.setToolTip(plain_text(text or ""))
         self.progress.setVisible(text is not None)
         self.cancel.setVisible(can_cancel)

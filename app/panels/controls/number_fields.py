@@ -7,6 +7,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolTip, QWidget
 
 from stroboscope.app.models.numbers import MINUS
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.controls.value_bar import number_of
 from stroboscope.app.panels.labels import label
 from stroboscope.app.panels.style import METRICS, number_font
@@ -76,7 +77,7 @@ class NumberFields(QWidget):
         problem = self._problem(numbers)
         if problem:
             at = self.mapToGlobal(self.rect().bottomLeft())
-            QToolTip.showText(at, problem, self)
+            QToolTip.showText(at, plain_text(problem), self)
             return False
         values = tuple(float(n) for n in numbers if n is not None)
         if values and values != self._values:
@@ -105,6 +106,7 @@ class _Field(QLineEdit):
     def __init__(self, owner: NumberFields) -> None:
         super().__init__()
         self._owner = owner
+        self._digits = self._why_not = ""
         self.setFont(number_font())
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.setMinimumWidth(30)
@@ -118,7 +120,17 @@ class _Field(QLineEdit):
         if text != self.text() or self.isModified():
             self.setText(text)
             self.setCursorPosition(0)
-            self.setToolTip(repr(value))
+            self._digits = repr(value)
+            self._hint()
+
+    def set_why_not(self, why_not: str) -> None:
+        """Say why it can't be set now, "" when it can."""
+        if why_not != self._why_not:
+            self._why_not = why_not
+            self._hint()
+
+    def _hint(self) -> None:
+        self.setToolTip(plain_text("\n".join(filter(None, (self._digits, self._why_not)))))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Take Escape."""

@@ -88,6 +88,8 @@ class _OptionRow:
         self.widget.setEnabled(not why_not)
         self.widget.setToolTip(plain_text(why_not or self.option.tip))
         self.back.setEnabled(not why_not)
+        for field in self.widget.fields if isinstance(self.widget, NumberFields) else ():
+            field.set_why_not(why_not)
 
     @property
     def is_changed(self) -> bool:

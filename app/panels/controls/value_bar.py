@@ -3,7 +3,7 @@
 import math
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QToolTip, QWidget
 
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
@@ -102,6 +102,8 @@ class ValueBar(QWidget):
         """Say why it can't be set now, "" when it can."""
         if why_not != self._why_not:
             self._why_not = why_not
+            if why_not:
+                self._let_go()
             self._hint()
             self.update()
 
@@ -152,7 +154,9 @@ class ValueBar(QWidget):
         if self._value is None or self._low is None or self._high is None:
             return 0.0
         span = self._high - self._low
-        return min(max((self._value - self._low) / span, 0.0), 1.0) if span > 0.0 else 0.0
+        if not span > 0.0 or math.isnan(self._value):
+            return 0.0
+        return min(max((self._value - self._low) / span, 0.0), 1.0)
 
     def _hint(self) -> None:
         lines = [self._name]
@@ -228,7 +232,7 @@ class ValueBar(QWidget):
         if event.button() is not Qt.MouseButton.LeftButton:
             return
         if self._why_not or self._value is None:
-            QToolTip.showText(event.globalPosition().toPoint(), self._why_not, self)
+            QToolTip.showText(event.globalPosition().toPoint(), plain_text(self._why_not), self)
             return
         self._pressed, self._start = event.position(), self._value
 
@@ -274,6 +278,15 @@ class ValueBar(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def _let_go(self) -> None:
+        """End what somebody was about to set: it can't be set any more, and so they are told."""
+        if self._dragging or self._field is not None:
+            self._kept = Kept()
+            at = self.mapToGlobal(self.rect().bottomLeft())
+            QToolTip.showText(at, plain_text(self._why_not), self)
+        self._pressed, self._dragging = None, False
+        self._close_field()
+
     def event(self, event: QEvent) -> bool:
         """Keep arrows and Enter from the window's shortcuts while this has the focus."""
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
@@ -297,7 +310,9 @@ class ValueBar(QWidget):
         if self._field is not None or self._value is None:
             return
         if self._why_not:
-            QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), self._why_not, self)
+            QToolTip.showText(
+                self.mapToGlobal(self.rect().bottomLeft()), plain_text(self._why_not), self
+            )
             return
         field = _Field(repr(self._value), self)
         field.setFont(number_font())
@@ -306,7 +321,6 @@ class ValueBar(QWidget):
         field.setGeometry(self.rect())
         field.cancelled.connect(self._close_field)
         field.returnPressed.connect(self._finish)
-        field.editingFinished.connect(self._close_field)
         self._field = field
         field.show()
         field.selectAll()
@@ -319,7 +333,7 @@ class ValueBar(QWidget):
         value = number_of(field.text())
         if value is None:
             text = f"{field.text()!r} is not a number."
-            QToolTip.showText(field.mapToGlobal(field.rect().bottomLeft()), text, field)
+            QToolTip.showText(field.mapToGlobal(field.rect().bottomLeft()), plain_text(text), field)
             field.selectAll()
             return
         self._close_field()
@@ -337,7 +351,7 @@ class ValueBar(QWidget):
 
 
 class _Field(QLineEdit):
-    """A field that Escape closes."""
+    """A field that Escape closes, and leaving it."""
 
     cancelled = Signal()
 
@@ -347,3 +361,8 @@ class _Field(QLineEdit):
             self.cancelled.emit()
             return
         super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Give up when something else is clicked; Enter alone may leave the field open."""
+        super().focusOutEvent(event)
+        self.cancelled.emit()

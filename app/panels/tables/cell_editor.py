@@ -7,6 +7,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QToolTip, QWidget
 
 from stroboscope.app.models.editing import parsed_number
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.style import METRICS, number_font, set_property
 
 __all__ = ["CellEditor"]
@@ -49,6 +50,6 @@ class CellEditor(QLineEdit):
         problem = f"{self.text()!r} is not a number." if value is None else self._commit(value)
         if problem:
             set_property(self, "level", "stop")
-            QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), problem, self)
+            QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), plain_text(problem), self)
             return
         self.close()

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.sessions import SessionsModel
@@ -196,7 +197,7 @@ class FindingsPanel(QWidget):
         row.setSpacing(METRICS.gap)
         mark = QLabel()
         mark.setPixmap(pixmap(which, METRICS.icon, color, ratio=self.devicePixelRatioF()))
-        mark.setToolTip(f"{_WORDS[finding.level][0]}: {finding.rule}")
+        mark.setToolTip(plain_text(f"{_WORDS[finding.level][0]}: {finding.rule}"))
         row.addWidget(mark, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout()
         column.setSpacing(2)

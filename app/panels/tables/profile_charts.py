@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEven
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.tables.profile import StagePart, StepTimes, duration_text
 from stroboscope.app.panels.style import METRICS, number_font
 from stroboscope.resources.themes import Palette
@@ -116,7 +117,7 @@ class StackedBar(_Chart):
                 if rect.contains(at):
                     share = number_text(100 * part.part, 1)
                     text = f"{part.name}: {duration_text(part.seconds)} per step, {share} %"
-                    QToolTip.showText(event.globalPos(), text, self)
+                    QToolTip.showText(event.globalPos(), plain_text(text), self)
                     return True
             QToolTip.hideText()
             return True
