@@ -9,6 +9,7 @@ from stroboscope.app.main.camera_commands import CameraCommands
 from stroboscope.app.main.picture_commands import PictureCommands
 from stroboscope.app.main.places import Places
 from stroboscope.app.main.view_commands import ViewCommands
+from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.session import SessionState
 from stroboscope.app.models.sessions import Scope
 from stroboscope.app.panels.command_palette import CommandPalette
@@ -154,6 +155,9 @@ class Commands:
         """Keep the state of the shown scene under its time."""
         shown = self._window.sessions.shown
         if shown is not None and shown.status is not None and not shown.is_stale:
+            if why_not := why_not_changeable(shown):
+                self._window.status.showMessage(why_not, 4000)
+                return
             name = f"t {shown.status.time:.3f} s"
             shown.edits.save_checkpoint(name)
             self._window.status.showMessage(f"Saved as {name}: Controls > States.", 4000)
@@ -164,6 +168,8 @@ class Commands:
         last = shown.edits.last if shown is not None else None
         if shown is None or last is None:
             self._window.status.showMessage("Nothing was changed by hand.", 4000)
+        elif why_not := why_not_changeable(shown):
+            self._window.status.showMessage(why_not, 4000)
         else:
             shown.edits.revert(last.edit_id)
 

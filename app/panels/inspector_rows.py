@@ -5,13 +5,14 @@ from typing import Protocol, cast
 
 from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtGui import QDrag, QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMenu, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMenu, QWidget
 
 from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.labels import ElidedLabel, label
 from stroboscope.app.panels.style import METRICS, number_font, set_property
+from stroboscope.app.panels.tips import tell
 
 __all__ = ["LABEL_WIDTH", "NumberLabel", "RowWidgets", "Spark"]
 
@@ -94,12 +95,6 @@ class _NumberField(QLineEdit):
         """Give up when something else is clicked; Enter alone may leave the field open."""
         super().focusOutEvent(event)
         self.on_cancel()
-
-
-def _tell(widget: QWidget, text: str) -> None:
-    """Say at once, under the widget, what came of an attempt to edit."""
-    at = widget.mapToGlobal(widget.rect().bottomLeft())
-    QToolTip.showText(at, plain_text(text), widget)
 
 
 class RowWidgets:
@@ -203,7 +198,7 @@ class RowWidgets:
             return
         why_not = self._can_edit()
         if why_not:
-            _tell(self.number, why_not)
+            tell(self.number, why_not)
             return
         field = _NumberField(repr(row.value))
         field.on_cancel = self._close_field
@@ -231,7 +226,7 @@ class RowWidgets:
         else:
             problem = self._commit(target, value)
         if problem:
-            _tell(field, problem)
+            tell(field, problem)
             field.setStyleSheet(field.styleSheet() + "border-color: #F85149;")
             return
         self._close_field()

@@ -128,7 +128,7 @@ class ActuatorsPage(ControlsPage):
             bar.set_why_not(why_not)
             bar.set_marked(held is not None)
             bar.set_value(held if held is not None else acts)
-            lock.setEnabled(not why_not)
+            self.allow(lock, why_not, tip=_GIVE_BACK if lock.isChecked() else _OVERRIDE)
             if self._kept[address].outdates(float(held is not None)):
                 continue
             if lock.isChecked() != (held is not None) or lock.property("held") is None:
@@ -146,9 +146,9 @@ class ActuatorsPage(ControlsPage):
         set_property(self._count, "level", "warn" if count else "")
         if self.give_back is not None:
             self.give_back.setVisible(bool(count) or said.noise_std > 0.0)
-            self.give_back.setEnabled(not why_not)
+            self.allow(self.give_back, why_not)
         if self.zero is not None:
-            self.zero.setEnabled(not why_not)
+            self.allow(self.zero, why_not)
 
     def _dress(self, lock: QToolButton) -> None:
         held = lock.isChecked()

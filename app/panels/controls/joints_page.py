@@ -118,7 +118,7 @@ class JointsPage(ControlsPage):
             on = bool(active[index]) if active is not None and known else equalities[index].active
             if not self._kept[index].outdates(float(on)):
                 switch.setChecked(on)
-            switch.setEnabled(not blocked)
+            self.allow(switch, blocked)
 
     def _set(self, address: int, value: float) -> None:
         if self.scene is not None:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolTip, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from stroboscope.app.models.numbers import MINUS
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.controls.value_bar import number_of
 from stroboscope.app.panels.labels import label
 from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.app.panels.tips import tell
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 
 __all__ = ["NumberFields", "option_text"]
@@ -76,8 +77,7 @@ class NumberFields(QWidget):
         ]
         problem = self._problem(numbers)
         if problem:
-            at = self.mapToGlobal(self.rect().bottomLeft())
-            QToolTip.showText(at, plain_text(problem), self)
+            tell(self, problem)
             return False
         values = tuple(float(n) for n in numbers if n is not None)
         if values and values != self._values:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from stroboscope.app.models.frames import SceneFrame
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
@@ -144,6 +145,16 @@ class ControlsPage(QWidget):
         if paused and scene.mode is not PlaybackMode.PAUSED:
             return "Only while the scene is paused (Space)."
         return ""
+
+    @staticmethod
+    def allow(widget: QWidget, why_not: str, *, tip: str | None = None) -> None:
+        """Let a widget be used, or say in its tip why not; ``tip``: its own, if that changes."""
+        if tip is not None or widget.property("ownTip") is None:
+            widget.setProperty("ownTip", widget.toolTip() if tip is None else tip)
+        shown = plain_text(why_not) or str(widget.property("ownTip"))
+        if shown != widget.toolTip():
+            widget.setToolTip(shown)
+        widget.setEnabled(not why_not)
 
     def was_set(self, *_value: object) -> None:
         """Somebody has set something: show soon what became of it."""

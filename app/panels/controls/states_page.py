@@ -130,7 +130,7 @@ class StatesPage(ControlsPage):
             return
         why_not = self.why_not()
         for button in (self.save, *self._buttons):
-            button.setEnabled(not why_not)
+            self.allow(button, why_not)
         if self.copied is not None:
             self.copied.setEnabled(self.values(Topic.STATE, "qpos") is not None)
 

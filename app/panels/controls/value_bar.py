@@ -4,12 +4,13 @@ import math
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QLineEdit, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.controls.kept import Kept
 from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.app.panels.tips import tell
 from stroboscope.resources.themes import Palette
 
 __all__ = ["ValueBar", "number_of"]
@@ -232,7 +233,7 @@ class ValueBar(QWidget):
         if event.button() is not Qt.MouseButton.LeftButton:
             return
         if self._why_not or self._value is None:
-            QToolTip.showText(event.globalPosition().toPoint(), plain_text(self._why_not), self)
+            tell(self, self._why_not, at=event.globalPosition().toPoint())
             return
         self._pressed, self._start = event.position(), self._value
 
@@ -282,8 +283,7 @@ class ValueBar(QWidget):
         """End what somebody was about to set: it can't be set any more, and so they are told."""
         if self._dragging or self._field is not None:
             self._kept = Kept()
-            at = self.mapToGlobal(self.rect().bottomLeft())
-            QToolTip.showText(at, plain_text(self._why_not), self)
+            tell(self, self._why_not)
         self._pressed, self._dragging = None, False
         self._close_field()
 
@@ -310,9 +310,7 @@ class ValueBar(QWidget):
         if self._field is not None or self._value is None:
             return
         if self._why_not:
-            QToolTip.showText(
-                self.mapToGlobal(self.rect().bottomLeft()), plain_text(self._why_not), self
-            )
+            tell(self, self._why_not)
             return
         field = _Field(repr(self._value), self)
         field.setFont(number_font())
@@ -333,7 +331,7 @@ class ValueBar(QWidget):
         value = number_of(field.text())
         if value is None:
             text = f"{field.text()!r} is not a number."
-            QToolTip.showText(field.mapToGlobal(field.rect().bottomLeft()), plain_text(text), field)
+            tell(field, text)
             field.selectAll()
             return
         self._close_field()

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QToolTip, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from stroboscope.app.models.editing import parsed_number
-from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.style import METRICS, number_font, set_property
+from stroboscope.app.panels.tips import tell
 
 __all__ = ["CellEditor"]
 
@@ -50,6 +50,6 @@ class CellEditor(QLineEdit):
         problem = f"{self.text()!r} is not a number." if value is None else self._commit(value)
         if problem:
             set_property(self, "level", "stop")
-            QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), plain_text(problem), self)
+            tell(self, problem)
             return
         self.close()
