@@ -11,6 +11,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.tables.contact_rows import ContactRows, contact_rows
 from stroboscope.app.models.tables.contact_words import (
     ORIGINS,
+    creep_text,
     excluded_text,
     origin_text,
     side_name,
@@ -110,8 +111,10 @@ def _one(rows: ContactRows, n: int) -> tuple[ValueRow, ...]:
     if rows.address is not None:
         exclude = 0 if rows.exclude is None else int(rows.exclude[n])
         why = excluded_text(exclude, int(rows.address[n]))
-    state = why or ("slips" if slips else "sticks")
-    speed = slip_text(float(rows.slip[n])) if rows.slip is not None else ""
+    slip = float(rows.slip[n]) if rows.slip is not None else None
+    state = f"{why or 'slips'} {slip_text(slip) if slip is not None else ''}".strip()
+    if not why and not slips:
+        state = creep_text(slip)
     level = Level.WARN if slips else Level.NORMAL
     result = [
         row("depth", 1e3 * float(rows.depth[n]), "mm", decimals=4),
@@ -120,7 +123,7 @@ def _one(rows: ContactRows, n: int) -> tuple[ValueRow, ...]:
     ]
     if np.isfinite(used):
         result.append(row("used", 100.0 * used, "%", decimals=0, note="of μ·fn", level=level))
-    result.append(ValueRow(label="state", text=f"{state} {speed}".strip(), level=level))
+    result.append(ValueRow(label="state", text=state, level=level))
     result += vector("", rows.pos[n], "xyz", "m")
     return tuple(result)
 

@@ -8,10 +8,23 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.scene_description import GeomInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import ParameterOrigin
 
-__all__ = ["ORIGINS", "excluded_text", "origin_text", "side_name", "slip_text"]
+__all__ = [
+    "ORIGINS",
+    "STATE_TIP",
+    "creep_text",
+    "excluded_text",
+    "origin_text",
+    "side_name",
+    "slip_text",
+]
 
 ORIGINS = ("condim", "friction", "solref", "solimp", "margin")
 """The columns of the array ``origin``."""
+
+STATE_TIP = (
+    "slips: friction is at the edge of its cone and holds no more. sticks: it is within the cone;\n"
+    "MuJoCo's friction is soft there, so a contact that sticks may still creep at the speed named."
+)
 
 _OVERRIDES = {
     "friction": "o_friction",
@@ -45,11 +58,23 @@ def excluded_text(exclude: int, efc_address: int) -> str:
 
 
 def slip_text(speed: float) -> str:
-    """Return a slip speed [m/s] with the unit it is read best in: m/s or µm/s."""
+    """Return a slip speed [m/s] with the unit it is read best in: m/s, mm/s or µm/s."""
     if not speed >= 1e-3:
         micro = speed * 1e6
         return f"{number_text(micro, 0 if micro >= 100 else 1)}{THIN_SPACE}µm/s"
+    if speed < 0.1:
+        return f"{number_text(speed * 1e3, 1)}{THIN_SPACE}mm/s"
     return f"{number_text(speed, 4)}{THIN_SPACE}m/s"
+
+
+def creep_text(speed: float | None) -> str:
+    """Return what a contact within its friction cone does at a slip speed [m/s], if known.
+
+    MuJoCo's friction is soft: it holds such a contact only almost.
+    """
+    if speed is None or not speed * 1e6 >= 0.05:
+        return "sticks"
+    return f"sticks, creeps {slip_text(speed)}"
 
 
 def origin_text(

@@ -13,6 +13,8 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.tables.contact_rows import ContactRows, contact_rows
 from stroboscope.app.models.tables.contact_words import (
     ORIGINS,
+    STATE_TIP,
+    creep_text,
     excluded_text,
     origin_text,
     side_name,
@@ -61,7 +63,12 @@ _COLUMNS = (
         tip="|friction| / (μ · normal): how much of the friction cone is used.",
     ),
     Column(
-        key="state", title="state", kind=ColumnKind.TEXT, sample="slips 999.9 µm/s", marked=True
+        key="state",
+        title="state",
+        kind=ColumnKind.TEXT,
+        sample="sticks, creeps 99.9 µm/s",
+        tip=STATE_TIP,
+        marked=True,
     ),
     *(
         Column(
@@ -367,10 +374,11 @@ def _state(rows: ContactRows, n: int) -> str:
             return why
     if rows.normal[n] <= 0.0:
         return "no force"
-    speed = f" {slip_text(float(rows.slip[n]))}" if rows.slip is not None else ""
+    slip = float(rows.slip[n]) if rows.slip is not None else None
+    speed = f" {slip_text(slip)}" if slip is not None else ""
     if not np.isfinite(rows.used[n]):
         return f"frictionless{speed}"
-    return f"slips{speed}" if rows.slips[n] else f"sticks{speed}"
+    return f"slips{speed}" if rows.slips[n] else creep_text(slip)
 
 
 def _head_state(rows: ContactRows, members: NDArray[np.int64]) -> str:
