@@ -1,10 +1,11 @@
 """What the actions for pictures and films do: ask, draw, save, copy, record."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QStandardPaths
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QStandardPaths, Qt
 from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["PictureCommands", "png_bytes"]
 
 _SHORT_MS = 4000
+# A processor draws and writes these in more than a second.
+_LARGE_PIXELS = 10_000_000
 _FILTERS = {
     FilmFormat.MP4: "MP4 (*.mp4)",
     FilmFormat.GIF: "GIF (*.gif)",
@@ -116,8 +119,10 @@ class PictureCommands:
             labels=choice.labels,
             legend=choice.legend,
         )
+        size = still.size or view.pixels
         try:
-            image = view.still(still)
+            with self._busy("Drawing", size):
+                image = view.still(still)
         except (ValueError, MemoryError) as error:
             self._complain(f"The picture can't be drawn: {error}.")
             return None
@@ -141,7 +146,8 @@ class PictureCommands:
         path = path if path.suffix.lower() == ".png" else path.with_name(path.name + ".png")
         self._window.settings.pictures["folder"] = str(path.parent)
         try:
-            path.write_bytes(png_bytes(image))
+            with self._busy("Writing", (image.width(), image.height())):
+                path.write_bytes(png_bytes(image))
         except OSError as error:
             self._complain(f"The picture can't be written: {error}")
         else:
@@ -249,6 +255,22 @@ class PictureCommands:
             return Path(last)
         pictures = QStandardPaths.StandardLocation.PicturesLocation
         return Path(QStandardPaths.writableLocation(pictures) or ".")
+
+    @contextlib.contextmanager
+    def _busy(self, what: str, size: tuple[int, int]) -> Iterator[None]:
+        """Say what the window does while it can't answer, for pictures that take long."""
+        if size[0] * size[1] < _LARGE_PIXELS:
+            yield
+            return
+        status = self._window.status
+        status.showMessage(f"{what} a picture of {size[0]} × {size[1]} pixels…")
+        status.repaint()
+        QApplication.setOverrideCursor(Qt.CursorShape.WaitCursor)
+        try:
+            yield
+        finally:
+            QApplication.restoreOverrideCursor()
+            status.clearMessage()
 
     def _say(self, text: str) -> None:
         self._window.status.showMessage(text, _SHORT_MS)

@@ -175,6 +175,29 @@ def test_a_picture_of_the_whole_window_at_twice_its_size(circling, answer, click
     ball(pixels(image))
 
 
+def test_a_window_that_is_busy_with_a_large_picture_says_so(circling, answer, click):
+    said = []
+    circling.status.messageChanged.connect(said.append)
+
+    def act(dialog):
+        choose(dialog, Size.CUSTOM, (4096, 2560))
+        click(dialog.save_button)
+
+    path = answer(PictureDialog, act, "large.png")
+    circling.actions_by_name["picture"].trigger()
+    assert [text.split(" a ")[0] for text in said if "4096 × 2560" in text] == [
+        "Drawing",
+        "Writing",
+    ]
+    assert said[-1] == f"Saved {path}"
+    assert QApplication.overrideCursor() is None
+    # Small ones are there before anybody could read it.
+    said.clear()
+    answer(PictureDialog, lambda dialog: (choose(dialog, Size.HD), click(dialog.copy_button)))
+    circling.actions_by_name["picture"].trigger()
+    assert not any("Drawing" in text for text in said)
+
+
 def test_what_cannot_be_drawn_or_written_is_said(circling, answer, click, own_folders, wait_until):
     log = circling.sessions.log
     answer(
