@@ -1,5 +1,6 @@
 """One watched expression: its text, value, unit and recent past, or what is wrong with it."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -159,8 +160,7 @@ class WatchRow(QWidget):
         self.number.setText("  ".join(shown) if shown else "—")
         self.unit.setText(f"{THIN_SPACE}{value.unit}" if value.unit else "")
         self.number.setToolTip(plain_text(_tooltip(value)))
-        bad = value.note and (not value.values or any(v != v for v in value.values))
-        set_property(self.number, "level", "warn" if value.values and bad else "")
+        set_property(self.number, "level", _level(value))
         self.problem.setText(fit_problem(value.problem, columns_of(self)))
         set_property(self.problem, "level", "warn" if value.problem else "")
         self.problem.setVisible(bool(value.problem) and self.field is None)
@@ -277,3 +277,10 @@ def _tooltip(value: WatchValue) -> str:
     if value.values:
         lines.append("Drag into a plot; double-click to change the expression.")
     return "\n".join(lines)
+
+
+def _level(value: WatchValue) -> str:
+    """Return how much attention numbers ask for: those that are none, most, unless it is known."""
+    if all(math.isfinite(each) for each in value.values):
+        return ""
+    return "warn" if value.note and any(math.isnan(each) for each in value.values) else "stop"

@@ -122,7 +122,7 @@ class Cells:
 
     def level(self, row: int) -> int:
         """Return how much attention a row asks for; what is not finite always does."""
-        if self.numbers is not None and self.has(row) and np.isnan(self.numbers[row]):
+        if self.numbers is not None and self.has(row) and not np.isfinite(self.numbers[row]):
             return STOP
         return NORMAL if self.levels is None else int(self.levels[row])
 

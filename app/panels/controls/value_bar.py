@@ -179,15 +179,16 @@ class ValueBar(QWidget):
         painter.drawRoundedRect(area, 4.0, 4.0)
         if self.bar_width > 0.0:
             self._paint_bar(painter, area, able=able)
-        painter.setPen(QColor(p.text if able else p.muted))
+        finite = self._value is None or math.isfinite(self._value)
+        ink = QColor(p.stop if not finite else p.text if able else p.muted)
         room = area.adjusted(_MARGIN, 0.0, -_MARGIN, 0.0)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if self._unit:
             width = self.fontMetrics().horizontalAdvance(THIN_SPACE + self._unit)
             painter.setPen(QColor(p.muted))
             painter.drawText(room, right, self._unit)
-            painter.setPen(QColor(p.text if able else p.muted))
             room = room.adjusted(0.0, 0.0, -width - 1.0, 0.0)
+        painter.setPen(ink)
         painter.drawText(room, right, self._text)
 
     def _paint_bar(self, painter: QPainter, area: QRectF, *, able: bool) -> None:
@@ -197,7 +198,7 @@ class ValueBar(QWidget):
         painter.setPen(QPen(QColor(p.line), 1.0))
         edge = round(inner.right()) + 0.5
         painter.drawLine(QPointF(edge, area.top() + 1.0), QPointF(edge, area.bottom() - 1.0))
-        if self._value is None:
+        if self._value is None or not math.isfinite(self._value):
             return
         at = inner.left() + self._part() * inner.width()
         zero = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.0

@@ -1,12 +1,13 @@
 """What the window does with hands that may not touch, and with numbers that are none."""
 
 import json
+import math
 import signal
 
 import pytest
 from monkey import Ears
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from test_controls import WORKSHOP, _drag
@@ -155,8 +156,26 @@ def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, 
         for dock in window.docks.values():
             dock.raise_()
             QApplication.processEvents()
-    assert scene.mode is not None
-    assert not desktop.window.scene_view.viewport.grab().isNull()
+    window.panels.show("controls")
+    bar = window.controls.joints.bars["swing"]
+    wait_until(lambda: bar.value is not None and math.isnan(bar.value))
+    stop = QColor(window.palette_tokens.stop)
+    assert _has_ink(bar, stop), "the number of a bar is not in the colour for what is wrong"
+    window.panels.show("watch")
+    watch = window.panels["watch"].content
+    watch.add('qpos["swing"]')
+    wait_until(lambda: watch.rows and watch.rows[0].number.text() == "NaN")
+    assert watch.rows[0].number.property("level") == "stop"
+    drawn = window.scene_view.viewport.stats.frames
+    window.actions_by_name["grid"].trigger()
+    wait_until(lambda: window.scene_view.viewport.stats.frames > drawn)
+
+
+def _has_ink(widget, color):
+    image = widget.grab().toImage()
+    return any(
+        image.pixelColor(x, y) == color for x in range(image.width()) for y in range(image.height())
+    )
 
 
 def _move(bar, x):
