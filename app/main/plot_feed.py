@@ -24,7 +24,7 @@ from stroboscope.debugger_protocol.expressions import (
     expression_text,
     is_expression,
 )
-from stroboscope.debugger_protocol.messages import Frame, Subscribe, Unsubscribe
+from stroboscope.debugger_protocol.messages import Frame, PlaybackMode, Subscribe, Unsubscribe
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = [
@@ -193,7 +193,8 @@ class PlotFeed:
 
     def _on_status(self, key: SceneKey, scene: SceneModel) -> None:
         if scene.status is not None:
-            self._store.observe(key, axis=scene.status.axis, time=scene.status.time)
+            status, paused = scene.status, scene.mode is PlaybackMode.PAUSED
+            self._store.observe(key, axis=status.axis, time=status.time, paused=paused)
 
     def _on_restored(self, key: SceneKey, scene: SceneModel, reason: str) -> None:
         moment = scene.restored_at

@@ -131,6 +131,7 @@ class PlotScene:
     time: SessionTime
     channels: dict[str, ChannelInfo]
     stale: bool = False
+    paused: bool = False
     table: SignalTable | None = None
     # Expressions and derived signals that were asked for; None: they make no sense here.
     made: dict[str, ChannelInfo | None] = dataclasses.field(default_factory=dict)
@@ -275,13 +276,14 @@ class PlotStore:
             scene.time.mark_restore(axis=axis, time=time, reason=reason)
             self.changed.emit()
 
-    def observe(self, key: SceneKey, *, axis: int, time: float) -> None:
+    def observe(self, key: SceneKey, *, axis: int, time: float, paused: bool = False) -> None:
         """Note where a scene stands, from its status."""
         scene = self._scenes.get(key)
         if scene is not None:
-            before = scene.time.now
+            before = scene.time.now, scene.paused
             scene.time.observe(axis, time)
-            if scene.time.now != before:
+            scene.paused = paused
+            if (scene.time.now, paused) != before:
                 self.changed.emit()
 
     def columns(self, key: SceneKey, channel: str) -> SignalColumns | None:

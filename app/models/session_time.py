@@ -76,6 +76,13 @@ class SessionTime:
         """Every replacement of the state that is known, oldest first."""
         return tuple(self._marks)
 
+    @property
+    def restored(self) -> Moment | None:
+        """The newest known instant if a state was put there and no step has followed it yet."""
+        if self._now is None or not self._marks or self._marks[-1].axis != self._now.axis:
+            return None
+        return self._now
+
     def marks_between(self, start: float, end: float) -> list[RestoreMark]:
         """Return the replacements with session time in [start, end]."""
         first = bisect.bisect_left(self._marks, start, key=lambda mark: mark.session_time)

@@ -101,6 +101,17 @@ class PlotContents:
                 return found[-1].reason
         return ""
 
+    def restored(self) -> Moment | None:
+        """Return where the scene of the first plotted rows stands if it was put there and waits.
+
+        What was executed before is of another state, then.
+        """
+        for series in self._layout.all_series():
+            columns = self._columns(series)
+            if columns is not None and columns.count:
+                return self._restored_of(series.scene)
+        return None
+
     def moment(self, cursor: float | None) -> Moment | None:
         """Return the instant of the plotted row nearest to the cursor, else the newest."""
         for series in self._layout.all_series():
@@ -167,6 +178,12 @@ class PlotContents:
     def _columns(self, series: PlotSeriesId) -> SignalColumns | None:
         return self._store.columns(series.scene, series.channel)
 
+    def _restored_of(self, key: SceneKey) -> Moment | None:
+        # While a scene runs, the rows of the step after are on their way.
+        scene = self._store.scenes.get(key)
+        waits = scene is not None and scene.paused and not scene.stale
+        return scene.time.restored if scene is not None and waits else None
+
     def _newest_axis(self, key: SceneKey) -> int:
         columns = (self._columns(each) for each in self._layout.all_series() if each.scene == key)
         return max((int(c.axis[-1]) for c in columns if c is not None and c.count), default=0)
@@ -198,6 +215,11 @@ class PlotContents:
         held = cursor is None and axis < self._newest.get(series.scene, 0) - 1
         moment = (axis, float(columns.time[row]))
         tooltip = self._tooltip(series, columns, f"{label} = {value!r} {unit}".strip(), moment)
+        if cursor is None and self._restored_of(series.scene) is not None:
+            tooltip = (
+                f"No step was executed since the state was replaced. The last before:\n{tooltip}"
+            )
+            return LegendRow(series, name, colour, "–", unit, tooltip, held=True)
         return LegendRow(
             series,
             name,

@@ -351,6 +351,8 @@ class PlotPanel(QWidget):
         prefix = "cursor: " if self._cursor is not None else "EXECUTED: "
         if self._cursor is None and self._chosen is not None:
             prefix = "chosen: "
+        elif self._cursor is None and (restored := self._contents.restored()) is not None:
+            prefix, moment = "NOW, no step since: ", restored
         if self._cursor is not None:
             reason = self._contents.restore_near(self._cursor, self._pixel())
             prefix = f"{reason} · " if reason else prefix

@@ -73,7 +73,8 @@ class PlotToolbar(QWidget):
         self.readout = _Text()
         self.readout.setToolTip(
             "The instant of the legends' values: at the cursor, else the last executed step.\n"
-            "While a scene is paused NOW in the inspector is the state after that step."
+            "While a scene is paused NOW in the inspector is the state after that step.\n"
+            "Where a state was restored no step was executed yet: only the instant stands here."
         )
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 8, 2)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.expressions import position_channel
@@ -54,6 +56,30 @@ def test_it_is_plotted_with_the_value_that_stands_there(
     wait_until(lambda: _values(window, series).size > 10, 20)
     desktop.sessions.pause()
     np.testing.assert_allclose(_values(window, series), shown.value, rtol=1e-3, atol=1e-6)
+
+
+def test_after_going_back_to_the_start_the_readout_says_where_the_scene_stands(
+    desktop, run_script, wait_until
+):
+    run_script(RESTING)
+    window = desktop.window
+    window.panels.show("plots")
+    readout = window.plots.toolbar.readout
+    desktop.sessions.selection.select(Element(ElementKind.BODY, 1))
+    wait_until(lambda: window.inspector.row("z") is not None)
+    window.plot_value(desktop.sessions.shown, window.inspector.row("z").row)
+    desktop.sessions.step(5)
+    wait_until(lambda: readout.text().startswith("EXECUTED: "))
+    wait_until(lambda: readout.text().endswith("step 504"))
+    QTest.keyClick(window, Qt.Key.Key_Backspace)
+    wait_until(lambda: readout.text().startswith("NOW, no step since: "), 20)
+    scene = desktop.sessions.shown
+    assert scene.status.time == pytest.approx(1.0)  # where it was attached
+    assert "episode 1.0000" in readout.text()
+    assert readout.text().endswith("step 505")
+    desktop.sessions.step(1)
+    wait_until(lambda: readout.text().startswith("EXECUTED: "))
+    assert "episode 1.0000" in readout.text()
 
 
 def test_what_a_scene_cannot_compute_is_said(desktop, attached):

@@ -257,6 +257,34 @@ def test_a_restore_is_marked_and_the_readout_knows_both_times(panel, store, sour
     assert DARK.muted.lower() in column
 
 
+def test_a_scene_that_was_put_elsewhere_and_waits_has_nothing_executed_there(
+    panel, store, source, wait_until
+):
+    def value():
+        return [row.value for row in panel.cells[0].legend.rows]
+
+    panel.add_signals(source.series("qpos", 1))
+    source.advance(200)
+    store.observe(source.key, axis=200, time=2.0, paused=True)
+    readout = panel.toolbar.readout
+    wait_until(lambda: readout.text().startswith("EXECUTED: session 1.9900"))
+    store.mark_restore(source.key, axis=200, time=0.0, reason="restore initial state")
+    wait_until(lambda: readout.text().startswith("NOW, no step since: session 2.0000"))
+    assert "episode 0.0000" in readout.text()
+    assert panel.cells[0].view.now_line.times == pytest.approx((2.0,))
+    assert value() == ["–"]
+    source.advance(1, time=0.0)
+    store.observe(source.key, axis=201, time=0.01, paused=True)
+    wait_until(lambda: readout.text().startswith("EXECUTED: "))
+    assert "episode 0.0000" in readout.text()
+    assert value() != ["–"]
+    # While it runs the rows are only on their way.
+    store.observe(source.key, axis=201, time=0.01, paused=False)
+    store.mark_restore(source.key, axis=201, time=0.0, reason="restore initial state")
+    panel.refresh()
+    assert readout.text().startswith("EXECUTED: ")
+
+
 def test_lost_steps_are_shown_and_break_the_line(panel, source, wait_until):
     panel.add_signals(source.series("qpos", 1))
     source.advance(100)
