@@ -368,3 +368,28 @@ def test_the_view_that_is_filmed_may_go(circling, answer, click, wait_until, dec
     circling.actions_by_name["views_one"].trigger()
     wait_until(lambda: recorder.writer is None, 30)
     assert len(decode(path)[1]) >= 2
+
+
+@pytest.mark.leaves_runtime_files
+@pytest.mark.parametrize("base", ["simulation", "wall"])
+def test_a_film_outlives_the_application_it_is_of(
+    desktop, run_script, answer, click, wait_until, decode, base
+):
+    process = run_script(CIRCLING)
+    window = desktop.window
+    wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
+    wait_until(lambda: window.scene_view.drawn_scene is not None)
+    path = answer(FilmDialog, film_dialog(click, base=base), "dead.mp4")
+    recorder = window.commands.pictures.recorder
+    window.actions_by_name["film"].trigger()
+    window.actions_by_name["play"].trigger()
+    wait_until(lambda: recorder.writer.frames > 8, 30)
+    process.kill()
+    wait_until(lambda: desktop.sessions.shown.is_stale)
+    assert recorder.is_recording
+    window.actions_by_name["film"].trigger()
+    wait_until(lambda: recorder.writer is None, 30)
+    _, frames = decode(path)
+    assert len(frames) > 8
+    assert not window.status.recording.isVisible()
+    assert not window.commands.pictures.bar.isVisible()
