@@ -8,6 +8,8 @@ VENV := .venv
 PYTHON :=
 EXTRAS := mujoco,app,gym,dev
 ARGS :=
+# Tests wait for programs and windows most of the time: three at once fill two cores.
+WORKERS := 3
 BIN := $(VENV)/bin
 ON_DISPLAY := $(BIN)/python packaging/with_display.py
 PYTEST := $(ON_DISPLAY) $(BIN)/pytest
@@ -35,7 +37,7 @@ check: setup ## Format, lint, layers, types
 
 test: check ## All checks, then the tests, the window's too (under Xvfb)
 	@$(BIN)/python packaging/fetch_robots.py
-	@$(PYTEST) -m "not slow" $(ARGS)
+	@$(PYTEST) -m "not slow" -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-all: setup ## The tests on every Python from 3.11 to 3.13 found, and on MuJoCo 3
 	@sh packaging/test_all.sh "$(VENV)" $(ARGS)

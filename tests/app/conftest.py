@@ -58,8 +58,12 @@ def _virtual_display() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def display() -> Iterator[None]:
-    """A display with GL: the one there is, or Xvfb."""
-    if not sys.platform.startswith("linux") or os.environ.get("DISPLAY"):
+    """A display with GL: the one there is, or Xvfb.
+
+    Of several workers each has its own: on one screen they would take the focus from each other.
+    """
+    shared = "PYTEST_XDIST_WORKER" in os.environ
+    if not sys.platform.startswith("linux") or (os.environ.get("DISPLAY") and not shared):
         yield
         return
     before = {name: os.environ.get(name) for name in ("DISPLAY", "QT_QPA_PLATFORM")}
