@@ -11,7 +11,14 @@ from stroboscope.app.models.tables.table import Cells, Column, ColumnKind, Table
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["StagePart", "StageTable", "StepTimes", "duration_text", "step_times"]
+__all__ = [
+    "PublishingCost",
+    "StagePart",
+    "StageTable",
+    "StepTimes",
+    "duration_text",
+    "step_times",
+]
 
 # MuJoCo's timers: each is a part of the one named.
 _PARENTS = {
@@ -86,6 +93,36 @@ class StagePart:
     name: str
     seconds: float
     part: float
+
+
+class PublishingCost:
+    """What publishing takes per physics step [s], over all steps that were looked at."""
+
+    def __init__(self) -> None:
+        self._axis: int | None = None
+        self._steps = 0
+        self._publish = 0.0
+        self._step = 0.0
+
+    def take(self, axis: int, *, publish: float | None, step: float | None) -> None:
+        """Add the means of the steps since the last call; ``axis``: physics steps ever taken."""
+        if publish is None or step is None or not np.isfinite(publish):
+            return
+        steps = 1 if self._axis is None else axis - self._axis
+        if steps > 0:
+            self._axis = axis
+            self._steps += steps
+            self._publish += steps * publish
+            self._step += steps * step
+
+    @property
+    def text(self) -> str:
+        """One line; empty before the first step."""
+        if not self._steps:
+            return ""
+        share = with_unit(number_text(100.0 * self._publish / self._step, 1), "%")
+        mean = duration_text(self._publish / self._steps)
+        return f"publishing {mean} per step, {share} of a step's own time"
 
 
 class StageTable:

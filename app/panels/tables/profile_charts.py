@@ -16,6 +16,12 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["CountHistory", "StackedBar", "StepHistogram"]
 
+NO_STEPS = "Steps are timed only while this panel is open.\nRun the scene to see them."
+# Above the largest value, so that a constant curve is no line under the title.
+_HEADROOM = 1.25
+# From this height [px] on there is room for a second line above a curve.
+_TWO_LINES = 56
+
 _LEFT = (Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value
 _RIGHT = (Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter).value
 
@@ -148,10 +154,8 @@ class StepHistogram(_Chart):
         painter.drawLine(0, base, self.width(), base)
         if times is None:
             painter.setPen(QColor(p.muted))
-            text = "Steps are timed as soon as the scene runs."
-            painter.drawText(
-                QRect(0, top, self.width(), base - top), Qt.AlignmentFlag.AlignCenter, text
-            )
+            room = QRect(0, top, self.width(), base - top)
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, NO_STEPS)
             painter.end()
             return
         painter.setPen(QColor(p.text))
@@ -183,6 +187,10 @@ class CountHistory(_Chart):
         self._title = title
         self._color = color
         self._values: NDArray[np.float64] = np.empty(0)
+        self.setToolTip(
+            f"Number of {title} in the last 5000 steps, those since the panel was opened.\n"
+            "Right: the newest and the largest."
+        )
 
     def show_values(self, values: NDArray[np.float64]) -> None:
         """Show other values, oldest first, (n,)."""
@@ -202,18 +210,30 @@ class CountHistory(_Chart):
         if values.size:
             peak = float(values.max())
             painter.setPen(QColor(p.text))
-            painter.drawText(QRect(0, 0, self.width(), 16), _RIGHT, self._numbers(values, peak))
+            newest, largest = self.numbers()
+            painter.drawText(QRect(0, 0, self.width(), 16), _RIGHT, newest)
+            if largest:
+                painter.setPen(QColor(p.muted))
+                painter.drawText(QRect(0, 16, self.width(), 16), _RIGHT, largest)
+                top += 16
             painter.setPen(self.pen(p.plot[self._color]))
             painter.drawPolyline(self._curve(values, peak, top=top, base=base))
         painter.end()
 
-    def _numbers(self, values: NDArray[np.float64], peak: float) -> str:
-        """Return the newest value, and the largest where there is room for it."""
-        newest = number_text(float(values[-1]), 0)
-        both = f"{newest} of {number_text(peak, 0)}"
+    def numbers(self) -> tuple[str, str]:
+        """Return the newest value and the largest, in one line or, where that is narrow, two."""
+        if not self._values.size:
+            return "", ""
+        newest = number_text(float(self._values[-1]), 0)
+        largest = number_text(float(self._values.max()), 0)
         metrics = QFontMetrics(self.font())
         room = self.width() - metrics.horizontalAdvance(f"{self._title}  ")
-        return both if metrics.horizontalAdvance(both) < room else newest
+        both = f"now {newest} · max {largest}"
+        if metrics.horizontalAdvance(both) <= room:
+            return both, ""
+        word = f"now {newest}"
+        second = f"max {largest}" if self.height() >= _TWO_LINES else ""
+        return (word if metrics.horizontalAdvance(word) <= room else newest), second
 
     def _curve(self, values: NDArray[np.float64], peak: float, *, top: int, base: int) -> QPolygonF:
         """Return the curve, the largest value of each pixel column."""
@@ -222,5 +242,5 @@ class CountHistory(_Chart):
             edges = np.linspace(0, values.size, columns, endpoint=False).astype(np.int64)
             values = np.maximum.reduceat(values, edges)
         x = np.linspace(0.0, self.width() - 1.0, values.size)
-        y = base - (base - top) * values / (peak or 1.0)
+        y = base - (base - top) * values / (_HEADROOM * peak or 1.0)
         return QPolygonF([QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])

@@ -6,11 +6,16 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout
 
 from stroboscope.app.models.frames import FrameSet
-from stroboscope.app.models.numbers import count_text, number_text
+from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.shown_state import rate_text
-from stroboscope.app.models.tables.profile import StageTable, duration_text, step_times
+from stroboscope.app.models.tables.profile import (
+    PublishingCost,
+    StageTable,
+    duration_text,
+    step_times,
+)
 from stroboscope.app.models.tables.recent_signals import RecentSignals
 from stroboscope.app.models.tables.state import TableSource
 from stroboscope.app.models.tables.table import Table
@@ -34,6 +39,11 @@ _STEP, _ITERATIONS, _CONSTRAINTS, _CONTACTS = (
 _CHANNELS = frozenset((_STEP, _ITERATIONS, _CONSTRAINTS, _CONTACTS))
 # So many newest physics steps are looked at.
 _STEPS = 5000
+_HINT = (
+    "Publishing is what this window costs the script: the mean over all steps since this panel\n"
+    "was opened, and how large it is beside the time that the engine takes for a step.\n"
+    "Single steps cost most, because each of them is shown."
+)
 
 
 class ProfilerPanel(TablePanel):
@@ -55,6 +65,7 @@ class ProfilerPanel(TablePanel):
         self._signals = RecentSignals(_CHANNELS, limit=_STEPS)
         self._want_channels = want_channels
         self._wanted_of: SceneModel | None = None
+        self._publishing = PublishingCost()
         super().__init__(sessions, view, palette)
         self.table.filter.hide()
         sessions.signals_arrived.connect(self._on_signals)
@@ -77,6 +88,7 @@ class ProfilerPanel(TablePanel):
         """Add the line that says it all."""
         self.summary = ElidedLabel()
         self.summary.setFont(number_font())
+        self.summary.set_hint(_HINT)
         bar.addWidget(self.summary, 6)
 
     def add_rows(self, layout: QVBoxLayout) -> None:
@@ -145,6 +157,7 @@ class ProfilerPanel(TablePanel):
         if before is scene:
             return
         self._signals.clear()
+        self._publishing = PublishingCost()
         if before is not None:
             self._want_channels(before, frozenset())
         if scene is not None:
@@ -158,12 +171,14 @@ class ProfilerPanel(TablePanel):
             return
         if self.isVisible():
             self._want_signals(scene)
+            if frames is not None:
+                self._publishing.take(frames.axis, publish=source.publish, step=source.step)
         self.bar_chart.show_parts(source.parts)
         self.histogram.show_times(step_times(self._signals.values(_STEP)))
         self.iterations.show_values(self._signals.values(_ITERATIONS))
         self.constraints.show_values(self._signals.values(_CONSTRAINTS))
         self.contacts.show_values(self._signals.values(_CONTACTS))
-        self.summary.set_full_text(self._summary(scene, source))
+        self.summary.set_full_text(*self._summary(scene, source))
         if frames is not None:
             # Times are of no instant.
             self.instant.set_full_text("means per physics step")
@@ -172,16 +187,14 @@ class ProfilerPanel(TablePanel):
         if scene is self._wanted_of:
             self._signals.take(frame)
 
-    def _summary(self, scene: SceneModel, source: StageTable) -> str:
-        parts = [rate_text(scene)]
-        if source.step is not None:
-            parts.append(f"step {duration_text(source.step)}")
-        if source.publish is not None:
-            share = ""
-            if source.step is not None:
-                share = f" ({number_text(100 * source.publish / source.step, 1)}\u2009%)"
-            parts.append(f"publishing {duration_text(source.publish)} per step{share}")
-        sessions = self.sessions
-        parts.append(f"{count_text(sessions.replaced_frames)} frames skipped")
-        parts.append(f"{count_text(sessions.lost_rows)} signal rows lost")
-        return " · ".join(part for part in parts if part)
+    def _summary(self, scene: SceneModel, source: StageTable) -> tuple[str, ...]:
+        """Return the line that says it all, then shorter ones without what matters least."""
+        step = f"step {duration_text(source.step)}" if source.step is not None else ""
+        rate, cost, sessions = rate_text(scene), self._publishing.text, self.sessions
+        skipped = f"{count_text(sessions.replaced_frames)} frames skipped"
+        lost = f"{count_text(sessions.lost_rows)} signal rows lost"
+        lines: list[tuple[str, ...]] = [(rate, step, cost, skipped, lost)]
+        if cost:
+            kept = lost if sessions.lost_rows else ""
+            lines += [(rate, step, cost, kept), (step, cost, kept)]
+        return tuple(" · ".join(part for part in line if part) for line in lines)

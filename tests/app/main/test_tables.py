@@ -200,6 +200,8 @@ def test_the_profiler_times_stages_and_steps_while_the_scene_runs(desktop, run_c
     assert 0.0 < profiler.histogram._times.p50 < 0.01
     assert sum(part.part for part in profiler.source.parts) == pytest.approx(1.0)
     wait_until(lambda: profiler.contacts._values.size and profiler.contacts._values[-1] == 4)
+    assert profiler.contacts.numbers() in (("now 4 · max 4", ""), ("now 4", "max 4"))
+    wait_until(lambda: "of a step's own time" in profiler.summary.full_text)
     scene = desktop.sessions.shown
     desktop.window.panels.show("plots")
     wait_until(lambda: Topic.TIMING not in scene._subscribed)
