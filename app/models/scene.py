@@ -54,6 +54,8 @@ class SceneModel:
         self.user_channels: dict[str, ChannelInfo] = {}
         self.gone = False
         self.restored_at: tuple[int, float] | None = None
+        self.has_diverged = False
+        """Whether a pose has come, since the state was last replaced, that is no place at all."""
         self.edits = SceneEdits(self)
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, tuple[frozenset[Topic], float | None]] = {}
@@ -167,6 +169,7 @@ class SceneModel:
         """The state was replaced: executed frames of before don't belong to it any more."""
         for history in self._histories.values():
             history.clear()
+        self.has_diverged = False
         self.restored_at = (restored.axis, restored.time)
         self.restored.emit(restored.reason)
 

@@ -4,6 +4,8 @@ import enum
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from stroboscope.app.models.assets import AssetLibrary, asset_digests
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.log import LogModel
@@ -462,7 +464,25 @@ class SessionsModel:
         self.replaced_frames += frame.dropped
         decoded = SceneFrame.decode(frame)
         scene.add_frame(decoded)
+        if decoded.topic is Topic.POSE and not scene.has_diverged:
+            self._look_for_places(scene, decoded)
         self.frame_arrived.emit(scene, decoded)
+
+    def _look_for_places(self, scene: SceneModel, pose: SceneFrame) -> None:
+        """Say once that bodies are nowhere: the picture only leaves them out."""
+        places = pose.arrays.get("xpos")
+        if places is None:
+            return
+        lost = int((~np.isfinite(places).all(axis=-1)).sum())
+        if lost:
+            scene.has_diverged = True
+            self.log.add(
+                LogLevel.WARNING,
+                f"The simulation has diverged: {lost} of {len(places)} bodies are nowhere "
+                "(NaN or infinite) and not drawn. Restore a state, or take a smaller timestep.",
+                source=scene.name,
+                sim_time=pose.time,
+            )
 
     def _on_log(self, session: SessionModel, entry: LogEntry) -> None:
         scene = session.scenes.get(entry.scene_id) if entry.scene_id is not None else None

@@ -128,12 +128,12 @@ class ActuatorsPage(ControlsPage):
             bar.set_why_not(why_not)
             bar.set_marked(held is not None)
             bar.set_value(held if held is not None else acts)
-            self.allow(lock, why_not, tip=_GIVE_BACK if lock.isChecked() else _OVERRIDE)
-            if self._kept[address].outdates(float(held is not None)):
-                continue
-            if lock.isChecked() != (held is not None) or lock.property("held") is None:
+            news = not self._kept[address].outdates(float(held is not None))
+            differs = lock.isChecked() != (held is not None) or lock.property("held") is None
+            if news and differs:
                 lock.setChecked(held is not None)
                 self._dress(lock)
+            self.allow(lock, why_not, tip=_GIVE_BACK if lock.isChecked() else _OVERRIDE)
         if self.noise is not None and self.rate is not None:
             for bar, value in ((self.noise, said.noise_std), (self.rate, said.noise_rate)):
                 bar.set_why_not(why_not)

@@ -9,12 +9,16 @@ from monkey import Ears
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QToolTip
 from test_controls import WORKSHOP, _drag
+from test_touching import Hand
 
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.models.overlays import OVERLAYS
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.panels.controls.number_fields import NumberFields
+from stroboscope.app.panels.controls.value_bar import ValueBar
+from stroboscope.app.panels.inspector_rows import NumberLabel
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -79,12 +83,51 @@ def test_an_observer_is_told_at_every_control_that_another_client_has_it(
     _drag(bar, 0.9)
     assert bar.value == before
     wait_until(lambda: "Another client" in QToolTip.text())
-    for widget in (*observed.joints.switches.values(),):
-        assert not widget.isEnabled()
-        assert "Another client" in widget.toolTip()
+    QToolTip.hideText()
+    for page in (observed.joints, observed.actuators, observed.physics, observed.states):
+        observed.show_page(page)
+        wait_until(page.isVisible)
+        wait_until(lambda p=page: not _silent(p))
+    window.panels.show("inspector")
+    _refused_in_the_inspector(desktop, wait_until)
+    _refused_in_the_picture(desktop)
     window.actions_by_name["checkpoint"].trigger()
     assert "Another client" in window.status.currentMessage()
     assert scene.edits.checkpoints == ()
+
+
+def _silent(page):
+    """What of a page can be used, or can't without a reason."""
+    kinds = (ValueBar, QAbstractButton, QComboBox, NumberFields)
+    widgets = [w for kind in kinds for w in page.findChildren(kind) if w.isVisible()]
+    assert widgets
+    return [
+        getattr(w, "text", lambda: "")() if isinstance(w, QAbstractButton) else type(w).__name__
+        for w in widgets
+        if "Another client" not in w.toolTip() and getattr(page, "copied", None) is not w
+    ]
+
+
+def _refused_in_the_inspector(desktop, wait_until):
+    desktop.sessions.selection.select(Element(ElementKind.JOINT, 0))
+    QToolTip.hideText()
+    inspector = desktop.window.panels["inspector"].content
+
+    def number():
+        return next((n for n in inspector.findChildren(NumberLabel) if n.isVisible()), None)
+
+    wait_until(lambda: number() is not None and number().text() != "—")
+    QTest.mouseDClick(number(), LEFT)
+    QTest.mouseRelease(number(), LEFT)
+    assert "Another client" in QToolTip.text()
+
+
+def _refused_in_the_picture(desktop):
+    hand = Hand(desktop)
+    desktop.sessions.selection.select(Element(ElementKind.BODY, 3))
+    hand.drag(Qt.MouseButton.RightButton, QPoint(40, 0), start=QPoint(50, 50))
+    assert "Another client" in desktop.window.status.currentMessage()
+    assert desktop.sessions.shown.edits.entries == ()
 
 
 def test_control_that_is_lost_while_a_slider_is_dragged_ends_the_drag_with_a_sentence(
@@ -156,6 +199,9 @@ def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, 
         for dock in window.docks.values():
             dock.raise_()
             QApplication.processEvents()
+    said = [line.text for line in desktop.log.lines if "diverged" in line.text]
+    assert len(said) == 1, "told once"
+    assert "2 of 3 bodies" in said[0]
     window.panels.show("controls")
     bar = window.controls.joints.bars["swing"]
     wait_until(lambda: bar.value is not None and math.isnan(bar.value))
