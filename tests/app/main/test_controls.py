@@ -38,7 +38,8 @@ def controls(desktop, run_script, wait_until):
 
 def _state(desktop, name):
     frame = desktop.sessions.shown.latest(Topic.STATE)
-    return None if frame is None else np.asarray(frame.arrays[name]).reshape(-1)
+    # For a moment after an edit there may be the poses of an instant and not yet its state.
+    return np.full(99, np.nan) if frame is None else np.asarray(frame.arrays[name]).reshape(-1)
 
 
 def _drag(bar, part):

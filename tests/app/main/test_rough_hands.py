@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QToolTip
-from test_controls import WORKSHOP, _drag
+from test_controls import WORKSHOP, _drag, _state
 from test_touching import Hand
 
 from stroboscope.app.main.application import DesktopApplication
@@ -145,12 +145,12 @@ def test_control_that_is_lost_while_a_slider_is_dragged_ends_the_drag_with_a_sen
     QTest.mousePress(bar, LEFT, Qt.KeyboardModifier.NoModifier, start)
     _move(bar, start.x() + 10)
     wait_until(lambda: bar.value != 0.0)
-    wait_until(lambda: scene.latest(Topic.STATE).arrays["qpos"][0] == pytest.approx(bar.value))
+    wait_until(lambda: _state(desktop, "qpos")[0] == pytest.approx(bar.value))
     with DebuggerClient.connect(scene.session.path) as other:
         other.request_control()
         wait_until(lambda: "Another client" in bar.toolTip())
         wait_until(lambda: "Another client" in QToolTip.text())
-        kept = scene.latest(Topic.STATE).arrays["qpos"][0]
+        kept = _state(desktop, "qpos")[0]
         _move(bar, start.x() + 40)
         wait_until(lambda: bar.value == pytest.approx(kept))
         QTest.mouseRelease(bar, LEFT, Qt.KeyboardModifier.NoModifier, start)
