@@ -8,6 +8,7 @@ from typing import TextIO
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
+from stroboscope.debugger_protocol.undone_text import undone_text
 
 __all__ = ["EDIT_COMMANDS", "add_arguments", "only_looks"]
 
@@ -148,7 +149,8 @@ def _undo(
         edit_id = open_edits[-1].edit_id
     client.revert_edit(scene_id, edit_id)
     texts = {edit.edit_id: edit.text for edit in client.edits(scene_id)}
-    out.write(f"undone: {texts.get(edit_id, edit_id)}\n")
+    text = texts.get(edit_id)
+    out.write(f"{undone_text(text) if text is not None else f'undone: {edit_id}'}\n")
 
 
 def _edits(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:

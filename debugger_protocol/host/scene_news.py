@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.messages import (
     SceneEdited,
     SceneInterventions,
 )
+from stroboscope.debugger_protocol.undone_text import undone_text
 
 __all__ = ["SceneNews"]
 
@@ -134,7 +135,7 @@ class SceneNews:
     def _logged(self, edit: Edit) -> LogEntry:
         return LogEntry(
             level=LogLevel.INFO,
-            text=f"undone: {edit.text}" if edit.reverted else edit.text,
+            text=undone_text(edit.text) if edit.reverted else edit.text,
             wall_time=edit.wall_time,
             scene_id=self._link.scene_id,
             axis=edit.axis,

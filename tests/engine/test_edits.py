@@ -136,7 +136,7 @@ def test_a_state_edit_is_told_with_names_and_values_and_undone(arm: Callable[...
     a.revert_last()
     assert a.state() == before
     assert a.client.edits(a.id)[-1].reverted
-    a.wait_log(f"undone: {text}")
+    a.wait_log(f"qpos of joint2: back to {before[1]:.6g} rad (undone: → 0.5 rad)")
     with pytest.raises(CommandError, match="was undone already"):
         a.client.revert_edit(a.id, edit_id)
     with pytest.raises(CommandError, match="too old"):
@@ -489,7 +489,7 @@ def test_the_terminal_edits_lists_and_undoes(
     assert "mine" in run("checkpoint", "mine")
     assert run("keyframe", "home") == "keyframe home was loaded\n"
     assert run("back", "mine") == "checkpoint 'mine' was restored\n"
-    assert run("undo", "2") == "undone: disable.contact: off → on\n"
+    assert run("undo", "2") == "disable.contact: back to off (undone: → on)\n"
     assert "(undone)" in run("edits")
     assert run("lint")
     assert ctl.main(["--session", str(a.script.process.pid), "option", "solver", "magic"]) == 1

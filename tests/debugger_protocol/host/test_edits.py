@@ -118,7 +118,7 @@ def test_an_edit_that_is_undone_at_once_is_logged_before_it_is(served: Served) -
     served.give(RevertEdit, edit_id=1)
     assert served.told() == [
         "qpos of qpos[0]: 1 → 2",
-        "undone: qpos of qpos[0]: 1 → 2",
+        "qpos of qpos[0]: back to 1 (undone: → 2)",
         "1: qpos of qpos[0]: 1 → 2 undone",
     ]
     assert served.scene.backend.q == 1.0
