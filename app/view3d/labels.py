@@ -23,6 +23,8 @@ MAX_LABELS = 150
 # How far from the triad's centre its letters stay, in halves of its size.
 _TRIAD_CLEAR = 0.45
 _PADDING, _LEADER = 6.0, 22.0
+# Where a script's words begin, right of and above their point [px].
+_WORDS_ASIDE, _WORDS_ABOVE = 8.0, 4.0
 # Where a label may stand beside its point: how far up or down, in heights of a line.
 _STEPS = tuple((n + 1) // 2 * (1.0 if n % 2 else -1.0) for n in range(13))
 
@@ -194,7 +196,9 @@ class LabelOverlay(QWidget):
         for label in labels:
             width = self._width(label.text)
             if label.color is not None:
-                boxes.append((QRectF(label.x, label.y - height, width, height), label))
+                # Beside the point, so that what the words name is seen.
+                top = label.y - _WORDS_ABOVE - height
+                boxes.append((QRectF(label.x + _WORDS_ASIDE, top, width, height), label))
                 continue
             right, left = label.x + _LEADER, label.x - _LEADER - width
             x = np.repeat(

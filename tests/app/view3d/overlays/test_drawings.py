@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stroboscope.app.view3d.labels import labels_of
+from stroboscope.app.view3d.labels import LabelOverlay, labels_of
 from stroboscope.app.view3d.overlays.glyphs import Layer, Shape
 from stroboscope.debugger_protocol.topics import DrawKind, Topic
 
@@ -87,6 +87,13 @@ def test_words_stand_at_their_points_in_their_colours(engine_view):
     assert {label.text for label in labels} == {"π/2", "goal"}
     assert all(label.color == pytest.approx(RED) for label in labels)
     assert missing == 0
+    # Beside the point: what the words name stays in sight.
+    overlay = LabelOverlay(shown.view)
+    overlay.resize(640, 480)
+    overlay.show_labels(labels, missing=0, triad=None)
+    for box, label in overlay._boxes:
+        assert box.left() - label.x == pytest.approx(8.0)
+        assert label.y - box.bottom() == pytest.approx(4.0)
 
 
 def test_what_did_not_fit_is_said(engine_view):
