@@ -53,6 +53,7 @@ class WindowActions(QObject):
     ) -> None:
         super().__init__(window)
         self._chosen = shortcuts if shortcuts is not None else {}
+        self._titles: dict[str, str] = {}
         self.menus: dict[str, QMenu] = {}
         self._actions: dict[str, QAction] = {}
         for title in MENUS:
@@ -118,13 +119,22 @@ class WindowActions(QObject):
             self._chosen[spec.name] = " ".join(keys)
         self._apply_keys(spec)
 
+    def set_title(self, name: str, title: str | None) -> None:
+        """Say in an action's tip what it does now; None: what stands in the table."""
+        if title is None:
+            self._titles.pop(name, None)
+        else:
+            self._titles[name] = title
+        self._apply_keys(_SPECS[name])
+
     def _apply_keys(self, spec: ActionSpec) -> None:
         action = self._actions[spec.name]
         chosen = self._chosen.get(spec.name)
         keys = spec.keys if chosen is None else tuple(chosen.split())
         action.setShortcuts([QKeySequence(key) for key in keys])
         shown = action.shortcut().toString()
-        hint = f"{spec.text}   {shown}" if shown else spec.text
+        title = self._titles.get(spec.name, spec.text)
+        hint = f"{title}   {shown}" if shown else title
         action.setToolTip(f"{hint}\n{spec.tip}" if spec.tip else hint)
 
     # --- lists

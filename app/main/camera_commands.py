@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
 
 from stroboscope.app.main.action_table import BOOKMARKS
 from stroboscope.app.models.element_values import elements_of
+from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.keyframe_xml import camera_xml
-from stroboscope.app.models.selection import ElementKind
+from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d.camera import CameraState, StandardView, ViewMode
 from stroboscope.app.view3d.camera_widget import MAX_FOVY, MIN_FOVY
 from stroboscope.debugger_protocol.messages import LogLevel
@@ -75,6 +76,8 @@ class CameraCommands:
         """Say what the camera is, and name the saved ones."""
         a, camera = self._window.actions_by_name, self._viewport.camera
         a["track"].setChecked(camera.mode is ViewMode.TRACKING)
+        body = self._tracked(camera)
+        a.set_title("track", f"Tracking {body}, once more to stay here" if body else None)
         a["orthographic"].setChecked(camera.orthographic)
         scene = self._window.sessions.shown
         self._said = _kind(camera)
@@ -92,6 +95,18 @@ class CameraCommands:
         """Follow the camera's mode; where it is concerns no menu."""
         if _kind(camera) != self._said:
             self.refresh()
+            if body := self._tracked(camera):
+                self._say(f"Tracking {body}")
+
+    def _tracked(self, camera: CameraState) -> str:
+        """Return the name of the body that is followed; "" without one."""
+        scene = self._window.scene_view.drawn_scene
+        description = scene.description if scene is not None else None
+        if camera.mode is not ViewMode.TRACKING or description is None:
+            return ""
+        if not 0 <= camera.tracked_body < len(description.bodies):
+            return ""
+        return element_name(description, Element(ElementKind.BODY, camera.tracked_body))
 
     # --- which camera
 
@@ -225,4 +240,4 @@ class CameraCommands:
 
 
 def _kind(camera: CameraState) -> tuple[object, ...]:
-    return camera.mode, camera.orthographic, camera.fixed_camera
+    return camera.mode, camera.orthographic, camera.fixed_camera, camera.tracked_body

@@ -55,9 +55,17 @@ def test_tracking_is_one_click_in_the_corner_and_esc_leaves_it(workshop, click, 
     assert viewport.camera.mode is ViewMode.TRACKING
     assert viewport.camera.tracked_body == 2
     assert button.isChecked()
+    name = workshop.sessions.shown.description.bodies[2].name
+    assert name
+    assert button.toolTip().startswith(f"Tracking {name}, once more to stay here   Shift+T")
+    assert workshop.status.currentMessage() == f"Tracking {name}"
+    viewport.track_body(1)
+    other = workshop.sessions.shown.description.bodies[1].name
+    assert button.toolTip().startswith(f"Tracking {other},")
     QTest.keyClick(workshop, Qt.Key.Key_Escape)
     wait_until(lambda: viewport.camera.mode is ViewMode.FREE)
     assert not button.isChecked()
+    assert button.toolTip().startswith("Track the selection   Shift+T")
 
 
 def test_views_by_name_and_without_perspective(workshop, wait_until):
