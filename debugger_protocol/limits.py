@@ -31,6 +31,9 @@ class Limits:
     signal_queue_bytes: int = 4 << 20
     commands_per_second: int = 200
     command_timeout: float = 5.0
+    # The part of its owner thread's time that a scene's frames may take; those that take long come
+    # less often.
+    frames_share: float = 0.08
     name_bytes: int = 256
     # What a script may log in one scene: names, and values under one name.
     channels: int = 8192

@@ -21,9 +21,7 @@ Report = Callable[[str], None]
 """Tells the user about a failure; owner thread."""
 
 _NEVER = math.inf
-# The part of the owner thread's time that frames may take: those that take long come less often,
-# but so often [s].
-_MOST_OF_TIME = 0.08
+# However long frames take, they come so often [s].
 _LONGEST_INTERVAL = 0.5
 # What they take is remembered for a while: not every one holds all topics.
 _FORGETTING = 0.8
@@ -63,12 +61,16 @@ class PublishedFrame:
 class FramePublisher:
     """Decides when frames of one scene are due, gets them from the backend, leaves them in slots.
 
-    ``report`` tells the user about a backend that failed.
+    ``report`` tells the user about a backend that failed. ``share`` is the part of the owner
+    thread's time that frames may take.
     """
 
-    def __init__(self, backend: SceneBackend, *, report: Report) -> None:
+    def __init__(
+        self, backend: SceneBackend, *, report: Report, share: float = Limits().frames_share
+    ) -> None:
         self._backend = backend
         self._report = report
+        self._share = share
         self.interest: Mapping[Topic, float] = {}
         """Subscribed topics and their shortest interval [s]; replaced by the server thread."""
         self.slots: dict[tuple[Topic, Instant], PublishedFrame] = {}
@@ -148,7 +150,7 @@ class FramePublisher:
             self._measure(wanted=Topic.TIMING in interest)
         due = self._due
         topics = frozenset(due) if every_step else self._due_together(now)
-        affordable = min(self._cost / _MOST_OF_TIME, _LONGEST_INTERVAL)
+        affordable = min(self._cost / self._share, _LONGEST_INTERVAL)
         for topic in topics:
             interval = max(interest[topic], affordable)
             # Steps don't end when a frame is due; the next is due as if this one had been in time.

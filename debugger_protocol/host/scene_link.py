@@ -84,7 +84,9 @@ class SceneLink(ScenePlayback):
         self.stamp = 0.0
         """When the owner last passed a gate or ended a step [s]."""
         self.pacer = Pacer()
-        self.publisher = FramePublisher(backend, report=self.report_failure)
+        self.publisher = FramePublisher(
+            backend, report=self.report_failure, share=host.limits.frames_share
+        )
         self.ring: SignalRing | None = None
         self.user_channels: dict[str, UserChannel] = {}
         self.changes = SceneChanges(self, host)

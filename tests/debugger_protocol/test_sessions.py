@@ -21,6 +21,7 @@ from stroboscope.debugger_protocol.sessions import (
     SessionState,
     debugger_dialect,
 )
+from stroboscope.debugger_protocol.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 
 LIMITS = Limits()
 DIALECT = debugger_dialect(LIMITS)
@@ -127,12 +128,12 @@ def test_a_recorded_handshake_can_not_be_replayed(pair):
 
 def test_another_major_version_is_refused_on_both_sides_with_both_versions(pair):
     hello = m.ClientHello(major=9, minor=4, nonce=b"n" * 32)
-    with pytest.raises(VersionMismatch, match=r"9\.4.*1\.0"):
+    with pytest.raises(VersionMismatch, match=rf"9\.4.*{PROTOCOL_MAJOR}\.{PROTOCOL_MINOR}"):
         pair.server.receive(pair.client.encode(hello), pair.now)
     [answer] = pair.server.take_replies()
     assert answer.proof == answer.nonce == b""
     answer = msgspec.structs.replace(answer, major=9, minor=4)
-    with pytest.raises(VersionMismatch, match=r"9\.4.*1\.0"):
+    with pytest.raises(VersionMismatch, match=rf"9\.4.*{PROTOCOL_MAJOR}\.{PROTOCOL_MINOR}"):
         pair.client.receive(pair.server.encode(answer), pair.now)
 
 

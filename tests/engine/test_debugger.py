@@ -15,6 +15,7 @@ import stroboscope.engine as physics
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import list_sessions
 from stroboscope.debugger_protocol.exceptions import RuntimeDirectoryError
+from stroboscope.debugger_protocol.messages import OwnerActivity
 
 
 @pytest.fixture
@@ -199,8 +200,12 @@ def test_a_breakpoint_stops_where_it_stands_and_says_why(
         return scene.step_count
 
     future = in_thread(work)
-    assert attached.wait_until(lambda c: bool(c.scenes() and c.scenes()[0].held), 10.0)
+    # Held is told before parked: until then the counts are those of some step before.
+    assert attached.wait_until(
+        lambda c: bool(c.scenes()) and c.scenes()[0].activity is OwnerActivity.PARKED, 10.0
+    )
     (scene,) = attached.scenes()
+    assert scene.held
     assert scene.hold_reason == "the reward fell"
     assert scene.location.startswith("test_debugger.py:")
     assert scene.step_count == 5

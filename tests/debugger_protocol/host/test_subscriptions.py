@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -10,10 +11,19 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
+from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import Frame, LogEntry, PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 EXECUTED = (Topic.POSE, Instant.EXECUTED)
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host that makes a frame of every step, whatever its steps and frames take here."""
+    host = Host(limits=Limits(frames_share=math.inf))
+    yield host
+    host.close()
 
 
 @pytest.fixture
