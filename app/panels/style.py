@@ -27,6 +27,9 @@ def palette_named(name: str) -> Palette:
     return LIGHT if name == LIGHT.name else DARK
 
 
+_DRESSED = "stroboscopeDressed"
+
+
 def ui_font() -> QFont:
     """Return the system's interface font in our size."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
@@ -53,9 +56,13 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
 
 def apply_theme(app: QApplication, palette: Palette) -> None:
     """Dress the whole application."""
-    if app.style().objectName().lower() != "fusion":
+    # Once: a style sheet wraps the style, so its name no longer tells, and replacing a style that
+    # widgets are painted with has ended in a segmentation fault.
+    if app.property(_DRESSED) is None:
+        app.setProperty(_DRESSED, True)
         app.setStyle("Fusion")
-    app.setFont(ui_font())
+    if app.font() != ui_font():
+        app.setFont(ui_font())
     app.setPalette(_qpalette(palette))
     app.setStyleSheet(_stylesheet(palette))
 

@@ -165,9 +165,9 @@ def test_edits_of_different_things_are_undone_in_any_order(arm: Callable[..., Ar
     a = arm()
     a.client.step(a.id)
     before = a.state()
-    a.client.edit_state(a.id, "qpos", 1, [0.5])
-    a.client.edit_state(a.id, "qpos", 2, [0.6])
-    a.client.edit_state(a.id, "qpos", 1, [0.7])
+    for index, value in ((1, 0.5), (2, 0.6), (1, 0.7)):
+        a.client.edit_state(a.id, "qpos", index, [value])
+    assert a.client.wait_until(lambda c: len(c.edits(a.id)) == 3, 10.0)
     first, second, third = (edit.edit_id for edit in a.client.edits(a.id))
     a.client.revert_edit(a.id, second)
     assert a.state()[1:3] == [0.7, before[2]]
