@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from stroboscope.app.main.actions import ShortcutGate
 from stroboscope.app.main.endpoint import WindowEndpoint
+from stroboscope.app.main.garbage import GarbageCollector
 from stroboscope.app.main.settings_keeper import SettingsKeeper
 from stroboscope.app.main.wake import Waker
 from stroboscope.app.main.window import MainWindow
@@ -43,6 +44,7 @@ def make_qapplication(argv: list[str]) -> QApplication:
     app.setApplicationName("stroboscope")
     app.setApplicationDisplayName("Stroboscope")
     app.setDesktopFileName("stroboscope")
+    GarbageCollector(app)
     return app
 
 

@@ -1,6 +1,7 @@
 """A real display, one QApplication, and a check after each test that nothing was left behind."""
 
 import contextlib
+import gc
 import os
 import re
 import selectors
@@ -80,16 +81,30 @@ def display() -> Iterator[None]:
                     os.environ[key] = value
 
 
+class _BetweenTests:
+    """Collects garbage after every test: those that run no event loop make some as well."""
+
+    def __init__(self, collector: Any) -> None:
+        self._collector = collector
+
+    def pytest_runtest_logfinish(self) -> None:
+        self._collector.collect_if_due()
+
+
 @pytest.fixture(scope="session")
-def qt_application(display: None) -> Iterator[Any]:
+def qt_application(display: None, pytestconfig: pytest.Config) -> Iterator[Any]:
     """The one QApplication of the test run, set up like the real one; use ``qapp`` in tests."""
     from PySide6.QtCore import QCoreApplication, QEvent, Qt
     from PySide6.QtWidgets import QApplication
+
+    from stroboscope.app.main.garbage import GarbageCollector
 
     QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
     application = QApplication(["stroboscope-tests"])
     application.setStyle("Fusion")
     application.setQuitOnLastWindowClosed(False)
+    gc.collect()
+    pytestconfig.pluginmanager.register(_BetweenTests(GarbageCollector(application)))
     yield application
     for widget in application.topLevelWidgets():
         widget.close()

@@ -253,9 +253,6 @@ def test_checking_again_asks_the_engine(desktop, run_case, click, wait_until):
     assert "overlap" not in findings.as_text()
 
 
-# Twelve times every style of a window with all panels: half a minute beside other tests. After a
-# whole run of tests Qt has crashed here in setStyleSheet, for a reason not found yet.
-@pytest.mark.slow
 def test_every_panel_takes_the_other_theme(desktop, run_case, wait_until):
     run_case("R13", "-30")
     for name in ("state", "contacts", "constraints", "why", "profiler", "findings"):
