@@ -20,7 +20,7 @@ from stroboscope.app.view3d.floor_pass import FloorPass
 from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
 from stroboscope.app.view3d.ghost_pass import GhostPass
 from stroboscope.app.view3d.gl_canvas import GlCanvas
-from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, selection_color
+from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, rgb, selection_color
 from stroboscope.app.view3d.model_lights import rig_for
 from stroboscope.app.view3d.outline_pass import OutlinePass
 from stroboscope.app.view3d.overlays.glyph_pass import GlyphPass
@@ -37,7 +37,7 @@ from stroboscope.app.view3d.shaders import (
 )
 from stroboscope.app.view3d.shadow_pass import ShadowPass
 from stroboscope.app.view3d.targets import ColorTarget
-from stroboscope.resources.themes import DARK, Palette
+from stroboscope.resources.themes import DARK, LIGHT, Palette
 
 __all__ = ["Frame", "Renderer"]
 
@@ -448,6 +448,8 @@ class Renderer:
                 height=frame.size[1],
                 pixel_ratio=frame.pixel_ratio,
                 xray=frame.options.xray,
+                # MuJoCo's colours are pale; on a bright ground they need a line round them.
+                ink=rgb(frame.palette.text) if frame.palette.name == LIGHT.name else None,
             )
         if self.buffers.selected:
             self.draw_calls += self._outline.draw(

@@ -88,12 +88,14 @@ def contact_glyphs(subject: Subject) -> Iterator[Glyphs]:
     if options.contact_forces:
         for vector, role in _force_parts(subject, force, frame):
             some = np.linalg.norm(vector, axis=1) > NEGLIGIBLE
+            drawn = sizes.vectors(vector[some], Amount.FORCE)
             yield shown(
                 arrows(
                     pos[some],
-                    sizes.vectors(vector[some], Amount.FORCE),
+                    drawn.vector,
                     radius=sizes.arrow_radius,
                     color=role,
+                    broken=drawn.cut,
                 ),
                 some,
             )

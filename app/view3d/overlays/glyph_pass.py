@@ -29,6 +29,9 @@ _SIDES = {Shape.ARROW: 8, Shape.LINE: 6}
 LEAST_PIXELS = 2.2
 # How much is left of what shows through something.
 XRAY_STRENGTH = 0.55
+# How wide the line round a glyph is, where the ground is too pale for its colour.
+OUTLINE_PIXELS = 1.1
+_NO_INK = (0.0, 0.0, 0.0, 0.0)
 # Towards the eye, in clip depth: what lies on a surface shall not sink into it.
 _BIAS = 2e-4
 
@@ -120,8 +123,11 @@ class GlyphPass:
         height: int,
         pixel_ratio: float,
         xray: bool,
+        ink: tuple[float, float, float] | None = None,
     ) -> int:
         """Draw over the scene in the bound framebuffer, ``height`` [px]; return the draw calls.
+
+        ``ink`` is the colour of a line round every glyph that can't be seen through.
 
         The depth of the scene must still be there; it is gone afterwards.
         """
@@ -136,13 +142,16 @@ class GlyphPass:
         if xray and Layer.SURFACE in layers:
             _blend(depth_mask=False, depth_func="greater")
             calls += self._layer(picture, Layer.SURFACE, common, strength=XRAY_STRENGTH)
+        outline = None
+        if ink is not None:
+            outline = {**common, "u_ink": (*ink, 0.9), "u_outline": OUTLINE_PIXELS}
         _blend(depth_mask=True)
-        calls += self._layer(picture, Layer.SURFACE, common)
+        calls += self._layer(picture, Layer.SURFACE, common, outline=outline)
         if picture.points is not None:
             calls += self._draw_points(picture.points, common, pixel_ratio=pixel_ratio)
         if layers & {Layer.INSIDE, Layer.SHEER}:
             gloo.clear(color=False, depth=True)
-            calls += self._layer(picture, Layer.INSIDE, common)
+            calls += self._layer(picture, Layer.INSIDE, common, outline=outline)
             _blend(depth_mask=False)
             calls += self._layer(picture, Layer.SHEER, common)
         gloo.set_state(depth_mask=True)
@@ -159,11 +168,18 @@ class GlyphPass:
         common: dict[str, Any],
         *,
         strength: float = 1.0,
+        outline: dict[str, Any] | None = None,
     ) -> int:
         calls = 0
         for key, texels in picture.texels.items():
-            if key[0] is layer:
-                calls += self._draw(key, texels, {**common, "u_strength": strength})
+            if key[0] is not layer:
+                continue
+            calls += self._draw(key, texels, {**common, "u_strength": strength})
+            if outline is not None:
+                # Only its inside is drawn: the part of it that the glyph does not cover.
+                gloo.set_cull_face("front")
+                calls += self._draw(key, texels, {**outline, "u_strength": strength})
+                gloo.set_cull_face("back")
         return calls
 
     def _draw(
@@ -184,6 +200,8 @@ class GlyphPass:
             program[name] = copies.vertices[name]
         program["u_glyphs"], program["u_glyphs_size"] = kept.texture, kept.size
         program["u_bias"] = uniforms.get("u_bias", _BIAS)
+        program["u_ink"] = uniforms.get("u_ink", _NO_INK)
+        program["u_outline"] = uniforms.get("u_outline", 0.0)
         for name, value in uniforms.items():
             program[name] = value
         if not shape.is_stretched:

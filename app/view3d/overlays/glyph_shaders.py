@@ -23,8 +23,10 @@ uniform float u_pixel;
 attribute vec3 a_position;
 attribute vec3 a_normal;
 attribute float a_item;
+uniform float u_outline;
 varying vec3 v_normal;
 varying vec4 v_rgba;
+varying float v_gap;
 
 vec4 texel(float column) {
     float item = a_item + u_first;
@@ -57,13 +59,17 @@ void main() {
     vec3 world = center + grow * (x * a_position.x + y * a_position.y + z * a_position.z);
     // Scaled unevenly, a normal turns with the cofactors of the matrix.
     v_normal = cross(y, z) * a_normal.x + cross(z, x) * a_normal.y + cross(x, y) * a_normal.z;
-    finish(world);
+    v_gap = 1e3;
+    float around = size > 0.0 ? u_outline * pixel / max(length(v_normal), 1e-30) : 0.0;
+    finish(world + around * v_normal);
 }
 """
 )
 
 # a_position: a point on the unit circle, and which ring: 0 start, 1 end of the shaft, 2 rim of the
 # head, 3 tip, 4 middle of the start. a_normal: how much outward, how much of a cone, how much back.
+# v_gap: how far from the slanted break in the shaft, in radii; an outline is as much larger all
+# round as it is wide, and has the same gap.
 STRETCHED_VERTEX = (
     _HEAD
     + """
@@ -82,8 +88,13 @@ void main() {
     vec3 y = cross(z, x);
     vec3 outward = x * a_position.x + y * a_position.y;
     float ring = a_position.z;
-    float far = ring > 0.5 && ring < 2.5 ? reach - head : (ring < 3.5 && ring > 2.5 ? reach : 0.0);
-    float wide = ring < 1.5 ? radius : (ring < 2.5 ? rim : 0.0);
+    float around = length_given > 0.0 ? u_outline * pixel : 0.0;
+    float far = ring > 0.5 && ring < 2.5 ? reach - head - around
+        : (ring < 3.5 && ring > 2.5 ? reach + 1.5 * around : -around);
+    float wide = ring < 1.5 ? radius + around : (ring < 2.5 ? rim + 2.0 * around : 0.0);
+    float thick = max(radius, 1.3 * pixel);
+    v_gap = more.z > 0.5 && ring < 1.5
+        ? (far - 0.6 * (reach - head) + 1.2 * radius * a_position.x) / thick : 1e3;
     v_normal = outward * a_normal.x - z * a_normal.z
         + a_normal.y * normalize(outward * max(head, 1e-9) + z * rim);
     finish(start.xyz + z * far + outward * wide);
@@ -94,9 +105,17 @@ void main() {
 GLYPH_FRAGMENT = """
 uniform vec3 u_toward_eye;
 uniform float u_strength;
+uniform vec4 u_ink;
 varying vec3 v_normal;
 varying vec4 v_rgba;
+varying float v_gap;
 void main() {
+    // Two gaps with a piece of the shaft between them.
+    if (abs(abs(v_gap) - 1.6) < 0.8) discard;
+    if (u_ink.a > 0.0) {
+        gl_FragColor = vec4(u_ink.rgb, u_ink.a * v_rgba.a);
+        return;
+    }
     float facing = abs(dot(normalize(v_normal), u_toward_eye));
     gl_FragColor = vec4(v_rgba.rgb * (0.6 + 0.4 * facing), v_rgba.a * u_strength);
 }

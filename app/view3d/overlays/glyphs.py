@@ -75,8 +75,9 @@ class Glyphs:
     """Copies of one shape: ``texels`` (n, 4, 4) float32.
 
     Solids: three rows of their matrix, rgba. Stretched ones: start [m] and radius [m]; vector [m]
-    and least radius [px]; 1 for a head, least length [px]; rgba. ``kind`` with ``index`` (n,) and
-    ``other`` (n,) say which elements they show, None for none; ``roles`` what their colours mean.
+    and least radius [px]; 1 for a head, least length [px], 1 for a broken shaft; rgba. ``kind``
+    with ``index`` (n,) and ``other`` (n,) say which elements they show, None for none; ``roles``
+    what their colours mean.
     """
 
     shape: Shape
@@ -94,6 +95,11 @@ class Glyphs:
         return dataclasses.replace(
             self, kind=kind, index=np.asarray(index, dtype=np.int64), other=other
         )
+
+    @property
+    def any_broken(self) -> bool:
+        """Whether an arrow is shorter than its scale says."""
+        return self.shape is Shape.ARROW and bool((self.texels[:, 2, 2] > 0.0).any())
 
     def element(self, glyph: int) -> Element | None:
         """Return what one glyph shows."""
@@ -178,12 +184,14 @@ def _stretched(
     color: Colors,
     layer: Layer,
     roles: tuple[Role, ...],
+    broken: NDArray[np.bool_] | bool = False,
 ) -> Glyphs:
     texels = np.zeros((len(pos), 4, 4), dtype=np.float32)
     texels[:, 0, :3], texels[:, 0, 3] = pos, radius
     texels[:, 1, :3], texels[:, 1, 3] = vector, pixels
     texels[:, 2, 0] = float(shape is Shape.ARROW)
     texels[:, 2, 1] = length
+    texels[:, 2, 2] = broken
     texels[:, 3] = _rgba(color)
     return Glyphs(shape, texels, layer, roles or _roles(color))
 
@@ -197,8 +205,12 @@ def arrows(
     layer: Layer = Layer.SURFACE,
     roles: tuple[Role, ...] = (),
     pixels: Floats | float = MIN_ARROW_RADIUS_PIXELS,
+    broken: NDArray[np.bool_] | bool = False,
 ) -> Glyphs:
-    """Return arrows from ``pos`` (n, 3) along ``vector`` (n, 3) [m], never too short to see."""
+    """Return arrows from ``pos`` (n, 3) along ``vector`` (n, 3) [m], never too short to see.
+
+    ``broken`` (n,): which have a gap in their shaft, as a sign that they are not to scale.
+    """
     return _stretched(
         Shape.ARROW,
         pos=pos,
@@ -209,6 +221,7 @@ def arrows(
         color=color,
         layer=layer,
         roles=roles,
+        broken=broken,
     )
 
 

@@ -34,7 +34,7 @@ _ROW, _SWATCH, _PADDING, _MARGIN = 18.0, 9.0, 8.0, 8
 class LegendRow:
     """One line: a colour, what it means, how long one unit is; ``present``: is any in sight.
 
-    Without a colour it is only words.
+    Without a colour it is only words. ``broken``: arrows with a gap, which are not to scale.
     """
 
     color: tuple[float, float, float, float] | None
@@ -42,6 +42,7 @@ class LegendRow:
     scale: str = ""
     is_arrow: bool = False
     present: bool = True
+    broken: bool = False
 
 
 def scale_text(metres_per_unit: float, unit: str) -> str:
@@ -52,11 +53,13 @@ def scale_text(metres_per_unit: float, unit: str) -> str:
     fitting = [each for each in lengths if 1.0 <= each[0] / metres_per_unit < 1000.0]
     shortest = metres_per_unit < lengths[-1][0]  # even a millimetre is more than a thousand
     length, name = fitting[0] if fitting else lengths[3 if shortest else 2]
-    amount = length / metres_per_unit
-    digits = 1 - math.floor(math.log10(amount))
-    rounded = round(amount, digits)
-    number = f"{rounded:.0f}" if rounded >= 10.0 else f"{rounded:.2g}"
+    number = _two_digits(length / metres_per_unit)
     return f"{name.replace(' ', THIN_SPACE)} = {number}{THIN_SPACE}{unit}"
+
+
+def _two_digits(amount: float) -> str:
+    rounded = round(amount, 1 - math.floor(math.log10(amount)))
+    return f"{rounded:.0f}" if rounded >= 10.0 else f"{rounded:.2g}"
 
 
 def legend_rows(picture: OverlayPicture) -> tuple[LegendRow, ...]:
@@ -88,7 +91,17 @@ def legend_rows(picture: OverlayPicture) -> tuple[LegendRow, ...]:
                     entry.role.value, entry.text, scale, amount is not None, present=bool(here)
                 )
             )
+            if amount is not None and not rings and _has_broken(picture, entry.role):
+                most = subject.sizes.largest_to_scale(amount)
+                text = f"over{THIN_SPACE}{_two_digits(most)}{THIN_SPACE}{amount.value}"
+                rows.append(
+                    LegendRow(entry.role.value, "not to scale", text, is_arrow=True, broken=True)
+                )
     return tuple(rows)
+
+
+def _has_broken(picture: OverlayPicture, role: Role) -> bool:
+    return any(role in part.roles and part.any_broken for part in picture.parts)
 
 
 def _island_rows(subject: Subject) -> list[LegendRow]:
@@ -218,11 +231,15 @@ class LegendOverlay(QWidget):
             painter.drawEllipse(middle + QPointF(0.5 * _SWATCH, 0.0), 4.5, 4.5)
             return
         tip = middle + QPointF(_SWATCH + 2.0, 0.0)
-        shaft = ((middle - QPointF(1.0, 0.0)), tip)
+        start, gap = middle - QPointF(1.0, 0.0), QPointF(1.6, 0.0)
+        half = start + (tip - start) * 0.42
+        shafts = ((start, half - gap), (half + gap, tip)) if row.broken else ((start, tip),)
         for ink, width in ((edge, 4.0), (color, 2.2)):
             pen = QPen(ink, width)
-            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+            flat = Qt.PenCapStyle.FlatCap if row.broken else Qt.PenCapStyle.RoundCap
+            pen.setCapStyle(flat)
             painter.setPen(pen)
-            painter.drawLine(*shaft)
+            for shaft in shafts:
+                painter.drawLine(*shaft)
             for side in (-3.2, 3.2):
                 painter.drawLine(tip, tip + QPointF(-3.6, side))

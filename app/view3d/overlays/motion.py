@@ -84,12 +84,14 @@ def _pair(
         size = np.linalg.norm(part, axis=1)
         some = np.flatnonzero((size > _STILL[amount]) & np.isfinite(pos).all(axis=1))
         if amount is linear[0]:
+            drawn = sizes.vectors(part[some], amount)
             made = arrows(
                 pos[some],
-                sizes.vectors(part[some], amount),
+                drawn.vector,
                 radius=0.8 * sizes.arrow_radius,
                 color=role,
                 layer=Layer.INSIDE,
+                broken=drawn.cut,
             )
         else:
             made = solids(

@@ -7,6 +7,7 @@ arrows: the weight of a mean body that moves is a good arrow in every scene. MuJ
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,19 @@ from stroboscope.app.models.overlays import Amount
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.debugger_protocol.scene_description import SceneDescription, VisualScale
 
-__all__ = ["Sizes"]
+__all__ = ["LONGEST", "TRUE_TO_SCALE", "Sizes", "Vectors"]
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 # Of the scene's radius: a mean size that a huge floor or one tiny geom has spoiled.
 _LEAST_MEAN, _MOST_MEAN = 0.02, 0.12
-# Arrows longer than this many radii of the scene are cut, rings wider than so many mean sizes.
-LONGEST, WIDEST = 1.2, 1.1
+# Of the scene's radius: how long an arrow is drawn to scale, and how long it is at most. Between
+# them every factor of ten adds the same, and the arrow is drawn broken: of two forces that are
+# both huge the larger one still is the longer arrow, and neither hides the model.
+TRUE_TO_SCALE, LONGEST = 0.4, 0.55
+_DECADES = 3.0  # beyond this many powers of ten all arrows are equally long
+WIDEST = 1.1  # of the mean size: rings
 # Of the mean size: how long the weight of a mean body is, with MuJoCo's own ``map`` values.
 _WEIGHT_LENGTH, _MAP_FORCE, _MAP_TORQUE = 2.0, 0.005, 0.1
 _GRAVITY = 9.81  # [m/s²], also where there is none
@@ -33,6 +39,13 @@ _MOTION = {
     Amount.ACCELERATION: 0.02,
     Amount.ANGULAR_ACCELERATION: 0.002,
 }
+
+
+class Vectors(NamedTuple):
+    """Arrows (n, 3) [m], and which of them (n,) are shorter than their scale says."""
+
+    vector: Floats
+    cut: Bools
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,12 +89,20 @@ class Sizes:
             return factor / (self.mass * _GRAVITY)
         return factor * _MOTION[amount]
 
-    def vectors(self, values: Floats, amount: Amount) -> Floats:
-        """Return arrows (n, 3) [m] for ``values`` (n, 3), the longest cut."""
+    def vectors(self, values: Floats, amount: Amount) -> Vectors:
+        """Return arrows for ``values`` (n, 3), to scale, never longer than ``LONGEST`` radii."""
         scaled = values * self.metres_per(amount)
-        length = np.linalg.norm(scaled, axis=1, keepdims=True)
-        cut = np.minimum(1.0, LONGEST * self.extent / np.maximum(length, 1e-30))
-        return np.asarray(scaled * cut)
+        length = np.linalg.norm(scaled, axis=1)
+        true = TRUE_TO_SCALE * self.extent
+        cut = length > true
+        decades = np.log10(np.maximum(length / true, 1.0))
+        beyond = (LONGEST - TRUE_TO_SCALE) * self.extent * np.minimum(decades / _DECADES, 1.0)
+        factor = np.where(cut, (true + beyond) / np.maximum(length, 1e-30), 1.0)
+        return Vectors(np.asarray(scaled * factor[:, None]), np.asarray(cut))
+
+    def largest_to_scale(self, amount: Amount) -> float:
+        """Return the largest value whose arrow is as long as the scale says."""
+        return TRUE_TO_SCALE * self.extent / self.metres_per(amount)
 
     def ring_sizes(self, values: Floats, amount: Amount) -> Floats:
         """Return radii (n, 3) [m] of rings for ``values`` (n, 3): small ones stay visible."""

@@ -49,9 +49,9 @@ def test_force_arrows_are_as_long_as_their_forces_and_start_at_the_contact(engin
     metres = shown.picture.subject.sizes.metres_per(Amount.FORCE)
     np.testing.assert_allclose(arrows.texels[:, 0, :3], pos, atol=1e-6)
     np.testing.assert_allclose(arrows.texels[:, 1, :3], force * metres, rtol=1e-5, atol=1e-7)
-    shown.set(contact_forces=True, force_scale=2.0)
+    shown.set(contact_forces=True, force_scale=1.25)
     (longer,) = shown.parts(Role.CONTACT_FORCE)
-    np.testing.assert_allclose(longer.texels[:, 1, :3], 2.0 * force * metres, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(longer.texels[:, 1, :3], 1.25 * force * metres, rtol=1e-5, atol=1e-7)
 
 
 def test_split_forces_add_up_and_lie_along_and_across_the_normal(engine_view):

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from stroboscope.app.models.overlays import Amount, Role
 from stroboscope.app.models.view_options import LabelMode
 from stroboscope.app.view3d.labels import labels_of
 from stroboscope.app.view3d.overlays.legend import legend_rows, scale_text
+from stroboscope.app.view3d.overlays.sizes import LONGEST
+from stroboscope.resources.themes import DARK, LIGHT
 
 THIN = "\u2009"
 MANY = """
@@ -158,3 +161,52 @@ def test_every_kind_of_label_can_be_chosen(engine_view, mode):
     shown.set(labels=mode)
     shown.view.draw_now()
     assert shown.view.isVisible()
+
+
+PRESS = """
+<mujoco><worldbody><geom name="floor" type="plane" size="2 2 .1"/>
+<body name="press" pos="0 0 .095"><freejoint/><geom name="box" type="box" size=".1 .1 .1"
+mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_a_force_of_tonnes_is_a_broken_arrow_and_the_legend_says_from_where_on(engine_view):
+    shown = engine_view(PRESS)
+    shown.set(contacts=True, contact_forces=True, legend=True)
+    calm = {row.text for row in legend_rows(shown.picture)}
+    assert "not to scale" not in calm
+    shown.scene.data.xfrc_applied[1, 2] = -2e5
+    for _ in range(3):
+        shown.scene.step()
+    shown.feed()
+    rows = legend_rows(shown.picture)
+    broken = next(row for row in rows if row.broken)
+    before = rows[rows.index(broken) - 1]
+    assert before.text == "contact force"
+    assert broken.text == "not to scale"
+    most = shown.picture.subject.sizes.largest_to_scale(Amount.FORCE)
+    assert broken.scale.replace(THIN, " ") == f"over {float(f'{most:.2g}'):g} N"
+    (force,) = shown.parts(Role.CONTACT_FORCE)
+    assert force.any_broken
+    longest = np.linalg.norm(force.texels[:, 1, :3], axis=1).max()
+    assert longest <= LONGEST * shown.picture.subject.sizes.extent * 1.0001
+
+
+def test_arrows_in_the_light_theme_have_a_dark_line_round_them(engine_view, pixels, near):
+    shown = engine_view(PRESS)
+    shown.set(contact_forces=True, xray=False, shadows=False, reflections=False)
+    shown.scene.data.xfrc_applied[1, 2] = -2e5
+    for _ in range(3):
+        shown.scene.step()
+    shown.feed()
+    dark = {}
+    for palette in (DARK, LIGHT):
+        shown.view.set_theme(palette)
+        shown.set(contact_forces=False, xray=False, shadows=False, reflections=False)
+        without = pixels(shown.view)
+        shown.set(contact_forces=True, xray=False, shadows=False, reflections=False)
+        drawn = pixels(shown.view)
+        changed = np.abs(drawn - without).max(axis=2) > 0.04
+        assert near(drawn, Role.CONTACT_FORCE.value)[changed].sum() > 100
+        dark[palette.name] = (changed & (drawn.max(axis=2) < 0.3)).sum()
+    assert dark["light"] > 200
+    assert dark["dark"] < 0.1 * dark["light"]

@@ -6,7 +6,7 @@ import pytest
 from stroboscope.app.models.overlays import Amount
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.overlays.glyphs import frame_along
-from stroboscope.app.view3d.overlays.sizes import LONGEST, Sizes
+from stroboscope.app.view3d.overlays.sizes import LONGEST, TRUE_TO_SCALE, Sizes
 from stroboscope.debugger_protocol.scene_description import SceneDescription, VisualScale
 
 
@@ -19,15 +19,31 @@ def _sizes(*, extent=1.0, mass=2.0, **options):
 def test_the_weight_of_a_mean_body_is_twice_the_mean_size_long(mass):
     weight = np.array([[0.0, 0.0, mass * 9.81]])
     arrow = _sizes(mass=mass).vectors(weight, Amount.FORCE)
-    assert arrow[0] == pytest.approx([0.0, 0.0, 0.2])
+    assert not arrow.cut[0]
+    assert arrow.vector[0] == pytest.approx([0.0, 0.0, 0.2])
 
 
 def test_people_make_arrows_longer_and_the_longest_are_cut():
-    force = np.array([[0.0, 2.0 * 9.81, 0.0], [2e6, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    arrows = _sizes(force_scale=2.0).vectors(force, Amount.FORCE)
-    assert arrows[0] == pytest.approx([0.0, 0.4, 0.0])
-    assert np.linalg.norm(arrows[1]) == pytest.approx(LONGEST)
-    assert arrows[2].tolist() == [0.0, 0.0, 0.0]
+    force = np.array([[0.0, 2.0 * 9.81, 0.0], [2e9, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    arrows = _sizes(force_scale=1.4).vectors(force, Amount.FORCE)
+    assert arrows.vector[0] == pytest.approx([0.0, 0.28, 0.0])
+    assert np.linalg.norm(arrows.vector[1]) == pytest.approx(LONGEST)
+    assert arrows.vector[2].tolist() == [0.0, 0.0, 0.0]
+    assert arrows.cut.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("extent", [0.05, 1.0, 40.0])
+def test_of_two_huge_forces_the_larger_one_has_the_longer_arrow_and_neither_hides_the_model(extent):
+    sizes = _sizes(extent=extent)
+    most = sizes.largest_to_scale(Amount.FORCE)
+    force = np.zeros((5, 3))
+    force[:, 2] = most * np.array([0.999, 1.001, 10.0, 100.0, 1e12])
+    arrows = sizes.vectors(force, Amount.FORCE)
+    length = np.linalg.norm(arrows.vector, axis=1)
+    assert arrows.cut.tolist() == [False, True, True, True, True]
+    assert np.all(np.diff(length) > 0.0)
+    assert length[:2] == pytest.approx(TRUE_TO_SCALE * extent, rel=2e-3)
+    assert length[-1] <= LONGEST * extent * (1.0 + 1e-12)
 
 
 def test_a_model_with_its_own_scales_gets_mujocos_arrows():
