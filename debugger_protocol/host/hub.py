@@ -9,7 +9,7 @@ import asyncio
 import logging
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -33,6 +33,7 @@ from stroboscope.debugger_protocol.messages import (
     Done,
     Failed,
     FailureKind,
+    Frame,
     LogLevel,
     OwnerActivity,
     PlaybackMode,
@@ -254,6 +255,7 @@ class Hub(HostListener):
         if subscription.described_revision != description.revision:
             subscription.described_revision = description.revision
             client.connection.send(SceneDescribed(description=description))
+        self._send_rest_of_signals(client, subscription)
         subscription.add(message.topics, message.channels, interval=1.0 / min(rate, _MAX_RATE_HZ))
         self._update_interest(link.scene_id)
 
@@ -261,8 +263,24 @@ class Hub(HostListener):
         link = self._link(message.scene_id)
         subscription = client.scenes.get(link.scene_id)
         if subscription is not None:
+            if Topic.SIGNALS in message.topics or message.channels:
+                self._send_rest_of_signals(client, subscription)
             subscription.remove(message.topics, message.channels)
             self._update_interest(link.scene_id)
+
+    def _send_rest_of_signals(self, client: _Client, subscription: SceneSubscription) -> None:
+        """Send what was written for the channels of before, whatever rate was asked for.
+
+        The lane of signals is bounded, and tells of what it drops.
+        """
+        self._send_signals(client, subscription.link, subscription.rest_of_signals(lambda: True))
+
+    def _send_signals(self, client: _Client, link: SceneLink, frames: Iterable[Frame]) -> None:
+        for frame in frames:
+            # A restore is told before the first row that follows it: the owner may have been
+            # restored, and gone on, since the news were sent.
+            self._send_news(link)
+            client.connection.send(frame)
 
     def _update_interest(self, scene_id: int) -> None:
         """Tell a scene's owner what all clients together want."""
@@ -275,7 +293,6 @@ class Hub(HostListener):
         for client in self._clients.values():
             subscription = client.scenes.get(scene_id)
             if subscription is not None:
-                subscription.find_ring()
                 channels.update(subscription.channels)
                 of_signals = subscription.intervals.get(Topic.SIGNALS, math.inf)
                 signal_interval = min(signal_interval, of_signals)
@@ -445,13 +462,10 @@ class Hub(HostListener):
             if takes_frames:
                 for frame in subscription.frames(self._packer, now=now, standing=standing):
                     connection.send(frame)
-            for frame in subscription.signals(
+            signals = subscription.signals(
                 lambda: connection.wants_signals, now=now, standing=standing
-            ):
-                # A restore is told before the first row that follows it: the owner may have been
-                # restored, and gone on, since the news were sent.
-                self._send_news(link)
-                connection.send(frame)
+            )
+            self._send_signals(client, link, signals)
         except (CommandError, TypeError) as error:
             self._host.log_once(link, f"its frames can't be sent: {error}")
 

@@ -25,7 +25,7 @@ from stroboscope.debugger_protocol.host.publishing import FramePublisher
 from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
 from stroboscope.debugger_protocol.host.scene_changes import SceneChanges
 from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
-from stroboscope.debugger_protocol.host.signals import SignalRing, UserChannel
+from stroboscope.debugger_protocol.host.signals import NoSignals, SignalRing, UserChannel
 from stroboscope.debugger_protocol.host.user_channels import (
     channel_info,
     check_channel_name,
@@ -88,6 +88,9 @@ class SceneLink(ScenePlayback):
             backend, report=self.report_failure, share=host.limits.frames_share
         )
         self.ring: SignalRing | None = None
+        """What is written at every physics step; None: nothing."""
+        self.newest_ring = SignalRing(NoSignals())
+        """The end of the chain of rings: who subscribes now reads what comes behind it."""
         self.user_channels: dict[str, UserChannel] = {}
         self.changes = SceneChanges(self, host)
         """What clients change in this scene."""
@@ -376,7 +379,9 @@ class SceneLink(ScenePlayback):
         ring = self.ring
         if ring is not None:
             rows = ring.count - self._rows_told
-            if rows > 0:
+            if not self._rows_told:
+                interval = shortest  # how fast a new ring fills up is not known yet
+            elif rows > 0:
                 fill = (now - self._rows_told_at) * ring.capacity / rows
                 interval = min(interval, max(0.25 * fill, shortest))
             self._rows_told, self._rows_told_at = ring.count, now
@@ -433,13 +438,15 @@ class SceneLink(ScenePlayback):
         """Fill a new ring with the channels that are wanted now."""
         interest = self.applied_interest
         self._signal_due = 0.0 if interest.channels or interest.user_channels else math.inf
-        previous, self.ring = self.ring, None
+        self.ring = None
         source = self._signal_source(interest.channels)
+        # Also where nothing is written any more: readers are led there, and let go of the old one.
+        newest = SignalRing(source or NoSignals(), revision=self.revision)
+        self.newest_ring.replace_by(newest)
+        self.newest_ring = newest
         if source is not None:
-            ring = SignalRing(source, revision=self.revision)
-            if previous is not None:
-                previous.successor = ring
-            self.ring = ring
+            self.ring = newest
+        self._rows_told = 0
 
     def _signal_source(self, channels: tuple[str, ...]) -> SignalSource | None:
         """Return what fills rows of ``channels``; of those that can be read when some can't."""

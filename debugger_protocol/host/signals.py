@@ -7,13 +7,15 @@ how many were.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import Clock, SignalSource
 
-__all__ = ["RingReader", "RowRing", "SignalRing", "SignalRows", "UserChannel"]
+__all__ = ["NoSignals", "Ring", "RingReader", "RowRing", "SignalRing", "SignalRows", "UserChannel"]
 
 _RING_BYTES = 8 << 20
 _MAX_ROWS = 8192
@@ -74,7 +76,7 @@ class SignalRing(RowRing):
 
     def __init__(self, source: SignalSource, *, revision: int = 0) -> None:
         row_bytes = 8 * (source.width + 2)
-        capacity = max(_MIN_ROWS, min(_MAX_ROWS, _RING_BYTES // row_bytes))
+        capacity = max(_MIN_ROWS, min(_MAX_ROWS, _RING_BYTES // row_bytes)) if source.width else 1
         super().__init__(source.width, capacity=capacity)
         # Made once: indexing a two-dimensional array would make a new view for every row.
         self.rows: list[NDArray[np.float64]] = list(self.values)
@@ -82,7 +84,7 @@ class SignalRing(RowRing):
         self.revision = revision
         """Of the model whose numbers these are; it may have been replaced since."""
         self.successor: SignalRing | None = None
-        """The ring that was filled after this one, when the set of channels has changed."""
+        """The ring that is filled instead of this one; once it is set, no row comes any more."""
         self._before: Callable[[NDArray[np.float64]], None] = source.before
         self._after: Callable[[NDArray[np.float64]], None] = source.after
 
@@ -97,6 +99,29 @@ class SignalRing(RowRing):
         """Write what the physics step computed and publish the row."""
         self._after(self.rows[self.count % self.capacity])
         self.count += 1
+
+    def replace_by(self, successor: "SignalRing") -> None:
+        """End this ring: readers go on with ``successor`` when they have read the rest of it."""
+        self.rows = []  # of no use without a writer, and a reader may need long
+        self.successor = successor
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much memory the rows take that have been written."""
+        return 8 * (self.width + 2) * min(self.count, self.capacity)
+
+
+class NoSignals(SignalSource):
+    """Writes nothing. A ring of it stands where no channel is wanted, and readers wait there."""
+
+    width = 0
+    columns: Mapping[str, slice] = MappingProxyType({})
+
+    def before(self, row: NDArray[np.float64]) -> None:
+        """Write nothing."""
+
+    def after(self, row: NDArray[np.float64]) -> None:
+        """Write nothing."""
 
 
 class UserChannel(RowRing):
@@ -116,23 +141,39 @@ class UserChannel(RowRing):
         self.count += 1
 
 
+Ring = TypeVar("Ring", bound=RowRing)
+
+
 def _user_capacity(width: int, *, number: int) -> int:
     """Return how many rows a scene's channel ``number`` keeps: less when wide, or one of many."""
     rows = _USER_ROWS if number < _FEW_CHANNELS else _USER_ROWS // 16
     return max(_MIN_USER_ROWS, min(rows, _USER_BYTES // (8 * (width + 2))))
 
 
-class RingReader:
-    """One client's place in a ring; the server thread's."""
+class RingReader(Generic[Ring]):
+    """One client's place in a ring; the server thread's.
 
-    __slots__ = ("next", "ring")
+    ``lost`` rows before that place were given up, which the next rows tell.
+    """
 
-    def __init__(self, ring: RowRing, *, start: int) -> None:
+    __slots__ = ("lost", "next", "ring")
+
+    def __init__(self, ring: Ring, *, start: int, lost: int = 0) -> None:
         self.ring = ring
         self.next = start
+        self.lost = lost
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether rows would soon be overwritten before they are read."""
+        return 4 * (self.ring.count - self.next) > self.ring.capacity
 
     def read(self, limit: int) -> SignalRows:
         """Return the next rows, at most ``limit``, and move on behind them."""
         rows = self.ring.read(self.next, limit=limit)
         self.next += rows.lost + len(rows.axis)
+        if self.lost:
+            rows = dataclasses.replace(rows, lost=rows.lost + self.lost)
+        # Where all rows were overwritten while they were read, those after them tell of it.
+        self.lost = 0 if len(rows.axis) else rows.lost
         return rows

@@ -14,10 +14,12 @@ from stroboscope.debugger_protocol.arrays import pack_arrays
 from stroboscope.debugger_protocol.host.publishing import PublishedFrame
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.signals import (
+    Ring,
     RingReader,
     RowRing,
     SignalRing,
     SignalRows,
+    UserChannel,
 )
 from stroboscope.debugger_protocol.messages import ArrayEntry, Frame
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -25,6 +27,8 @@ from stroboscope.debugger_protocol.topics import Instant, Topic
 __all__ = ["FramePacker", "SceneSubscription"]
 
 _SIGNAL_FRAME_BYTES: Final = 256 << 10
+# So much of rings that were replaced may wait for one client.
+_KEPT_BYTES: Final = 16 << 20
 
 Packed = tuple[tuple[ArrayEntry, ...], bytes]
 
@@ -51,10 +55,14 @@ class FramePacker:
 
 
 class SceneSubscription:
-    """One client's subscriptions to one scene."""
+    """One client's subscriptions to one scene.
 
-    def __init__(self, link: SceneLink) -> None:
+    At most ``kept_bytes`` of rings that were replaced wait for the client to read them.
+    """
+
+    def __init__(self, link: SceneLink, *, kept_bytes: int = _KEPT_BYTES) -> None:
         self.link = link
+        self._kept_bytes = kept_bytes
         self.described_revision: int | None = None
         self.intervals: dict[Topic, float] = {}
         self.channels: dict[str, None] = {}
@@ -63,8 +71,8 @@ class SceneSubscription:
         self._seen: dict[tuple[Topic, Instant], int] = {}
         self._not_before: dict[Topic, float] = {}
         # Where this client is in the ring of engine channels, and in those of user channels.
-        self._reader: RingReader | None = None
-        self._readers: dict[str, RingReader] = {}
+        self._reader: RingReader[SignalRing] | None = None
+        self._readers: dict[str, RingReader[UserChannel]] = {}
 
     # --- what is wanted
 
@@ -78,9 +86,10 @@ class SceneSubscription:
                 self._seen.pop((topic, instant), None)
             self._not_before.pop(topic, None)
         self.channels.update(dict.fromkeys(channels))
-        ring = self.link.ring
-        if self.channels and ring is not None and self._reader is None:
-            # Others plot already: their past is not ours, but a ring made for us is read whole.
+        if self.channels and self._reader is None:
+            # Others may plot already: their past is not ours, but what is written from now on is,
+            # in this ring and in the one that the owner makes for us.
+            ring = self.link.newest_ring
             self._reader = RingReader(ring, start=ring.count)
 
     def remove(self, topics: Iterable[Topic], channels: Iterable[str]) -> None:
@@ -154,6 +163,12 @@ class SceneSubscription:
         if early and not standing and not self._is_behind():
             return
         self._not_before[Topic.SIGNALS] = now + 0.8 * self.intervals[Topic.SIGNALS]
+        yield from self.rest_of_signals(may_send)
+
+    def rest_of_signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:
+        """Yield the rows written since the last time, however short ago that was."""
+        if Topic.SIGNALS not in self.intervals:
+            return
         yield from self._engine_signals(may_send)
         for name, channel in tuple(self.link.user_channels.items()):
             if name not in self.channels:
@@ -167,34 +182,44 @@ class SceneSubscription:
     def _is_behind(self) -> bool:
         """Return whether rows would soon be overwritten before they are read."""
         reader = self._reader
-        readers = self._readers.values() if reader is None else (reader, *self._readers.values())
-        return any(4 * (each.ring.count - each.next) > each.ring.capacity for each in readers)
+        if reader is not None and (reader.ring.successor is not None or reader.is_behind):
+            return True
+        return any(each.is_behind for each in self._readers.values())
 
     def _engine_signals(self, may_send: Callable[[], bool]) -> Iterator[Frame]:
-        self.find_ring()
+        self._give_up_oldest()
         while (reader := self._reader) is not None:
+            # First looked, then read: nothing is written into a ring that has a successor.
+            successor = reader.ring.successor
             yield from self._rows(reader, self._columns(reader.ring), may_send)
-            ring = reader.ring
-            if ring is self.link.ring or reader.next < ring.count:
+            if successor is None or reader.next < reader.ring.count:
                 return
-            # The set of channels has changed, and what the old ring held is sent.
-            successor = ring.successor if isinstance(ring, SignalRing) else None
-            successor = successor or self.link.ring
-            self._reader = None if successor is None else RingReader(successor, start=0)
+            self._reader = RingReader(successor, start=0, lost=reader.lost)
 
-    def find_ring(self) -> None:
-        """Begin to read, if the ring that was made for this subscription is there."""
-        ring = self.link.ring
-        if self._reader is None and ring is not None and self.channels:
-            self._reader = RingReader(ring, start=0)
+    def _give_up_oldest(self) -> None:
+        """Let go of rings that this client leaves unread for too long; their rows are lost."""
+        reader = self._reader
+        if reader is None or reader.ring.successor is None:
+            return
+        rings = [reader.ring]
+        while (successor := rings[-1].successor) is not None:
+            rings.append(successor)
+        kept = sum(ring.kept_bytes for ring in rings)
+        lost = reader.lost
+        start = reader.next
+        while kept > self._kept_bytes and len(rings) > 1:
+            oldest = rings.pop(0)
+            kept -= oldest.kept_bytes
+            if self._columns(oldest):
+                lost += oldest.count - start
+            start = 0
+        self._reader = RingReader(rings[0], start=start, lost=lost)
 
-    def _columns(self, ring: object) -> dict[str, slice]:
-        if not isinstance(ring, SignalRing):
-            return {}
+    def _columns(self, ring: SignalRing) -> dict[str, slice]:
         return {name: ring.columns[name] for name in self.channels if name in ring.columns}
 
     def _rows(
-        self, reader: RingReader, columns: dict[str, slice], may_send: Callable[[], bool]
+        self, reader: RingReader[Ring], columns: dict[str, slice], may_send: Callable[[], bool]
     ) -> Iterator[Frame]:
         if not columns:
             reader.next = reader.ring.count

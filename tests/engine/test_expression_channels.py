@@ -144,24 +144,17 @@ def test_a_subscribed_expression_sends_every_physics_step(
         (scene,) = client.scenes()
         channels = ["= ctrl['push'] * 10 + time", "= qacc['rail'] / (ctrl['push'] - 3)", "qpos"]
         client.subscribe(scene.scene_id, [Topic.SIGNALS], channels)
-        rows: dict[str, list[float]] = {}
-        axis: dict[str, list[int]] = {}
-
-        def take_until(channel: str, count: int) -> None:
-            while len(rows.get(channel, ())) < count:
-                frame = client.next_frame(DEADLINE_S)
-                assert frame is not None, "rows are missing"
-                for name, values in frame.arrays.items():
-                    rows.setdefault(name, []).extend(values.reshape(-1).tolist())
-                    axis.setdefault(name, []).extend(frame.arrays["axis"].tolist())
-
         client.step(scene.scene_id, 2)
-        # Channels begin anew with each that is added: what was not sent by then is not sent.
-        take_until("qpos", 2)
         client.subscribe(scene.scene_id, [Topic.SIGNALS], ["= 2 * reward"])
         client.step(scene.scene_id, 18)
-        take_until("qpos", 20)
-        take_until("= 2 * reward", 18)
+        rows: dict[str, list[float]] = {}
+        axis: dict[str, list[int]] = {}
+        while len(rows.get("qpos", ())) < 20 or len(rows.get("= 2 * reward", ())) < 18:
+            frame = client.next_frame(DEADLINE_S)
+            assert frame is not None, "rows are missing"
+            for name, values in frame.arrays.items():
+                rows.setdefault(name, []).extend(values.reshape(-1).tolist())
+                axis.setdefault(name, []).extend(frame.arrays["axis"].tolist())
         notes = [entry.text for entry in client.log_entries() if "qacc" in entry.text]
         client.fast_forward()
         assert script.end()[0] == 0

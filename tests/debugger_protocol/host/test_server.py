@@ -217,6 +217,66 @@ def test_every_physics_step_of_a_plotted_channel_arrives(
     assert axes == list(range(300))
 
 
+class Rows:
+    """The rows of signals that a client has got."""
+
+    def __init__(self, client: DebuggerClient) -> None:
+        self._client = client
+        self.axis: dict[str, list[int]] = {}
+
+    def take(self, channel: str, count: int) -> list[int]:
+        """Take frames until ``channel`` has ``count`` rows; return where those are."""
+        while len(self.axis.get(channel, ())) < count:
+            frame = self._client.next_frame(5)
+            assert frame is not None, f"{channel} has {self.axis.get(channel)}"
+            assert frame.dropped == 0
+            for name in frame.arrays.keys() - {"axis", "time"}:
+                self.axis.setdefault(name, []).extend(frame.arrays["axis"].tolist())
+        return self.axis[channel]
+
+
+def test_rows_that_wait_for_their_rate_are_sent_when_channels_are_added_and_dropped(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    client = connect()
+    own(host, "A")
+    rows = Rows(client)
+    # A second is a long time: nothing but the change brings these rows.
+    client.subscribe(1, [Topic.SIGNALS], ["qpos"], max_rate_hz=1.0)
+    client.step(1, 3)
+    client.subscribe(1, [Topic.SIGNALS], ["qacc"], max_rate_hz=1.0)
+    client.step(1, 4)
+    client.unsubscribe(1, [Topic.SIGNALS], ["qpos"])
+    client.step(1, 5)
+    client.unsubscribe(1, [Topic.SIGNALS])
+    client.step(1, 6)
+    client.subscribe(1, [Topic.SIGNALS], ["qpos"], max_rate_hz=1.0)
+    client.step(1, 1)
+    assert rows.take("qpos", 8) == [*range(7), 18]
+    assert rows.take("qacc", 9) == list(range(3, 12))
+
+
+def test_what_one_client_plots_costs_the_other_no_row(
+    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+) -> None:
+    first, second = connect(), connect(observe=True)
+    stepper = own(host, "A", between=lambda: stepper.scene.link.log("reward", 1.0))
+    first.subscribe(1, [Topic.SIGNALS], ["qpos"])
+    first.play()
+    mine, others = Rows(first), Rows(second)
+    for turn in range(10):
+        second.subscribe(1, [Topic.SIGNALS], ["qacc", "reward"], max_rate_hz=1.0)
+        before = len(others.axis.get("qacc", ()))
+        others.take("qacc", before + 50)
+        second.unsubscribe(1, [Topic.SIGNALS], [] if turn % 2 else ["qacc"])
+        mine.take("qpos", len(mine.axis.get("qpos", ())) + 50)
+    first.pause()
+    assert first.wait_until(lambda c: c.scenes()[0].activity is OwnerActivity.PARKED, 5)
+    steps = first.scenes()[0].physics_step_count
+    begin = mine.axis["qpos"][0]
+    assert mine.take("qpos", steps - begin) == list(range(begin, steps))
+
+
 def test_a_thread_that_parks_tells_where_all_its_scenes_stand(
     host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
 ) -> None:

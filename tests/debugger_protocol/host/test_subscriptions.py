@@ -105,7 +105,6 @@ def test_a_change_of_channels_loses_no_row(host: Host, scene: Scene) -> None:
     for _ in range(10):
         scene.step()
     # Nothing was read yet when another client's channel changes the ring.
-    subscription.find_ring()
     host.set_interest(scene.link, Interest(channels=("qpos", "qacc")))
     for _ in range(10):
         scene.step()
@@ -114,6 +113,87 @@ def test_a_change_of_channels_loses_no_row(host: Host, scene: Scene) -> None:
     assert [frame.dropped for frame in frames] == [0] * len(frames)
     assert len(rows(frames, "qpos")) == 20
     assert all(entry.name != "qacc" for frame in frames for entry in frame.arrays)
+
+
+def want(host: Host, scene: Scene, *channels: str) -> None:
+    """Have these channels written in the next steps, as the hub would."""
+    host.set_interest(scene.link, Interest(channels=channels))
+
+
+def all_rows(subscription: SceneSubscription) -> list[Frame]:
+    return list(subscription.signals(lambda: True, now=0.0, standing=True))
+
+
+def test_a_client_that_adds_a_channel_gets_the_rows_of_before_too(host: Host, scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["qpos"], interval=0.0)
+    want(host, scene, "qpos")
+    for _ in range(3):
+        scene.step()
+    subscription.add([Topic.SIGNALS], ["qacc"], interval=0.0)
+    want(host, scene, "qpos", "qacc")
+    for _ in range(3):
+        scene.step()
+    frames = all_rows(subscription)
+    assert rows(frames, "axis") == [1, 2, 3, 4, 5, 6]
+    assert len(rows(frames, "qpos")) == 6
+    assert len(rows(frames[1:], "qacc")) == 3
+
+
+def test_rows_of_others_from_before_a_subscription_are_not_sent(host: Host, scene: Scene) -> None:
+    first = SceneSubscription(scene.link)
+    first.add([Topic.SIGNALS], ["qpos"], interval=0.0)
+    want(host, scene, "qpos")
+    for _ in range(3):
+        scene.step()
+    second = SceneSubscription(scene.link)
+    second.add([Topic.SIGNALS], ["qacc", "qpos"], interval=0.0)
+    scene.step()
+    want(host, scene, "qpos", "qacc")
+    scene.step()
+    assert rows(all_rows(first), "axis") == [1, 2, 3, 4, 5]
+    frames = all_rows(second)
+    assert rows(frames, "axis") == [4, 5]
+    assert len(rows(frames[1:], "qacc")) == 1
+
+
+def test_rows_wait_for_their_reader_while_channels_come_and_go(host: Host, scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["qpos"], interval=0.0)
+    for channels in (("qpos",), ("qacc", "qpos"), (), ("qpos",), ()):
+        want(host, scene, *channels)
+        scene.step()
+        scene.step()
+    frames = all_rows(subscription)
+    assert rows(frames, "axis") == [1, 2, 3, 4, 7, 8]
+    assert [frame.dropped for frame in frames] == [0, 0, 0]
+
+
+def test_rows_of_a_ring_that_is_replaced_are_sent_at_once(host: Host, scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.SIGNALS], ["qpos"], interval=10.0)
+    want(host, scene, "qpos")
+    scene.step()
+    assert len(all_rows(subscription)) == 1
+    want(host, scene, "qpos", "qacc")
+    scene.step()
+    frames = list(subscription.signals(lambda: True, now=0.1, standing=False))
+    assert rows(frames, "axis") == [2]
+
+
+def test_rings_that_a_client_leaves_unread_are_given_up_and_told(host: Host, scene: Scene) -> None:
+    subscription = SceneSubscription(scene.link, kept_bytes=10_000)
+    subscription.add([Topic.SIGNALS], ["qpos"], interval=0.0)
+    turns, length = 12, 100
+    for turn in range(turns):
+        want(host, scene, *("qpos", "qacc")[: 1 + turn % 2])
+        for _ in range(length if turn < turns - 1 else 3):
+            scene.step()
+    frames = all_rows(subscription)
+    told = rows(frames, "axis")
+    lost = sum(frame.dropped for frame in frames)
+    assert length <= lost == told[0] - 1 <= (turns - 2) * length
+    assert told == list(range(1 + lost, (turns - 1) * length + 4))
 
 
 def test_rows_are_sent_as_often_as_was_asked_for_and_before_they_are_overwritten(
@@ -168,7 +248,6 @@ def test_channels_that_a_new_model_has_not_leave_the_others_and_old_rows_their_r
     host.set_interest(scene.link, Interest(channels=("qpos", "qacc")))
     for _ in range(3):
         scene.step()
-    subscription.find_ring()
     whole = scene.backend.signal_source
 
     def without_qacc(channels: Sequence[str]) -> SignalSource:
