@@ -134,15 +134,18 @@ def _limits(
     joint: JointInfo, position: float | None, unit: str, *, what: str = ""
 ) -> tuple[ValueRow, ...]:
     """Return range and margin; ``what`` names the position where nothing above shows it."""
-    if joint.range is None:
-        return (ValueRow(label="limit", text="none"),)
+    if joint.range is None or not np.isfinite(joint.range).any():
+        return (ValueRow(label="limit", text="unlimited"),)
     low, high = joint.range
     rows = [ValueRow(label="range", text=with_unit(range_text(low, high), unit))]
     if what and position is not None:
         rows.append(row(what, position, unit, note=_degrees(position)))
         # There is no lower side to a rotation's angle.
         low = -math.inf
-    if position is not None:
+    if position is not None and not math.isfinite(position):
+        # A side could only be guessed; the position itself says that it is none.
+        rows.append(ValueRow(label="margin", text="unknown: the position is no number"))
+    elif position is not None:
         margin = min(position - low, high - position)
         side = "upper" if high - position < position - low else "lower"
         rows.append(

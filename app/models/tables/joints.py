@@ -79,6 +79,8 @@ class JointTable:
         self._ranges: list[str] = []
         for n, row in enumerate(rows):
             limits = joints[row.joint].range if row.qpos >= 0 and row.dof >= 0 else None
+            if limits is not None and not np.isfinite(limits).any():
+                limits = None
             self._ranges.append(range_text(*limits) if limits is not None else "")
             if limits is not None:
                 self._low[n], self._high[n] = limits
@@ -146,7 +148,8 @@ class JointTable:
 
     def _limits(self, position: Cells) -> tuple[Cells, list[str], NDArray[np.int8]]:
         numbers = position.numbers if position.numbers is not None else np.empty(0)
-        limited = np.isfinite(self._low) & (position.present if position.present is not None else 1)
+        limited = (np.isfinite(self._low) | np.isfinite(self._high)) & np.isfinite(numbers)
+        limited &= position.present if position.present is not None else True
         below, above = numbers - self._low, self._high - numbers
         margin = np.minimum(below, above)
         beyond = limited & (margin < 0.0)
@@ -160,7 +163,7 @@ class JointTable:
         cells = Cells(
             numbers=margin,
             present=limited.astype(np.bool_),
-            absent="no limit",
+            absent="no limit, or the position is no number",
             units=self._position_units,
             levels=levels,
         )
