@@ -164,6 +164,32 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("View", "hide", "Hide or show selection", "Ctrl+H"),
     _spec("View", "isolate", "Only the selection", "Ctrl+I", tip="Hide all else; again: show it."),
     _spec("View", "show_all", "Show everything", "Ctrl+Shift+H"),
+    _spec(
+        "View",
+        "picture",
+        "Save picture…",
+        "Ctrl+Shift+P",
+        separator=True,
+        tip="Save or copy a picture of the view or the window, at any size.",
+        words="screenshot image png capture grab export",
+    ),
+    _spec(
+        "View",
+        "copy_picture",
+        "Copy picture",
+        "Ctrl+Shift+C",
+        tip="Of the active view as it is, into the clipboard.",
+        words="screenshot clipboard image capture",
+    ),
+    _spec(
+        "View",
+        "film",
+        "Record film…",
+        "Ctrl+Shift+R",
+        tip="Of the active view; once more: stop, and keep it.",
+        words="video movie capture mp4 gif screencast",
+    ),
+    _spec("View", "cancel_film", "Cancel film", tip="Stop recording and remove the file."),
     *(
         _spec(
             f"Show/{each.group.value}",
@@ -300,27 +326,6 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Window", "theme", "Light theme", checkable=True, words="dark colours colors"),
     _spec("Window", "reset_layout", "Reset layout"),
     _spec("Window", "full_screen", "Full screen", "F11", checkable=True, words="fullscreen"),
-    _spec(
-        "Window",
-        "picture",
-        "Picture…",
-        "Ctrl+Shift+P",
-        separator=True,
-        tip="Save or copy a picture of the view or the window, at any size.",
-        words="screenshot save image png",
-    ),
-    _spec(
-        "Window", "copy_picture", "Copy picture of the scene", "Ctrl+Shift+C", words="screenshot"
-    ),
-    _spec(
-        "Window",
-        "film",
-        "Record a film…",
-        "Ctrl+Shift+R",
-        tip="Of the active view; once more: stop, and keep it.",
-        words="video movie capture mp4 gif screencast",
-    ),
-    _spec("Window", "cancel_film", "Cancel the film", tip="Stop recording and remove the file."),
     _spec("Help", "command_palette", "Command palette…", "Ctrl+P"),
     _spec("Help", "search", "Search in the scene", "Ctrl+F"),
     _spec(

@@ -65,7 +65,7 @@ class PictureCommands:
     def refresh(self) -> None:
         """Say whether a film is recorded."""
         a, recorder = self._window.actions_by_name, self.recorder
-        a["film"].setText("Stop recording" if recorder.is_recording else "Record a film…")
+        a["film"].setText("Stop recording" if recorder.is_recording else "Record film…")
         idle = recorder.writer is None
         can_start = idle and self._window.scene_view.drawn_scene is not None
         a["film"].setEnabled(recorder.is_recording or can_start)

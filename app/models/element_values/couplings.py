@@ -4,9 +4,9 @@ import numpy as np
 
 from stroboscope.app.models.element_values.rows import (
     EditTarget,
-    Level,
     Section,
     ValueRow,
+    margin_row,
     name_of,
     row,
     value_at,
@@ -37,17 +37,12 @@ def tendon_sections(
         row("velocity", value_at(frames, Topic.TENDONS, "velocity", index), decimals=4),
         row("force", value_at(frames, Topic.TENDONS, "force", index), "N" * tendon.spatial),
     )
-    limits: tuple[ValueRow, ...] = (ValueRow(label="limit", text="none"),)
+    limits: tuple[ValueRow, ...] = (ValueRow(label="limit", text="unlimited"),)
     if tendon.range is not None:
         low, high = tendon.range
         limits = (ValueRow(label="range", text=range_text(low, high)),)
         if length is not None:
-            margin = min(length - low, high - length)
-            side = "upper" if high - length < length - low else "lower"
-            beyond = margin < 0
-            level = Level.WARN if beyond else Level.NORMAL
-            note = f"beyond {side}" if beyond else side
-            limits += (row("margin", margin, decimals=4, note=note, level=level),)
+            limits += (margin_row(length, low, high, decimals=4),)
     about = [ValueRow(label="kind", text="spatial" if tendon.spatial else "fixed, over joints")]
     for label, value in (
         ("stiffness", tendon.stiffness),

@@ -10,6 +10,7 @@ from stroboscope.app.models.element_values.rows import (
     Level,
     Section,
     ValueRow,
+    margin_row,
     name_of,
     row,
     sub,
@@ -142,21 +143,8 @@ def _limits(
         rows.append(row(what, position, unit, note=_degrees(position)))
         # There is no lower side to a rotation's angle.
         low = -math.inf
-    if position is not None and not math.isfinite(position):
-        # A side could only be guessed; the position itself says that it is none.
-        rows.append(ValueRow(label="margin", text="unknown: the position is no number"))
-    elif position is not None:
-        margin = min(position - low, high - position)
-        side = "upper" if high - position < position - low else "lower"
-        rows.append(
-            row(
-                "margin",
-                margin,
-                unit,
-                note=f"beyond {side}" if margin < 0 else side,
-                level=Level.WARN if margin < 0 else Level.NORMAL,
-            )
-        )
+    if position is not None:
+        rows.append(margin_row(position, low, high, unit))
     return tuple(rows)
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "Section",
     "ValueRow",
     "first",
+    "margin_row",
     "name_of",
     "row",
     "sub",
@@ -117,6 +118,25 @@ def row(
         edit=edit if value is not None else None,
         channel=channel,
         column=column,
+    )
+
+
+def margin_row(
+    position: float, low: float, high: float, unit: str = "", *, decimals: int = 3
+) -> ValueRow:
+    """Return how far ``position`` is from the nearer end of its range; negative: beyond it."""
+    if not np.isfinite(position):
+        # A side could only be guessed; the position itself says that it is none.
+        return ValueRow(label="margin", text="unknown: the position is no number")
+    below, above = position - low, high - position
+    margin, side = min(below, above), "upper" if above < below else "lower"
+    return row(
+        "margin",
+        margin,
+        unit,
+        decimals=decimals,
+        note=f"beyond {side}" if margin < 0 else side,
+        level=Level.WARN if margin < 0 else Level.NORMAL,
     )
 
 

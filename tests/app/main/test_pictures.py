@@ -341,7 +341,7 @@ def test_a_film_into_a_folder_that_is_gone_is_a_sentence(
     wait_until(lambda: circling.banner.isVisible())
     assert "there is no folder" in circling.banner.text.text()
     assert circling.commands.pictures.recorder.writer is None
-    assert circling.actions_by_name["film"].text() == "Record a film…"
+    assert circling.actions_by_name["film"].text() == "Record film…"
 
 
 def test_closing_the_window_finishes_the_film(circling, answer, click, wait_until, decode):
@@ -393,3 +393,18 @@ def test_a_film_outlives_the_application_it_is_of(
     assert len(frames) > 8
     assert not window.status.recording.isVisible()
     assert not window.commands.pictures.bar.isVisible()
+
+
+def test_pictures_and_films_stand_in_the_view_menu_with_their_keys(desktop):
+    actions = desktop.window.actions_by_name
+    view = actions.menus["View"].actions()
+    palette = [text for text, _, _ in actions.palette_entries()]
+    for name, text, keys in (
+        ("picture", "Save picture…", "Ctrl+Shift+P"),
+        ("copy_picture", "Copy picture", "Ctrl+Shift+C"),
+        ("film", "Record film…", "Ctrl+Shift+R"),
+    ):
+        assert actions[name] in view
+        assert actions[name].text() == text
+        assert actions[name].shortcut().toString() == keys
+        assert any(entry.startswith(f"View: {text.rstrip('…')}") for entry in palette)
