@@ -10,7 +10,7 @@ import collections
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 
 import msgspec
@@ -32,6 +32,9 @@ from stroboscope.debugger_protocol.messages import (
     FailureKind,
     Frame,
     LogEntry,
+    SceneAdded,
+    SceneDescribed,
+    SceneRemoved,
     SceneStatus,
     ServerMessage,
     SessionInfo,
@@ -83,7 +86,8 @@ Event = Opened | Closed | Received
 class Batch:
     """What arrived since the last poll: events in order, then status, frames and signal rows.
 
-    What a session that has ended said last stands among the events, before its end.
+    What a session that has ended said last stands among the events, before its end. Of a scene
+    that came and went since then, only its end and its log are told.
     """
 
     events: list[Event] = dataclasses.field(default_factory=list)
@@ -134,7 +138,8 @@ class _Inbox:
         """Return everything and forget it."""
         with self._lock:
             latest = [*self._slots.values(), *self._take_signals()]
-            batch = Batch(list(self._events), latest, self._lost_log_entries)
+            events = _without_passing_scenes(self._events)
+            batch = Batch(events, latest, self._lost_log_entries)
             self._events.clear()
             self._slots.clear()
             self._log_entries = self._lost_log_entries = 0
@@ -195,6 +200,40 @@ class _Inbox:
         self._signals.clear()
         self._signal_bytes = 0
         return signals
+
+
+def _without_passing_scenes(events: Iterable[Event]) -> list[Event]:
+    """Leave out what nobody can look at any more.
+
+    A script that replaces its scene ten times a second is faster than panels are filled: without
+    this the window would be busy for ever with scenes that are gone.
+    """
+    events = list(events)
+    removed: dict[tuple[int, int | None], int] = {
+        (event.key, event.message.scene_id): at
+        for at, event in enumerate(events)
+        if isinstance(event, Received) and isinstance(event.message, SceneRemoved)
+    }
+    kept: list[Event] = []
+    passing: set[tuple[int, int | None]] = set()
+    for at, event in enumerate(events):
+        if not isinstance(event, Received) or isinstance(event.message, LogEntry):
+            kept.append(event)
+            continue
+        scene = (event.key, _scene_of(event.message))
+        if isinstance(event.message, SceneAdded) and removed.get(scene, -1) > at:
+            passing.add(scene)
+        elif isinstance(event.message, SceneRemoved):
+            passing.discard(scene)
+        if scene not in passing:
+            kept.append(event)
+    return kept
+
+
+def _scene_of(message: ServerMessage) -> int | None:
+    if isinstance(message, SceneDescribed):
+        return message.description.scene_id
+    return getattr(message, "scene_id", None)
 
 
 def _rows(frame: Frame) -> int:
