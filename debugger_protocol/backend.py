@@ -10,6 +10,7 @@ and paused; the others make a scene restorable, plottable and editable.
 import abc
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -20,6 +21,9 @@ from stroboscope.debugger_protocol.edit_messages import EditField, Finding, Pert
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.time_machine import TimeMachine
 
 __all__ = ["Clock", "SceneBackend", "SignalSource", "TopicFrames"]
 
@@ -152,6 +156,10 @@ class SceneBackend(abc.ABC):
         Called in the gate, before the step's inputs are copied for frames and signals, and only
         while there is something to put in place. The engine takes it back after the step.
         """
+
+    def time_machine(self) -> "TimeMachine | None":
+        """Return what remembers this scene's past; None when the engine can't."""
+        return None
 
     def label(self, kind: str, index: int) -> tuple[str, str]:
         """Return what people call an element (``body``, …) or a value of a state array; its unit.

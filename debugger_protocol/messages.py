@@ -35,30 +35,65 @@ from stroboscope.debugger_protocol.edit_messages import (
 )
 from stroboscope.debugger_protocol.message_base import Command, Message
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, SceneDescription
+from stroboscope.debugger_protocol.time_messages import (
+    BreakWhen,
+    CompareStates,
+    ContinueFromHere,
+    DropRollout,
+    EditCondition,
+    Environments,
+    Fork,
+    GoLive,
+    Goto,
+    ReadRows,
+    RemoveCondition,
+    Resimulate,
+    Rows,
+    SceneConditions,
+    SceneHistory,
+    SceneRollouts,
+    SceneStops,
+    SelectEnvironments,
+    SetHistory,
+    SetStopRules,
+    ShowGhosts,
+    StatesCompared,
+    StepBack,
+    StepForward,
+)
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 __all__ = [
     "ArrayEntry",
     "AssetChunk",
     "AssetRequest",
+    "BreakWhen",
     "CheckpointInfo",
     "ClientHello",
     "ClientMessage",
     "ClientProof",
     "Command",
+    "CompareStates",
+    "ContinueFromHere",
     "ControlChanged",
     "Done",
     "DropCheckpoint",
+    "DropRollout",
+    "EditCondition",
     "EditField",
     "EditOption",
     "EditState",
     "ElementRef",
+    "Environments",
     "Failed",
     "FailureKind",
     "FastForward",
     "Finding",
+    "Fork",
     "Frame",
+    "GoLive",
     "Goodbye",
+    "Goto",
     "Heartbeat",
     "Lint",
     "LoadKeyframe",
@@ -72,31 +107,46 @@ __all__ = [
     "PhysicsStep",
     "Play",
     "PlaybackMode",
+    "ReadRows",
     "ReleaseControl",
     "ReleasePerturb",
+    "RemoveCondition",
     "RequestControl",
+    "Resimulate",
     "RestoreCheckpoint",
     "RestoreInitial",
     "RevertEdit",
+    "Rows",
     "RunUntil",
     "SaveCheckpoint",
     "SceneAdded",
     "SceneChannels",
     "SceneCheckpoints",
+    "SceneConditions",
     "SceneDescribed",
     "SceneEdited",
     "SceneFindings",
+    "SceneHistory",
     "SceneInterventions",
     "SceneRemoved",
     "SceneRestored",
+    "SceneRollouts",
     "SceneStatus",
+    "SceneStops",
+    "SelectEnvironments",
     "ServerHello",
     "ServerMessage",
     "SessionInfo",
     "SessionStatus",
     "SetControlNoise",
+    "SetHistory",
     "SetSpeed",
+    "SetStopRules",
+    "ShowGhosts",
+    "StatesCompared",
     "Step",
+    "StepBack",
+    "StepForward",
     "Subscribe",
     "Unsubscribe",
     "Welcome",
@@ -268,10 +318,14 @@ class FailureKind(enum.StrEnum):
     TIMEOUT = "timeout"
 
 
-class Done(Message, frozen=True, kw_only=True, tag="done"):
-    """A command was done; for Step and friends, by the owner thread."""
+class Done(Message, frozen=True, kw_only=True, omit_defaults=True, tag="done"):
+    """A command was done; for Step and friends, by the owner thread.
+
+    ``value``: the id of what it made (a checkpoint, a condition, a rollout, a segment).
+    """
 
     id: int
+    value: int | None = None
 
 
 class Failed(Message, frozen=True, kw_only=True, tag="failed"):
@@ -461,6 +515,23 @@ ClientMessage = (
     | DropCheckpoint
     | RevertEdit
     | Lint
+    | BreakWhen
+    | CompareStates
+    | ContinueFromHere
+    | DropRollout
+    | EditCondition
+    | Fork
+    | GoLive
+    | Goto
+    | ReadRows
+    | RemoveCondition
+    | Resimulate
+    | SelectEnvironments
+    | SetHistory
+    | SetStopRules
+    | ShowGhosts
+    | StepBack
+    | StepForward
     | RequestControl
     | ReleaseControl
     | Subscribe
@@ -488,6 +559,13 @@ ServerMessage = (
     | SceneInterventions
     | SceneCheckpoints
     | SceneFindings
+    | Environments
+    | Rows
+    | SceneConditions
+    | SceneHistory
+    | SceneRollouts
+    | SceneStops
+    | StatesCompared
     | SceneStatus
     | Frame
     | AssetChunk

@@ -102,6 +102,14 @@ class Topic(enum.StrEnum):
     """``axis`` (n,) int64 (physics steps, never falls), ``time`` (n,) float64 [s], and one
     (n, width) float64 array per channel: every physics step, or every ``log()`` call."""
 
+    GHOSTS = "ghosts"
+    """Poses of what ShowGhosts asked for, at the instant in view: ``xpos`` (g, nbody, 3) [m],
+    ``xquat`` (g, nbody, 4), ``time`` (g,) [s] float64; ``number`` (g,) int32, place in the list."""
+
+    ENVIRONMENTS = "environments"
+    """Poses of the environments shown in a grid: ``xpos`` (k, nbody, 3) [m], ``xquat``
+    (k, nbody, 4), ``time`` (k,) [s] float64; ``env`` (k,) int32."""
+
     LOG = "log"
     """No arrays: text arrives as :class:`~.messages.LogEntry`."""
 
@@ -171,3 +179,6 @@ class Instant(enum.StrEnum):
 
     NOW = "now"
     """The state a scene stands at, recomputed on scratch data; its forces are predictions."""
+
+    PAST = "past"
+    """A row of the history that is looked at, and everything its physics step computed."""

@@ -3,7 +3,7 @@
 __all__ = ["CAPABILITIES", "PASSING", "PROTOCOL_MAJOR", "PROTOCOL_MINOR", "RELAY"]
 
 PROTOCOL_MAJOR = 1
-PROTOCOL_MINOR = 1
+PROTOCOL_MINOR = 2
 
 # Names of optional features, announced in both hellos; an unknown name is ignored.
 CAPABILITIES: tuple[str, ...] = (
@@ -16,6 +16,9 @@ CAPABILITIES: tuple[str, ...] = (
     "checkpoints",
     "lint",
     "expressions",
+    "history",
+    "stops",
+    "rollouts",
 )
 
 RELAY = "relay"

@@ -1,0 +1,173 @@
+"""The backend contract of time travel: history, branches, rollouts, stops, environments.
+
+One :class:`TimeMachine` per scene whose engine remembers. All methods run on the scene's owner
+thread between physics steps, while the scene stands still unless it says otherwise; what is wrong
+is a CommandError. Axes and rows: see :mod:`~.time_messages`.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.backend import Clock, TopicFrames
+from stroboscope.debugger_protocol.time_messages import (
+    ConditionInfo,
+    GhostRef,
+    RolloutInfo,
+    Segment,
+    StatesCompared,
+    StopReason,
+    WhatIf,
+)
+from stroboscope.debugger_protocol.topics import Topic
+
+__all__ = ["HistoryState", "PastFrame", "TimeMachine"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryState:
+    """What is remembered at this moment; ``live`` is the axis of the step that would come next."""
+
+    keeps: bool
+    live: int
+    first: int
+    dense: int
+    rows: int
+    used_bytes: int
+    max_bytes: int
+    segments: tuple[Segment, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PastFrame:
+    """A row looked at: where it is, its topics, and how it was had (empty: a stored row)."""
+
+    clock: Clock
+    frames: TopicFrames
+    note: str = ""
+
+
+class TimeMachine(abc.ABC):
+    """What an engine remembers of one scene, and what it can do with that."""
+
+    # --- history; reading it is allowed while the scene runs
+
+    @abc.abstractmethod
+    def history(self) -> HistoryState:
+        """Return what there is; costs next to nothing, called ten times a second."""
+
+    @abc.abstractmethod
+    def set_history(self, *, keep: bool, max_bytes: int | None) -> None:
+        """Keep rows from now on or forget them all."""
+
+    @abc.abstractmethod
+    def find(
+        self,
+        *,
+        step: int | None = None,
+        time: float | None = None,
+        episode: int | None = None,
+        near: int,
+    ) -> int:
+        """Return the axis that a Goto means; ``near`` is the one in view, or the live one."""
+
+    @abc.abstractmethod
+    def steps_away(self, axis: int, count: int, *, physics: bool) -> int:
+        """Return the axis ``count`` application (``physics``: physics) steps after ``axis``.
+
+        Negative counts go back. Stays within what there is; the live axis is the last.
+        """
+
+    @abc.abstractmethod
+    def steps_between(self, axis: int, live: int) -> int:
+        """Return how many application steps lie between two axes."""
+
+    @abc.abstractmethod
+    def look_at(self, axis: int, topics: frozenset[Topic]) -> PastFrame:
+        """Return the topics of a row, recomputed on scratch data; nothing of the scene changes."""
+
+    # --- branches
+
+    @abc.abstractmethod
+    def continue_from(self, axis: int) -> Segment:
+        """Put the scene into a row, script state included where it was registered; a branch."""
+
+    @abc.abstractmethod
+    def replay_from(self, axis: int) -> Iterator[float]:
+        """Put the scene into a row and run the recorded inputs up to where it stood.
+
+        Yields progress, 0 to 1; closed early, the scene is where it was.
+        """
+
+    @abc.abstractmethod
+    def resimulate(
+        self, axis: int, *, steps: int, edits: Sequence[WhatIf], name: str
+    ) -> Iterator[float]:
+        """Run recorded inputs again with edits, beside the scene; the newest rollout is the result.
+
+        Yields progress, 0 to 1; closed early, there is no rollout.
+        """
+
+    # --- rollouts
+
+    @abc.abstractmethod
+    def rollouts(self) -> tuple[RolloutInfo, ...]:
+        """Return all of them, oldest first; the same object while nothing changed."""
+
+    @abc.abstractmethod
+    def drop_rollout(self, rollout_id: int) -> None:
+        """Forget a rollout."""
+
+    @abc.abstractmethod
+    def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
+        """Return ``xpos`` (nbody, 3), ``xquat`` (nbody, 4), ``time`` (1,) of a ghost.
+
+        Rollouts stand at ``time`` [s], the time in view; the others have their own.
+        """
+
+    @abc.abstractmethod
+    def compare(self, first: GhostRef, second: GhostRef, *, tolerance: float) -> StatesCompared:
+        """Compare two states or rollouts; ``id`` and ``scene_id`` are 0."""
+
+    @abc.abstractmethod
+    def read_rows(
+        self, rollout_id: int, channels: Sequence[str], *, first: int, last: int, max_rows: int
+    ) -> Iterator[Arrays]:
+        """Yield ``axis`` (n,), ``time`` (n,), ``values`` (n, width) in pieces of about a MiB."""
+
+    # --- stops
+
+    @abc.abstractmethod
+    def set_stop_rules(self, off: Sequence[StopReason]) -> None:
+        """Switch rules off, all others on; allowed while the scene runs."""
+
+    @abc.abstractmethod
+    def conditions(self) -> tuple[ConditionInfo, ...]:
+        """Return all conditions, oldest first; the same object while nothing changed."""
+
+    @abc.abstractmethod
+    def put_condition(self, condition: ConditionInfo) -> ConditionInfo:
+        """Add a condition (id 0) or replace the one with its id; allowed while the scene runs."""
+
+    @abc.abstractmethod
+    def remove_condition(self, condition_id: int) -> None:
+        """Forget a condition; allowed while the scene runs."""
+
+    # --- environments
+
+    def environment_count(self) -> int:
+        """Return how many environments there are; 0 for a scene without."""
+        return 0
+
+    def select_environments(  # noqa: B027 - optional to implement
+        self, selected: int, shown: Sequence[int]
+    ) -> None:
+        """Make ``selected`` the one that topics are of, and ``shown`` those of ``environments``."""
+
+    def failed_environments(self) -> tuple[int, ...]:
+        """Return those that stopped since their last reset."""
+        return ()
+
+    def fork(self, source: int, targets: Sequence[int]) -> None:  # noqa: B027 - optional
+        """Copy the state of one environment to others."""
