@@ -125,17 +125,22 @@ class LoadKeyframe(Command, frozen=True, kw_only=True, tag="load_keyframe"):
 
 
 class SaveCheckpoint(Command, frozen=True, kw_only=True, tag="save_checkpoint"):
-    """Keep the state of a scene under a name, for as long as the session lasts."""
+    """Keep the state of a scene under a name, for as long as the session lasts. Answers its id."""
 
     scene_id: int
     name: str
+    note: str = ""
 
 
 class RestoreCheckpoint(Command, frozen=True, kw_only=True, tag="restore_checkpoint"):
-    """Put a scene back to one of its checkpoints, all of it or nothing."""
+    """Put a scene back to one of its checkpoints, all of it or nothing.
+
+    ``source_scene_id``: the scene that keeps it, when that is another one of the same model.
+    """
 
     scene_id: int
     checkpoint_id: int
+    source_scene_id: int | None = None
 
 
 class DropCheckpoint(Command, frozen=True, kw_only=True, tag="drop_checkpoint"):
@@ -192,6 +197,8 @@ class CheckpointInfo(msgspec.Struct, frozen=True, kw_only=True):
     time: float
     wall_time: float
     approximate: str = ""
+    nbytes: int = 0
+    note: str = ""
 
 
 class SceneCheckpoints(Message, frozen=True, kw_only=True, tag="scene_checkpoints"):

@@ -223,14 +223,15 @@ class ReadRows(Command, frozen=True, kw_only=True, tag="read_rows"):
     """Read channels of the history (``rollout_id`` 0) or of a rollout: Rows follow, then Done.
 
     Only channels that follow from rows alone are there (``qpos``, ``ctrl``, ``energy.total`` …,
-    expressions over them); others fail. At most ``max_rows``, evenly thinned.
+    expressions over them); others fail. From axis (of a rollout: step) ``first`` to ``last``,
+    which is the newest where None; at most ``max_rows``, evenly thinned.
     """
 
     scene_id: int
     channels: tuple[str, ...]
     rollout_id: int = 0
     first: int = 0
-    last: int = -1
+    last: int | None = None
     max_rows: int = 20_000
 
 
@@ -283,7 +284,8 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     Rows from ``first`` on exist, those before ``dense`` thinned out (re-simulated when looked at).
     ``segments`` are the newest, ``older_segments`` were left out. ``view``: the axis that is looked
     at, None live; ``view_back``: application steps between it and live; ``view_note``: how it was
-    had ("verified", "not reproducible: …"), empty for a stored row.
+    had ("verified", "not reproducible: …"), empty for a stored row. ``busy``: what is being
+    re-simulated, empty when nothing is, and its ``progress``, 0 to 1.
     """
 
     scene_id: int
@@ -300,6 +302,8 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     view_time: float = 0.0
     view_step: int = 0
     view_note: str = ""
+    busy: str = ""
+    progress: float = 0.0
 
 
 class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -325,7 +329,10 @@ class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SceneRollouts(Message, frozen=True, kw_only=True, tag="scene_rollouts"):
-    """All rollouts of a scene, oldest first; sent on change. ``dropped`` to make room."""
+    """All rollouts of a scene, oldest first; sent on change. ``dropped`` to make room.
+
+    Of ``scene_id`` 0: what is left of scenes that have ended, the last 64.
+    """
 
     scene_id: int
     rollouts: tuple[RolloutInfo, ...]
