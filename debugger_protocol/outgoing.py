@@ -1,7 +1,8 @@
 """What waits to be sent to one client: bounded in every lane, whatever the client does.
 
 * **control**: ordered; its overflow ends the connection. What is said about a scene replaces or
-  joins what waits about it, so scenes and their resets never overflow it, however many there are.
+  joins what waits about it, so scenes, their resets and their edits never overflow it, however
+  many there are; of the edits of a scene the newest wait, as many as a scene keeps.
 * **log**: the oldest entries are dropped, and an entry says how many.
 * **signals**: an append ring; dropped rows are counted as an explicit gap in the next frame.
 * **frames**: one slot per (scene, topic, instant); a newer frame replaces the older and counts it.
@@ -28,6 +29,7 @@ from stroboscope.debugger_protocol.messages import (
     SceneChannels,
     SceneCheckpoints,
     SceneDescribed,
+    SceneEdited,
     SceneFindings,
     SceneInterventions,
     SceneRemoved,
@@ -158,7 +160,9 @@ class OutgoingLanes:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         # Insertion order is sending order. Statuses have a fixed key and are replaced in place.
-        self._control: dict[tuple[str, int], msgspec.Struct] = {}
+        self._control: dict[_Key, msgspec.Struct] = {}
+        # Which edits of each scene wait there, the oldest first.
+        self._edits: dict[int, dict[int, None]] = {}
         self._counted = 0
         self._numbers = itertools.count()
         self._log: collections.deque[LogEntry] = collections.deque()
@@ -213,7 +217,7 @@ class OutgoingLanes:
             return
         key = _replaceable(message)
         if key is None:
-            key = (kind, next(self._numbers))
+            key = (kind, next(self._numbers), 0)
             if kind == "counted":
                 self._counted += 1
         if self._counted > self._limits.control_queue:
@@ -223,17 +227,36 @@ class OutgoingLanes:
             )
         waiting = self._control.get(key)
         self._control[key] = message if waiting is None else _merge(waiting, message)
+        if isinstance(message, SceneEdited):
+            self._keep_newest_edits(message)
+
+    def _keep_newest_edits(self, newest: SceneEdited) -> None:
+        """Drop the oldest edit of the scene that waits when there are more than a scene keeps."""
+        waiting = self._edits.setdefault(newest.scene_id, {})
+        waiting[newest.edit_id] = None
+        if len(waiting) > self._limits.edits:
+            oldest = next(iter(waiting))
+            del waiting[oldest]
+            del self._control["scene_edited", newest.scene_id, oldest]
 
     def _forget_scene(self, scene_id: int) -> bool:
         """Drop what waits about a scene; True when the client was not told of it yet."""
         self.frames.discard_scene(scene_id)
-        waiting = [self._control.pop((kind, scene_id), None) for kind in _ABOUT_SCENES]
+        for edit_id in self._edits.pop(scene_id, ()):
+            del self._control["scene_edited", scene_id, edit_id]
+        waiting = [self._control.pop((kind, scene_id, 0), None) for kind in _ABOUT_SCENES]
         return any(isinstance(message, SceneAdded) for message in waiting)
 
     def _pop_control(self) -> msgspec.Struct:
         key = next(iter(self._control))
-        if key[0] == "counted":
+        kind, scene_id, edit_id = key
+        if kind == "counted":
             self._counted -= 1
+        elif kind == "scene_edited":
+            edits = self._edits[scene_id]
+            del edits[edit_id]
+            if not edits:
+                del self._edits[scene_id]
         return self._control.pop(key)
 
     def _put_log(self, entry: LogEntry) -> None:
@@ -250,16 +273,22 @@ class OutgoingLanes:
         return LogEntry(level=LogLevel.WARNING, text=text, wall_time=self._log[0].wall_time)
 
 
-def _replaceable(message: msgspec.Struct) -> tuple[str, int] | None:
+_Key = tuple[str, int, int]
+"""Kind, scene and edit, 0 where there is none; what is counted has its number instead."""
+
+
+def _replaceable(message: msgspec.Struct) -> _Key | None:
     """Return the key of a message of which one at a time needs to wait."""
     if isinstance(message, _LATEST_OF_SCENE):
-        return str(message.__struct_config__.tag), message.scene_id
+        return str(message.__struct_config__.tag), message.scene_id, 0
+    if isinstance(message, SceneEdited):
+        return "scene_edited", message.scene_id, message.edit_id
     if isinstance(message, SceneDescribed):
-        return "scene_described", message.description.scene_id
+        return "scene_described", message.description.scene_id, 0
     if isinstance(message, SessionStatus):
-        return "session_status", 0
+        return "session_status", 0, 0
     if isinstance(message, Heartbeat):
-        return "heartbeat", 0
+        return "heartbeat", 0, 0
     return None
 
 

@@ -19,7 +19,8 @@ from stroboscope.debugger_protocol.backend import SceneBackend
 from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.edits import AT_REST_FIELDS, EDIT_WORDS
-from stroboscope.debugger_protocol.host.events import EventQueue, HostListener
+from stroboscope.debugger_protocol.host.events import HostListener
+from stroboscope.debugger_protocol.host.host_news import HostNews
 from stroboscope.debugger_protocol.host.owners import Job, Owner
 from stroboscope.debugger_protocol.host.playback import (
     MAX_SPEED,
@@ -38,10 +39,7 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import (
     Command,
     EditState,
-    Finding,
     LoadKeyframe,
-    LogEntry,
-    LogLevel,
     PlaybackMode,
     RestoreCheckpoint,
 )
@@ -54,7 +52,7 @@ _NO_STEPS = "count must be 1…1,000,000, got {}"
 _RUNS_FREE = "runs free and never stops: create it with playback='follow' to step and pause it"
 
 
-class Host:
+class Host(HostNews):
     """All scenes of one process that a debugger may see. Any thread, unless a method says more.
 
     ``monotonic`` is the clock of pacing and deadlines, in seconds.
@@ -63,17 +61,14 @@ class Host:
     def __init__(
         self, *, limits: Limits | None = None, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self.limits = limits or Limits()
+        super().__init__(limits or Limits())
         self.monotonic = monotonic
         self.playback = Playback()
-        self.listener: HostListener | None = None
         self.unseen_scenes = 0
         """Simulations that run free because there is no room for them as scenes."""
         self._links: dict[int, SceneLink] = {}
         self._owners: dict[threading.Thread, Owner] = {}
         self._next_id = 1
-        self._events = EventQueue()
-        self._reported: set[tuple[int, str]] = set()
         # The main thread may come out of its shutdown while the server thread does its work for it.
         self._publishing_last = threading.Lock()
         self._closing: deque[tuple[SceneLink, str]] = deque()
@@ -215,8 +210,7 @@ class Host:
 
     def forget_parent(self) -> None:
         """In a forked child: start detached, with locks that no other thread ever held."""
-        self.listener = None
-        self._events.clear()
+        self.forget_listener()
         self.playback.lock = threading.Lock()
         self._publishing_last = threading.Lock()
         self.playback.attached = False
@@ -464,64 +458,10 @@ class Host:
                 if thread is me or is_over:
                     link.publish_last()
 
-    # --- what owner threads say; takes no lock
-
-    def wake(self) -> None:
-        """Tell the server thread that there is something new."""
-        listener = self.listener
-        if listener is not None:
-            listener.wake()
-
-    def emit(self, message: msgspec.Struct) -> None:
-        """Queue a message for every client."""
-        if self.listener is not None:
-            self._events.put(message)
-            self.listener.wake()
-
-    def log(
-        self, level: LogLevel, text: str, *, link: SceneLink | None = None, source: str = ""
-    ) -> None:
-        """Queue a log entry for every client."""
-        clock = link.clock if link is not None else None
-        self.emit(
-            LogEntry(
-                level=level,
-                text=trim_text(text, self.limits.log_text_bytes),
-                wall_time=time.time(),
-                scene_id=link.scene_id if link is not None else None,
-                axis=clock.axis if clock is not None else None,
-                time=clock.time if clock is not None else None,
-                source=source,
-            )
-        )
-
-    def log_once(self, link: SceneLink, text: str) -> None:
-        """Queue an error about a scene's backend, unless it was reported before."""
-        # What stands behind the first colon may differ every time.
-        key = (link.scene_id, text.partition(":")[0])
-        if key not in self._reported:
-            self._reported.add(key)
-            self.log(LogLevel.ERROR, f"{link.name}: {text}", link=link)
-
-    def log_finding(self, link: SceneLink, finding: Finding) -> None:
-        """Queue what usually is a mistake, unless it was told of the same elements before."""
-        about = ", ".join(f"{element.kind} {element.index}" for element in finding.elements)
-        key = (link.scene_id, f"{finding.rule} {about}")
-        if key not in self._reported:
-            self._reported.add(key)
-            text = finding.text
-            if finding.advice:
-                text = f"{text if text.endswith('.') else text + '.'} {finding.advice}"
-            self.log(finding.level, text, link=link, source="lint")
-
-    def model_changed(self, link: SceneLink) -> None:
-        """Note that a scene has to be described anew."""
-        self.wake()
-
     def take_events(self) -> list[msgspec.Struct]:
         """Return what was queued for the clients since the last call; server thread."""
         self._close_finalized()
-        return self._events.take()
+        return super().take_events()
 
     # --- inside, lock held
 

@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -249,8 +250,29 @@ def test_of_interventions_checkpoints_and_findings_only_the_newest_waits(lanes):
     assert isinstance(findings, m.SceneFindings)
 
 
+def test_edits_that_wait_are_replaced_by_newer_states_and_the_oldest_are_dropped():
+    lanes = OutgoingLanes(Limits(edits=3))
+    for edit_id in range(1000):
+        for text in ("begun", "done"):
+            edit = m.SceneEdited(scene_id=1, edit_id=edit_id, text=text, axis=0, time=0.0)
+            lanes.put(edit)
+    lanes.put(msgspec.structs.replace(edit, edit_id=998, reverted=True))
+    lanes.put(msgspec.structs.replace(edit, scene_id=2, edit_id=5))
+    told = [(each.scene_id, each.edit_id, each.text, each.reverted) for each in drain(lanes)]
+    assert told == [
+        (1, 997, "done", False),
+        (1, 998, "done", True),
+        (1, 999, "done", False),
+        (2, 5, "done", False),
+    ]
+    lanes.put(edit)
+    lanes.put(m.SceneRemoved(scene_id=1))
+    assert [type(each) for each in drain(lanes)] == [m.SceneRemoved]
+
+
 def test_nothing_is_said_about_edits_of_a_scene_that_is_gone_before_it_was_announced(lanes):
     lanes.put(m.SceneAdded(scene_id=1, name="Arm"))
     lanes.put(m.SceneInterventions(scene_id=1, perturbed_body=2))
+    lanes.put(m.SceneEdited(scene_id=1, edit_id=1, text="", axis=0, time=0.0))
     lanes.put(m.SceneRemoved(scene_id=1))
     assert drain(lanes) == []

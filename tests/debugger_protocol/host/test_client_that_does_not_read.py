@@ -1,0 +1,79 @@
+"""A client that reads nothing for a while: it stays, and then knows what holds."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from oscillator import Stepper, parked
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.messages import EditField, EditState
+
+# Long enough for a thousand of them to fill every buffer on the way.
+LONG = "a spring that is called " + 40 * "very " + "soft"
+OBSERVER = """
+import sys
+from stroboscope.debugger_protocol.client import DebuggerClient
+
+with DebuggerClient.connect(observe=True) as client:
+    client.wait_until(lambda c: c.scenes(), 10)
+    print("ready", flush=True)
+    last = sys.stdin.readline().strip()
+    ends = lambda c: [edit.text for edit in c.edits(1)[-1:] if edit.text.endswith(last)]
+    told = client.wait_until(ends, 20)
+    print(bool(told), len(client.edits(1)), client.closed_reason or "connected", flush=True)
+"""
+
+
+@pytest.fixture
+def observer(connect: Callable[..., DebuggerClient]) -> Iterator[Callable[[], Any]]:
+    """``observer()``: a client in a process of its own, which can be stopped."""
+    processes: list[Any] = []
+
+    def start() -> Any:
+        process = subprocess.Popen(
+            [sys.executable, "-c", OBSERVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_an_observer_that_reads_nothing_for_a_thousand_edits_knows_the_last_ones_then(
+    host: Host,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    observer: Callable[[], Any],
+    answer: Callable[[], Any],
+) -> None:
+    client = connect()
+    stepper = own(host, "A")
+    stepper.scene.backend.label = lambda kind, index: (LONG, "m")  # type: ignore[method-assign]
+    assert client.wait_until(parked, 5)
+    frozen = observer()
+    os.kill(frozen.pid, signal.SIGSTOP)
+    for turn in range(1000):
+        # Two clients in turn: what one of them goes on with would be one edit.
+        edit = EditState(id=0, scene_id=1, field=EditField.QPOS, index=0, values=(0.001 * turn,))
+        reply = answer()
+        host.edit(edit, client=2 + turn % 2, reply=reply)
+        reply.done()
+    assert client.wait_until(lambda c: c.edits(1)[-1].text.endswith("0.999 m"), 10)
+    os.kill(frozen.pid, signal.SIGCONT)
+    frozen.stdin.write("0.999 m\n")
+    frozen.stdin.flush()
+    assert frozen.stdout.readline() == "True 200 connected\n"
