@@ -8,6 +8,8 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 __all__ = ["Waker"]
 
 _INTERVAL_S = 1.0 / 60.0
+_LONG_S = 0.1
+"""After a poll that took longer, as much time belongs to whoever uses the window."""
 
 
 class Waker(QObject):
@@ -21,7 +23,7 @@ class Waker(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.poll: Callable[[], None] = lambda: None
-        self._last = 0.0
+        self._next = 0.0
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -39,9 +41,11 @@ class Waker(QObject):
 
     def _schedule(self) -> None:
         if not self._timer.isActive():
-            wait = self._last + _INTERVAL_S - time.monotonic()
+            wait = self._next - time.monotonic()
             self._timer.start(max(0, round(wait * 1000)))
 
     def _run(self) -> None:
-        self._last = time.monotonic()
+        start = time.monotonic()
         self.poll()
+        end = time.monotonic()
+        self._next = start + _INTERVAL_S if end - start < _LONG_S else 2 * end - start

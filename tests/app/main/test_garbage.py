@@ -21,9 +21,8 @@ class Cycle:
         self.itself = self
 
 
-def allocate() -> None:
+def allocate(kept: list[list[object]]) -> None:
     """Make many containers that live, as decoding a large message does."""
-    kept: list[list[object]] = []
     for _ in range(ENOUGH):
         kept.append([kept])
 
@@ -36,7 +35,8 @@ def test_what_another_thread_allocates_frees_no_qt_object_there(qapp, wait_until
     )
     Cycle(dropped)
     del dropped
-    thread = threading.Thread(target=allocate)
+    kept: list[list[object]] = []
+    thread = threading.Thread(target=allocate, args=(kept,))
     thread.start()
     thread.join()
     assert freed_on == []
@@ -51,9 +51,10 @@ def test_garbage_is_freed_between_events_and_not_in_a_slot(qapp, wait_until):
     dropped.destroyed.connect(lambda _=None: gone.append(True), Qt.ConnectionType.DirectConnection)
     del dropped
     during: list[bool] = []
+    kept: list[list[object]] = []
 
     def slot() -> None:
-        allocate()
+        allocate(kept)
         during.append(bool(gone))
 
     QTimer.singleShot(0, qapp, slot)
