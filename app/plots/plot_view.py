@@ -99,6 +99,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         )
         self.setAntialiasing(False)
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+        # PyQtGraph makes it in any case, reads its boxes, and lets it belong to nobody.
+        options = self.getPlotItem().ctrlMenu
+        options.setParent(self, options.windowFlags())
         self.hideButtons()
         self.showGrid(x=True, y=True, alpha=1.0)
         for axis in (self.value_axis, self.time_axis):
