@@ -188,8 +188,10 @@ def sensor_unit_list(model: Any, *, adapter: MujocoAdapter) -> tuple[str, ...]:
 
 
 # Where one channel stands in a row, and what reads it from the data that holds its instant. A plain
-# pair: this is gone through twice per physics step.
+# pair: this is gone through at every physics step.
 _Writer = tuple[int | slice, Callable[[Any], Any]]
+# The same where MuJoCo keeps the values at one place as long as the data lives.
+_Copy = tuple[slice, NDArray[np.float64]]
 
 
 class MujocoSignalSource(SignalSource):
@@ -214,10 +216,21 @@ class MujocoSignalSource(SignalSource):
         self._frames = frames
         self._adapter = adapter
         self._row: NDArray[np.float64] | None = None
+        data = live()
+        # These views do not keep the data alive: whoever uses them asks for it first.
+        self._inputs: list[_Copy] = []
+        self._results: list[_Copy] = []
         self._before: list[_Writer] = []
         self._after: list[_Writer] = []
+        # What `_results` are read by where a step's results don't stand in the live data.
+        self._elsewhere: list[_Writer] = []
         self._expressions: list[ExpressionChannel] = []
         self._scope: ExpressionScope | None = None
+        enums = adapter.module
+        self._pyramidal = int(enums.mjtCone.mjCONE_PYRAMIDAL)
+        self._first_contact_kind = int(enums.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
+        self._keeps_forces_elsewhere = bool(adapter.hidden_state_reason(model))
+        self._step_durations = data.timer.duration
         self._step_timer = 0.0
         columns: dict[str, slice] = {}
         at = 0
@@ -232,10 +245,7 @@ class MujocoSignalSource(SignalSource):
             elif name in table:
                 read.add(name)
                 columns[name] = slice(at, at + table[name].width)
-                writers = self._before if name in _INPUTS else self._after
-                # A number goes five times as fast into a place as into a slice of one.
-                place = at if table[name].width == 1 and name in _COMPUTED else columns[name]
-                writers.append((place, self._reader(name)))
+                self._add(name, columns[name])
             else:
                 raise CommandError(
                     f"this scene has no channel {name!r}; it has {', '.join(sorted(table))}"
@@ -248,6 +258,18 @@ class MujocoSignalSource(SignalSource):
         self._needs_row = bool(computed) and (
             self._runge_kutta or any(name.startswith("energy.") for name in computed)
         )
+        self._copies_only = not (self._expressions or self._before or self._needs_row)
+
+    def _add(self, name: str, columns: slice) -> None:
+        if name in _INPUTS:
+            self._inputs.append((columns, getattr(self._live(), name)))
+        elif name in _ARRAYS_AFTER:
+            self._results.append((columns, getattr(self._live(), name)))
+            self._elsewhere.append((columns, self._reader(name)))
+        else:
+            # A number goes five times as fast into a place as into a slice of one.
+            is_number = columns.stop - columns.start == 1
+            self._after.append((columns.start if is_number else columns, self._reader(name)))
 
     def _add_expression(
         self, name: str, make_scope: Callable[[], ExpressionScope]
@@ -263,10 +285,14 @@ class MujocoSignalSource(SignalSource):
     def before(self, row: NDArray[np.float64]) -> None:
         """Write the inputs of the coming physics step into ``row``, (width,)."""
         data = self._live()
+        for columns, values in self._inputs:
+            row[columns] = values
+        if self._copies_only:
+            return
         for expression in self._expressions:
             expression.before(data)
-        for columns, read in self._before:
-            row[columns] = read(data)
+        for place, read in self._before:
+            row[place] = read(data)
         if self._needs_row:
             if self._row is None:
                 length = self._adapter.module.mj_stateSize(self._model, self._adapter.integration)
@@ -275,16 +301,22 @@ class MujocoSignalSource(SignalSource):
 
     def after(self, row: NDArray[np.float64]) -> None:
         """Write what the physics step has computed into the same ``row``."""
-        source = self._live()
+        data = self._live()
         if self._runge_kutta and self._row is not None:
-            # The arrays after an RK4 step are those of its last stage: no instant of the run.
-            source = self._frames.recompute(self._row)
-            if source is None:
-                for columns, _read in self._after:
-                    row[columns] = np.nan
-                return
-        for columns, read in self._after:
-            row[columns] = read(source)
+            self._write_recomputed(row, self._frames.recompute(self._row))
+            return
+        for columns, values in self._results:
+            row[columns] = values
+        for place, read in self._after:
+            row[place] = read(data)
+
+    def _write_recomputed(self, row: NDArray[np.float64], source: Any | None) -> None:
+        """Write the results from ``source``, which holds the instant; None: there are none.
+
+        The arrays after an RK4 step are those of its last stage: no instant of the run.
+        """
+        for place, read in (*self._elsewhere, *self._after):
+            row[place] = np.nan if source is None else read(source)
 
     def _reader(self, name: str) -> Callable[[Any], Any]:
         if name in _INPUTS or name in _ARRAYS_AFTER:
@@ -310,14 +342,22 @@ class MujocoSignalSource(SignalSource):
 
     def _step_duration(self) -> float:
         """Return how long the step took [s], NaN where MuJoCo doesn't measure."""
-        before, self._step_timer = self._step_timer, float(self._live().timer.duration[0])
+        before, self._step_timer = self._step_timer, float(self._step_durations[0])
         taken = self._step_timer - before
         return taken if before > 0.0 < taken else math.nan
 
     def _contact_force(self, source: Any) -> float:
         """Return the sum of all normal forces [N]."""
-        forces = contact_forces(self._model, source, adapter=self._adapter)
-        return float(forces[:, 0].sum())
+        if not source.ncon or not source.nefc:
+            return 0.0
+        if self._keeps_forces_elsewhere:
+            return float(contact_forces(self._model, source, adapter=self._adapter)[:, 0].sum())
+        force, kinds = source.efc_force, source.efc_type
+        # Edges of pyramids add up to the normal force; contacts come last among the rows.
+        if self._model.opt.cone == self._pyramidal:
+            return float(force[kinds >= self._first_contact_kind].sum())
+        address = source.contact.efc_address
+        return float(force[address[address >= 0]].sum())
 
 
 def _contact_depth(source: Any) -> float:

@@ -88,7 +88,7 @@ class Stepper:
 
         The same as :meth:`step` without its generality: this runs before every bare step while a
         debugger is attached, so it is written out, and while the link is quiet it calls nothing
-        but MuJoCo.
+        but MuJoCo, and what writes rows of signals.
         """
         link, data, row = self._link, self._live(), self._row
         link.in_step = True  # first said, then looked
@@ -101,15 +101,20 @@ class Stepper:
             if before <= self._time_before or before < self._time_seen:
                 self.notice_reset()
                 self._get_state(self._model, data, row, self._mask)
+                before = self._row_time[0]
+            if link.ring is not None:
+                link.row_before(axis=self._counters.axis, time=before)
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
                 self.put_back(data)
                 raise self.failure(error) from error
+            self._counters.single += 1
+            if link.ring is not None:
+                link.row_after()
         except BaseException:
             link.abandon_step()
             raise
-        self._counters.single += 1
         self._time_before = before
         link.physics_ticks += 1
         link.in_step = False

@@ -1,6 +1,7 @@
 """Operators and functions: how wide their results are, in what unit, and how they are computed.
 
-Scalars are Python floats, because NumPy takes ten times as long for one number. What has no
+Scalars are Python floats, because NumPy takes ten times as long for one number, and what makes one
+number of a short vector goes through a list. What has no
 result (1/0, log(-1)) is NaN, and the evaluation's ``problem`` says so; nothing raises.
 """
 
@@ -29,6 +30,8 @@ __all__ = [
 
 _NAN: Final = math.nan
 _NO_RESULT: Final = "no result"
+# Python is faster than NumPy with so few numbers, and never warns.
+_FEW: Final = 64
 
 
 class Misfit(Exception):
@@ -254,16 +257,51 @@ def _sum_units(arguments: Sequence[Node], width: int) -> tuple[Unit, ...]:
 
 
 def _reduced(
-    function: Callable[..., Any], unit: Callable[[Unit], Unit] = lambda unit: unit
+    of_list: Callable[[list[float]], float],
+    of_array: Callable[[Any], Any],
+    unit: Callable[[Unit], Unit] = lambda unit: unit,
 ) -> _MakeNode:
     """Return the maker of a function that makes one number of a vector."""
 
     def make(arguments: tuple[Node, ...]) -> Node:
         (node,) = arguments
         run = as_vector(node)
-        return Node(1, lambda inputs: float(function(run(inputs))), (unit(_one_unit(node)),))
+        units_of = (unit(_one_unit(node)),)
+        if node.width <= _FEW:
+            return Node(1, lambda inputs: of_list(run(inputs).tolist()), units_of)
+        return Node(1, lambda inputs: _quietly(of_array, run(inputs)), units_of)
 
     return make
+
+
+def _quietly(function: Callable[..., Any], *arrays: Any) -> float:
+    with np.errstate(all="ignore"):
+        return float(function(*arrays))
+
+
+def _least(values: list[float]) -> float:
+    return _NAN if any(map(math.isnan, values)) else min(values)
+
+
+def _greatest(values: list[float]) -> float:
+    return _NAN if any(map(math.isnan, values)) else max(values)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _length(values: list[float]) -> float:
+    # The plain sum of squares, as for more values: `hypot` makes infinity of infinity and NaN.
+    return math.sqrt(sum([value * value for value in values]))
+
+
+def _is_any(values: list[float]) -> float:
+    return float(any(values))
+
+
+def _are_all(values: list[float]) -> float:
+    return float(all(values))
 
 
 def _one_unit(node: Node) -> Unit:
@@ -273,9 +311,14 @@ def _one_unit(node: Node) -> Unit:
     return result
 
 
-def _extreme(scalar: Callable[..., float], pair: Any, whole: Callable[..., Any]) -> _MakeNode:
+def _extreme(
+    scalar: Callable[..., float],
+    pair: Any,
+    of_list: Callable[[list[float]], float],
+    of_array: Callable[[Any], Any],
+) -> _MakeNode:
     """Return the maker of min or max: of a vector's values, or of several arguments."""
-    of_one = _reduced(whole)
+    of_one = _reduced(of_list, of_array)
 
     def of_many(*values: Any) -> Any:
         result = values[0]
@@ -293,8 +336,16 @@ def _dot(arguments: tuple[Node, ...]) -> Node:
         raise Misfit(f"these have {first.width} and {second.width} values: dot needs as many")
     a, b = as_vector(first), as_vector(second)
     unit = units.multiply(_one_unit(first), _one_unit(second))
+    if first.width <= _FEW:
+        return Node(
+            1,
+            lambda inputs: sum(map(operator.mul, a(inputs).tolist(), b(inputs).tolist())),
+            (unit,),
+        )
     # NumPy's dot warns of overflows whatever errstate says.
-    return Node(1, lambda inputs: float((a(inputs) * b(inputs)).sum()), (unit,))
+    return Node(
+        1, lambda inputs: _quietly(lambda x, y: (x * y).sum(), a(inputs), b(inputs)), (unit,)
+    )
 
 
 def _where(arguments: tuple[Node, ...]) -> Node:
@@ -327,9 +378,9 @@ def _same_unit(unit: Unit) -> Unit:
 _Count = tuple[int, int]
 FUNCTIONS: Final[dict[str, tuple[_Count, str, _MakeNode]]] = {
     "abs": ((1, 1), "abs(x)", _elementwise(abs, np.abs, _same_unit)),
-    "min": ((1, 16), "min(vector) or min(a, b, …)", _extreme(min, np.minimum, np.min)),
-    "max": ((1, 16), "max(vector) or max(a, b, …)", _extreme(max, np.maximum, np.max)),
-    "norm": ((1, 1), "norm(vector)", _reduced(lambda v: np.sqrt((v * v).sum()))),
+    "min": ((1, 16), "min(vector) or min(a, b, …)", _extreme(min, np.minimum, _least, np.min)),
+    "max": ((1, 16), "max(vector) or max(a, b, …)", _extreme(max, np.maximum, _greatest, np.max)),
+    "norm": ((1, 1), "norm(vector)", _reduced(_length, lambda v: np.sqrt((v * v).sum()))),
     "sqrt": (
         (1, 1),
         "sqrt(x)",
@@ -347,8 +398,8 @@ FUNCTIONS: Final[dict[str, tuple[_Count, str, _MakeNode]]] = {
         "log(x)",
         _elementwise(math.log, np.log, _none, "logarithm of a number that is not above 0"),
     ),
-    "sum": ((1, 1), "sum(vector)", _reduced(np.sum)),
-    "mean": ((1, 1), "mean(vector)", _reduced(np.mean)),
+    "sum": ((1, 1), "sum(vector)", _reduced(sum, np.sum)),
+    "mean": ((1, 1), "mean(vector)", _reduced(_mean, np.mean)),
     "dot": ((2, 2), "dot(a, b)", _dot),
     "clip": (
         (3, 3),
@@ -358,8 +409,8 @@ FUNCTIONS: Final[dict[str, tuple[_Count, str, _MakeNode]]] = {
     "deg": ((1, 1), "deg(angle)", _elementwise(math.degrees, np.degrees, lambda unit: "°")),
     "rad": ((1, 1), "rad(angle)", _elementwise(math.radians, np.radians, lambda unit: "rad")),
     "sign": ((1, 1), "sign(x)", _elementwise(_sign, np.sign, _none)),
-    "any": ((1, 1), "any(vector)", _reduced(np.any, _none)),
-    "all": ((1, 1), "all(vector)", _reduced(np.all, _none)),
+    "any": ((1, 1), "any(vector)", _reduced(_is_any, np.any, _none)),
+    "all": ((1, 1), "all(vector)", _reduced(_are_all, np.all, _none)),
     "where": ((3, 3), "where(condition, a, b)", _where),
 }
 """By name: how many arguments, how it is written, and what makes its node."""

@@ -66,7 +66,9 @@ class Expression:
     not the same for all, see ``units``); ``channels`` is what :meth:`evaluate` needs.
     """
 
-    def __init__(self, text: str, node: Node, channels: tuple[ChannelUse, ...]) -> None:
+    def __init__(
+        self, text: str, node: Node, channels: tuple[ChannelUse, ...], *, computes_arrays: bool
+    ) -> None:
         self.text = text
         self.width = node.width
         self.names = node.names
@@ -78,6 +80,10 @@ class Expression:
         self._run: Run = node.run
         self._keys = tuple(each.key for each in channels)
         self._result = np.empty(node.width)
+        # A place takes a number much faster than a slice does.
+        self._place: int | slice = 0 if node.width == 1 else slice(None)
+        # Entering takes longer than computing a few numbers.
+        self._may_warn = computes_arrays
 
     def evaluate(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the value, (width,), which the next evaluation overwrites; never raises.
@@ -91,8 +97,11 @@ class Expression:
         inputs = Inputs(arrays)
         result = self._result
         try:
-            with np.errstate(all="ignore"):
-                result[:] = self._run(inputs)
+            if self._may_warn:
+                with np.errstate(all="ignore"):
+                    result[self._place] = self._run(inputs)
+            else:
+                result[self._place] = self._run(inputs)
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             result[:] = np.nan
             inputs.problem = f"it failed: {type(error).__name__}: {error}"
@@ -109,7 +118,12 @@ def compile_expression(text: str, table: SignalTable) -> Expression:
         raise place.error(
             f"this has {node.width} values, {MAX_WIDTH} are allowed: choose columns", tree
         )
-    return Expression(text.strip(), node, tuple(compiler.uses.values()))
+    return Expression(
+        text.strip(),
+        node,
+        tuple(compiler.uses.values()),
+        computes_arrays=compiler.computes_arrays,
+    )
 
 
 class _Compiler:
@@ -117,13 +131,19 @@ class _Compiler:
         self._table = table
         self._place = place
         self.uses: dict[str, ChannelUse] = {}
+        self.computes_arrays = False
+        """Whether NumPy's arithmetic takes part: it warns where a result is none."""
         self._slots: dict[str, int] = {}
 
     def node(self, tree: ast.expr) -> Node:
         try:
-            return self._node(tree)
+            node = self._node(tree)
         except Misfit as error:
             raise self._place.error(str(error), tree) from None
+        # Elements are only taken of arrays elsewhere.
+        computes = not isinstance(tree, ast.Subscript | ast.Attribute | ast.Name | ast.Constant)
+        self.computes_arrays = self.computes_arrays or (computes and node.width > 1)
+        return node
 
     def _node(self, tree: ast.expr) -> Node:
         match tree:

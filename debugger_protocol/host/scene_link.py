@@ -132,14 +132,15 @@ class SceneLink(ScenePlayback):
         if now >= self._due or self._granted:
             self._before_due(now)
         if self.ring is not None:
-            self._signal_before()
+            clock = self.backend.clock()
+            self.row_before(axis=clock.axis, time=clock.time)
         return True
 
     def after_physics(self) -> None:
         """Publish what the physics step computed; directly after it."""
         self.physics_ticks += 1
         if self.ring is not None:
-            self._signal_after()
+            self.row_after()
         if self._frame_begun:
             self._frame_begun = False
             self.publisher.end()
@@ -408,20 +409,22 @@ class SceneLink(ScenePlayback):
         ring = self.ring
         return None if ring is None or ring.count % _TIMED_ROWS else self.publisher.time
 
-    def _signal_before(self) -> None:
+    def row_before(self, *, axis: int, time: float) -> None:
+        """Write the inputs of a physics step, which begins at ``axis`` and ``time`` [s]."""
         ring = self.ring
         if ring is not None:
             spent = self._clock_of_signals()
             since = 0.0 if spent is None else spent.now()
             try:
-                ring.before(self.backend.clock())
+                ring.before(axis=axis, time=time)
                 if spent is not None:
                     spent.add(since, times=_TIMED_ROWS)
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
                 self.ring = None
                 self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
 
-    def _signal_after(self) -> None:
+    def row_after(self) -> None:
+        """Write what the same physics step has computed, and publish the row."""
         ring = self.ring
         if ring is not None:
             spent = self._clock_of_signals()

@@ -152,9 +152,7 @@ class ScenePlayback:
             or (self.told_paused and moves)
         )
         calls = self.attention or self._paced or self._granted
-        self._quiet = (
-            attached and not calls and not self.intervening and not self.applied_interest.channels
-        )
+        self._quiet = attached and not calls and not self.intervening
         # The next gate, with nobody's lock, says until when; see SceneLink._set_due.
         self.quiet_until = -math.inf
         self.active = attached

@@ -88,11 +88,11 @@ class SignalRing(RowRing):
         self._before: Callable[[NDArray[np.float64]], None] = source.before
         self._after: Callable[[NDArray[np.float64]], None] = source.after
 
-    def before(self, clock: Clock) -> None:
-        """Write the inputs of the coming physics step, which starts at ``clock``."""
+    def before(self, *, axis: int, time: float) -> None:
+        """Write the inputs of the coming physics step, which starts at ``axis`` and ``time``."""
         slot = self.count % self.capacity
-        self.axis[slot] = clock.axis
-        self.time[slot] = clock.time
+        self.axis[slot] = axis
+        self.time[slot] = time
         self._before(self.rows[slot])
 
     def after(self) -> None:

@@ -1,6 +1,6 @@
 """Signals: one row per physics step, every value of the step that the row is about."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import mujoco
 import numpy as np
@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.host import Host, HostListener
+from stroboscope.debugger_protocol.host.scene_playback import Interest
+from stroboscope.debugger_protocol.messages import LogEntry, PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.runtime import current_runtime
 
 Scene = physics.Scene
 Make = Callable[..., Scene]
@@ -116,3 +120,81 @@ def test_signals_follow_data_that_was_rebound(make_scene: Make) -> None:
     scene = make_scene("arm")
     table = rows(scene, ["qpos"], 2)
     assert table["qpos"].shape == (2, scene.model.nq)
+
+
+# --- in fast forward, where a step calls nothing else
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """The engine's host, in fast forward."""
+    physics.initialize()
+    host = current_runtime().host
+    host.listener = HostListener()
+    host.attach(PlaybackMode.FAST_FORWARD)
+    yield host
+    host.detach("the test is over")
+
+
+@pytest.mark.parametrize("integrator", ["implicitfast", "RK4"])
+def test_a_quiet_step_writes_the_row_of_its_own_instant(
+    make_scene: Make, host: Host, integrator: str
+) -> None:
+    options = physics.SceneOptions(integrator=physics.Integrator(integrator))
+    scene = make_scene(options=options)
+    channels = ("qpos", "ctrl", "qacc", "contact.count", "energy.total", "= norm(qvel)")
+    slow = rows(make_scene(options=options), list(channels), 100)
+    host.set_interest(scene.link, Interest(channels=channels, signal_interval=0.25))
+    rng = np.random.default_rng(0)
+    begin = scene.counters.axis
+    quiet = 0
+    for _ in range(100):
+        scene.ctrl[:] = rng.uniform(-1, 1, scene.model.nu)
+        quiet += scene.link.monotonic() < scene.link.quiet_until
+        scene.step()
+    assert quiet > 10
+    ring = scene.link.ring
+    assert ring is not None
+    found = ring.read(0, limit=1000)
+    assert found.axis.tolist() == list(range(begin, begin + 100))
+    timestep = scene.model.opt.timestep
+    np.testing.assert_allclose(found.time, timestep * np.arange(100), atol=1e-12)
+    for name, where in ring.columns.items():
+        np.testing.assert_array_equal(found.values[:, where], slow[name], err_msg=name)
+
+
+def test_a_reset_between_quiet_steps_is_in_their_rows(make_scene: Make, host: Host) -> None:
+    scene = make_scene()
+    host.set_interest(scene.link, Interest(channels=("qpos",), signal_interval=0.25))
+    for _ in range(40):
+        scene.step()
+    start = scene.data.time
+    mujoco.mj_resetData(scene.model, scene.data)
+    first = scene.data.qpos.copy()
+    for _ in range(2):
+        scene.step()
+    assert scene.link.ring is not None
+    found = scene.link.ring.read(0, limit=1000)
+    assert found.axis.tolist() == list(range(42))
+    assert found.time[-3] == pytest.approx(start - scene.model.opt.timestep)
+    assert found.time[-2] == 0.0
+    np.testing.assert_array_equal(found.values[-2], first)
+
+
+def test_signals_that_fail_in_a_quiet_step_are_switched_off_and_told(
+    make_scene: Make, host: Host
+) -> None:
+    scene = make_scene()
+    host.set_interest(scene.link, Interest(channels=("qpos",), signal_interval=0.25))
+    for _ in range(40):
+        scene.step()
+    ring = scene.link.ring
+    assert ring is not None
+    host.take_events()
+    ring.rows = []  # what a source that raises does, wherever it does
+    for _ in range(40):
+        scene.step()
+    assert scene.counters.axis == 80
+    assert scene.link.ring is None
+    texts = [event.text for event in host.take_events() if isinstance(event, LogEntry)]
+    assert ["reading signals failed" in text for text in texts] == [True]

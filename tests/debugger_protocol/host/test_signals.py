@@ -53,7 +53,7 @@ def test_a_row_holds_inputs_of_before_and_results_of_after() -> None:
     ring = SignalRing(scene.signal_source(["qacc", "qpos"]))
     expected = []
     for _ in range(3):
-        ring.before(scene.clock())
+        ring.before(axis=scene.axis, time=scene.time)
         q, time = scene.q, scene.time
         scene.physics()
         ring.after()
