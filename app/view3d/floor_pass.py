@@ -9,6 +9,7 @@ from vispy import gloo
 from stroboscope.app.view3d import shapes
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.floors import Floor, FloorPattern
+from stroboscope.app.view3d.programs import Program
 from stroboscope.app.view3d.shaders import (
     FLOOR_FRAGMENT,
     FLOOR_VERTEX,
@@ -16,7 +17,7 @@ from stroboscope.app.view3d.shaders import (
     with_defines,
 )
 
-__all__ = ["FloorPass", "around", "screen_area"]
+__all__ = ["FloorPass", "Rect", "around", "screen_area"]
 
 Rect = tuple[int, int, int, int]
 """Left, bottom, width, height [px]."""
@@ -50,8 +51,11 @@ class FloorPass:
         reflection: Any,
         pixels: tuple[int, int],
         shadowed: NDArray[np.float64] | None = None,
+        rows: tuple[int, int] | None = None,
     ) -> None:
         """Draw one plane with blending as set; ``alpha`` multiplies its own.
+
+        ``rows`` are all that is drawn, from the bottom [px], None for everything.
 
         ``shadowed`` (4, 3) are the corners of what the shadow map covers of it, where that is
         known: looking the map up costs a third of a picture, and elsewhere there is nothing in it.
@@ -67,7 +71,11 @@ class FloorPass:
                 if within[2] > 0 and within[3] > 0:
                     areas.append((taps, within))
         toward = 1.0 if float((view.eye - floor.pos) @ floor.mat[:, 2]) >= 0.0 else -1.0
+        if rows is not None:
+            areas = [(used, _between(area, rows, pixels)) for used, area in areas]
         for used, area in areas:
+            if area is not None and (area[2] <= 0 or area[3] <= 0):
+                continue
             program = self._program(pattern, used, lamps, reflection is not None)
             for name, value in light.items():
                 if used or not name.startswith("u_shadow"):
@@ -93,14 +101,16 @@ class FloorPass:
                 gloo.set_state(scissor_test=True)
                 gloo.set_scissor(*area)
             program.draw("triangles", faces)
-        gloo.set_state(scissor_test=False)
+        gloo.set_state(scissor_test=rows is not None)
+        if rows is not None:
+            gloo.set_scissor(0, rows[0], pixels[0], rows[1] - rows[0])
 
     def draw_pick(
         self, floor: Floor, matrix: NDArray[np.float64], *, eye: NDArray[np.float64], reach: float
     ) -> None:
         """Draw one plane's positions and item number."""
         if self._pick is None:
-            self._pick = gloo.Program(with_defines(FLOOR_VERTEX, PICKING=1), PICK_FRAGMENT)
+            self._pick = Program(with_defines(FLOOR_VERTEX, PICKING=1), PICK_FRAGMENT)
         vertices, faces = self._place(self._pick, floor, matrix, eye=eye, reach=reach)
         self._pick["a_position"] = vertices
         # The ground (-1) must leave a trace too: half a number means "a surface, no item".
@@ -136,7 +146,7 @@ class FloorPass:
             fragment = with_defines(
                 FLOOR_FRAGMENT, PATTERN=key[0], SHADOW_TAPS=key[1], LAMPS=key[2], REFLECTION=key[3]
             )
-            program = gloo.Program(with_defines(FLOOR_VERTEX, PICKING=0), fragment)
+            program = Program(with_defines(FLOOR_VERTEX, PICKING=0), fragment)
             self._programs[key] = program
         return program
 
@@ -166,6 +176,13 @@ def screen_area(
     left, bottom = (int(value) for value in low)
     width, height = (int(value) for value in high - low)
     return left, bottom, width, height
+
+
+def _between(area: Rect | None, rows: tuple[int, int], pixels: tuple[int, int]) -> Rect:
+    """Return the part of ``area`` (None: all of it) in these rows of a picture."""
+    left, bottom, width, height = area or (0, 0, *pixels)
+    low, high = max(bottom, rows[0]), min(bottom + height, rows[1])
+    return left, low, width, high - low
 
 
 def around(rect: Rect, pixels: tuple[int, int]) -> list[Rect]:

@@ -10,6 +10,7 @@ from stroboscope.app.view3d.mesh_detail import (
     DetailCache,
     MeshDetail,
     coarse_mesh,
+    moving_mesh,
     worth_decimating,
 )
 from stroboscope.app.view3d.meshes import expand_mesh
@@ -151,7 +152,8 @@ class GeometryBuilder:
                 continue
             coarse = coarse_mesh(digest, job.assets[digest], cache)
             # Itself where decimating fails: it is not tried again.
-            meshes[digest] = MeshDetail(full.full, coarse or full.full)
+            moving = moving_mesh(digest, coarse, cache) if coarse is not None else None
+            meshes[digest] = MeshDetail(full.full, coarse or full.full, moving)
             if self._superseded():
                 break
         self._publish(job, meshes)

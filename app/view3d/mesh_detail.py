@@ -1,7 +1,8 @@
 """Levels of detail of meshes: decimated once, kept on disk by what the mesh is.
 
 Software OpenGL pays for every face, and a quarter of them is nearly indistinguishable; at a tenth
-small parts break.
+small parts break. Moving pictures of which not every pixel is drawn make do with less than that:
+what breaks is smaller than their pixels, and back as soon as things stand.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import math
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,22 @@ from numpy.typing import NDArray
 from stroboscope.app.view3d.meshes import expand_mesh
 from stroboscope.app.view3d.shapes import Mesh
 
-__all__ = ["DetailCache", "MeshDetail", "coarse_mesh", "kept_faces", "worth_decimating"]
+__all__ = [
+    "DetailCache",
+    "MeshDetail",
+    "coarse_mesh",
+    "kept_faces",
+    "moving_mesh",
+    "worth_decimating",
+]
 
 _log = logging.getLogger(__name__)
 KEPT = 0.25
 # Of large meshes less: they have more faces because they are finer, not because more is to be seen.
 KEPT_PER_ROOT = 20.0
 SMALLEST = 1500  # faces; smaller meshes stay as they are
+KEPT_MOVING = 0.4  # of the coarse level's faces
+SMALLEST_MOVING = 150  # faces
 _CACHE_BYTES = 256 << 20
 _VERSION = 3
 Arrays = Mapping[str, NDArray[np.generic]]
@@ -36,10 +46,14 @@ Arrays = Mapping[str, NDArray[np.generic]]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class MeshDetail:
-    """A mesh in full, and with fewer faces where that is worth it (None: not, or not yet)."""
+    """A mesh in full, and with fewer faces where that is worth it (None: not, or not yet).
+
+    ``moving`` has still fewer than ``coarse``, for pictures drawn at a lower resolution.
+    """
 
     full: Mesh
     coarse: Mesh | None = None
+    moving: Mesh | None = None
 
 
 def worth_decimating(arrays: Arrays) -> bool:
@@ -95,7 +109,7 @@ class DetailCache:
                 Path(part).unlink()
 
     def _path(self, digest: str) -> Path:
-        name = "".join(c for c in digest if c.isalnum())[:80]
+        name = "".join(c for c in digest if c.isalnum())[:88]
         return self._folder / f"{name}-{round(100 * KEPT)}-v{_VERSION}.npz"
 
     def _trim(self) -> None:
@@ -123,16 +137,34 @@ def coarse_mesh(digest: str, arrays: Arrays, cache: DetailCache) -> Mesh | None:
 
     Its normals are new: smooth, except across edges of more than 40°.
     """
-    kept = cache.get(digest)
+    return _kept_mesh(digest, arrays, cache, target=kept_faces)
+
+
+def moving_mesh(digest: str, coarse: Mesh, cache: DetailCache) -> Mesh | None:
+    """Return ``coarse``, the coarse level of mesh ``digest``, with fewer faces still; or None."""
+    arrays = {"vertices": coarse.vertices, "faces": coarse.faces}
+    return _kept_mesh(f"{digest}moving", arrays, cache, target=_moving_faces)
+
+
+def _moving_faces(count: int) -> int:
+    return max(round(KEPT_MOVING * count), SMALLEST_MOVING)
+
+
+def _kept_mesh(
+    name: str, arrays: Arrays, cache: DetailCache, *, target: Callable[[int], int]
+) -> Mesh | None:
+    kept = cache.get(name)
     if kept is None:
-        kept = _decimated(arrays)
+        kept = _decimated(arrays, target)
         if kept is None:
             return None
-        cache.put(digest, *kept)
+        cache.put(name, *kept)
     return expand_mesh({"vertices": kept[0], "faces": kept[1]})
 
 
-def _decimated(arrays: Arrays) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+def _decimated(
+    arrays: Arrays, target_of: Callable[[int], int]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
     vertices = np.asarray(arrays["vertices"], dtype=np.float32).reshape(-1, 3)
     faces = np.asarray(arrays["faces"], dtype=np.int64).reshape(-1, 3)
     # Welded first: along a seam between two copies of a vertex the surface would tear open.
@@ -140,7 +172,7 @@ def _decimated(arrays: Arrays) -> tuple[NDArray[np.float32], NDArray[np.int64]] 
     faces = same.reshape(-1)[faces]
     distinct = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
     faces = faces[distinct]
-    target = kept_faces(len(faces))
+    target = target_of(len(faces))
     if len(faces) <= target or not np.isfinite(vertices).all():
         return None
     # Distances in it are absolute: a hand in metres would lose its fingers.

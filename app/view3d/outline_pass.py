@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
 
+from stroboscope.app.view3d.floor_pass import Rect
+from stroboscope.app.view3d.programs import Program
 from stroboscope.app.view3d.scene_buffers import SceneBuffers
 from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
 from stroboscope.app.view3d.shaders import EDGE_FRAGMENT, SCREEN_VERTEX
@@ -19,7 +21,7 @@ class OutlinePass:
 
     def __init__(self) -> None:
         self._mask = ColorTarget(depth=False)
-        self._edge: Any = gloo.Program(SCREEN_VERTEX, EDGE_FRAGMENT)
+        self._edge: Any = Program(SCREEN_VERTEX, EDGE_FRAGMENT)
         self._edge["a_position"] = screen_quad()
 
     def draw(
@@ -31,8 +33,13 @@ class OutlinePass:
         size: tuple[int, int],
         color: tuple[float, float, float],
         pixel_ratio: float,
+        area: Rect | None = None,
     ) -> int:
-        """Outline what is selected; return the number of draw calls."""
+        """Outline what is selected; return the number of draw calls.
+
+        ``area`` is where all of it lies in the picture, None: anywhere. Looking for edges elsewhere
+        takes a processor a third of a picture.
+        """
         self._mask.resize(size)
         with self._mask.framebuffer:
             gloo.set_viewport(0, 0, *size)
@@ -49,5 +56,9 @@ class OutlinePass:
         self._edge["u_mask"] = self._mask.texture
         self._edge["u_pixel"] = (pixel_ratio / size[0], pixel_ratio / size[1])
         self._edge["u_color"] = (*color, 1.0)
+        if area is not None:
+            gloo.set_state(scissor_test=True)
+            gloo.set_scissor(*area)
         self._edge.draw("triangles")
+        gloo.set_state(scissor_test=False)
         return 1 + len(buffers.selected)

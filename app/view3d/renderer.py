@@ -5,6 +5,7 @@ current, and can be thrown away and made again from the scene at any time.
 """
 
 import dataclasses
+import itertools
 import math
 import time
 from typing import Any
@@ -16,7 +17,7 @@ from vispy import gloo
 from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.floor_pass import FloorPass
+from stroboscope.app.view3d.floor_pass import FloorPass, Rect, screen_area
 from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
 from stroboscope.app.view3d.ghost_pass import GhostPass
 from stroboscope.app.view3d.gl_canvas import GlCanvas
@@ -26,6 +27,7 @@ from stroboscope.app.view3d.outline_pass import OutlinePass
 from stroboscope.app.view3d.overlays.glyph_pass import GlyphPass
 from stroboscope.app.view3d.overlays.picture import OverlayPicture
 from stroboscope.app.view3d.overlays.triad import Triad
+from stroboscope.app.view3d.programs import Program
 from stroboscope.app.view3d.scene_buffers import Batch, SceneBuffers
 from stroboscope.app.view3d.scene_geometry import Detail
 from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
@@ -49,6 +51,10 @@ _COARSE_TAPS, _COARSE_SIZE = 3, 512
 _MOST_COARSE_CASTERS = 300_000
 
 
+# Which end of a box each of its corners has on each axis.
+_CORNERS = list(itertools.product((0, 1), repeat=3))
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Frame:
     """Everything about one picture that is not the scene: who looks, how, and how large [px]."""
@@ -68,6 +74,16 @@ class Frame:
     coarse: bool = False  # a moving picture of which not every pixel is drawn
     overlays: OverlayPicture | None = None
     transparent: bool = False  # nothing but the model, on nothing: alpha premultiplied
+    rows: tuple[int, int] | None = None  # all that is drawn of it, from the bottom [px]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Ground:
+    """What a picture takes from the scene itself and not from its buffers."""
+
+    floors: list[Floor]
+    height: float
+    center: NDArray[np.float64]
 
 
 class Renderer:
@@ -87,9 +103,10 @@ class Renderer:
         self._shadow = ShadowPass()
         self._mirror = ColorTarget(depth=True)
         self._prepared = False
+        self._ground: _Ground | None = None
         self._quad = screen_quad()
         self._skies = {
-            image: gloo.Program(SCREEN_VERTEX, with_defines(SKY_FRAGMENT, IMAGE=int(image)))
+            image: Program(SCREEN_VERTEX, with_defines(SKY_FRAGMENT, IMAGE=int(image)))
             for image in (False, True)
         }
         for sky in self._skies.values():
@@ -97,7 +114,7 @@ class Renderer:
         self._ghosts = GhostPass()
         self._rig = LightRig.of(DARK)
         self._large = ColorTarget(depth=True)
-        self._average: Any = gloo.Program(SCREEN_VERTEX, DOWNSAMPLE_FRAGMENT)
+        self._average: Any = Program(SCREEN_VERTEX, DOWNSAMPLE_FRAGMENT)
         self._average["a_position"] = self._quad
 
     def prepare(self, scene: DrawnScene, frame: Frame) -> bool:
@@ -110,6 +127,7 @@ class Renderer:
         self.draw_calls = 0
         self._upload(scene, frame)
         self._set_rig(scene, frame)
+        self._ground = self._ground_of(scene, frame)
         drawn = self._update_shadow(scene, frame)
         self._canvas.flush()
         self.draw_calls = drawn
@@ -128,6 +146,7 @@ class Renderer:
             self._draw_supersampled(scene, frame)
         else:
             self._draw_picture(scene, frame)
+        gloo.set_state(scissor_test=False)
         self._canvas.flush()
 
     def _draw_supersampled(self, scene: DrawnScene, frame: Frame) -> None:
@@ -137,10 +156,16 @@ class Renderer:
         with self._large.framebuffer:
             self._draw_picture(
                 scene,
-                dataclasses.replace(frame, size=size, pixel_ratio=frame.pixel_ratio * factor),
+                dataclasses.replace(
+                    frame,
+                    size=size,
+                    pixel_ratio=frame.pixel_ratio * factor,
+                    rows=None if frame.rows is None else _times(frame.rows, factor),
+                ),
             )
         gloo.set_viewport(0, 0, *frame.size)
         gloo.set_state(depth_test=False, blend=False, cull_face=False)
+        _cut(frame)
         self._average["u_picture"] = self._large.texture
         self._average.draw("triangles")
 
@@ -150,16 +175,12 @@ class Renderer:
         self._set_rig(scene, frame)
         own = scene.items.material[frame.selected, 0, :3]
         self._selection_color = selection_color(own, frame.palette)
-        floors = floors_of(
-            scene,
-            options=frame.options,
-            palette=frame.palette,
-            checkers=self.buffers.checkers,
-            extent=frame.extent,
-        )
-        if frame.transparent:  # of endless floors nothing would be transparent
-            floors = [floor for floor in floors if floor.half is not None]
-        light = self._light_uniforms(scene, frame)
+        # Of a picture in bands all bands show what was there when it was prepared.
+        keep = self._ground if frame.rows is not None else None
+        ground = keep or self._ground_of(scene, frame)
+        floors = ground.floors
+        light = self._light_uniforms(scene, frame, ground)
+        _cut(frame)
         self._draw_reflection(floors, frame, light)
         width, height = frame.size
         gloo.set_viewport(0, 0, width, height)
@@ -176,6 +197,18 @@ class Renderer:
         self._draw_floors(floors, frame, matrix, light, behind=True)
         self._draw_overlays(scene, frame, matrix)
 
+    def _ground_of(self, scene: DrawnScene, frame: Frame) -> _Ground:
+        floors = floors_of(
+            scene,
+            options=frame.options,
+            palette=frame.palette,
+            checkers=self.buffers.checkers,
+            extent=frame.extent,
+        )
+        if frame.transparent:  # of endless floors nothing would be transparent
+            floors = [floor for floor in floors if floor.half is not None]
+        return _Ground(floors, scene.ground_height, scene.scene_center)
+
     def _upload(self, scene: DrawnScene, frame: Frame) -> None:
         start = time.thread_time()
         self.buffers.update(
@@ -183,7 +216,7 @@ class Renderer:
             options=frame.options,
             selected=frame.selected,
             eye=frame.view.eye,
-            detail=Detail.COARSE if frame.quality is Quality.LOW else Detail.FULL,
+            detail=_detail(frame),
         )
         self._canvas.flush()
         self.upload_ms = 1000.0 * (time.thread_time() - start)
@@ -236,7 +269,7 @@ class Renderer:
             if not _from_behind(frame, floor):  # from there one sees, and points, through it
                 self._floors.draw_pick(floor, matrix, eye=frame.view.eye, reach=frame.view.far)
 
-    def _light_uniforms(self, scene: DrawnScene, frame: Frame) -> dict[str, Any]:
+    def _light_uniforms(self, scene: DrawnScene, frame: Frame, ground: _Ground) -> dict[str, Any]:
         """Draw the shadow map if it is due; return what every lit shader needs."""
         rig = self._rig
         light: dict[str, Any] = {
@@ -246,10 +279,10 @@ class Renderer:
             "u_head_color": rig.head,
             "u_sky_light": rig.sky_light,
             "u_ground_light": rig.ground_light,
-            "u_ground_height": scene.ground_height,
+            "u_ground_height": ground.height,
             "u_extent": frame.extent,
             "u_fog_color": rig.sky_horizon,
-            "u_fog_distance": self._fog_distance(scene, frame),
+            "u_fog_distance": self._fog_distance(ground, frame),
             "u_stale": 0.85 if frame.stale else 0.0,
         }
         for index, lamp in enumerate(rig.lamps):
@@ -261,12 +294,12 @@ class Renderer:
         return light
 
     @staticmethod
-    def _fog_distance(scene: DrawnScene, frame: Frame) -> float:
+    def _fog_distance(ground: _Ground, frame: Frame) -> float:
         """Return the distance [m] at which two thirds of a colour are haze."""
         if frame.view.orthographic or frame.transparent or not frame.options.haze:
             return 1e6 * frame.extent
         # What one looks at stays clear, also where it is small and the camera far from it.
-        away = float(np.linalg.norm(frame.view.eye - scene.scene_center))
+        away = float(np.linalg.norm(frame.view.eye - ground.center))
         return max(0.055 * frame.view.far, 5.0 * away)
 
     def _taps(self, frame: Frame) -> int:
@@ -396,6 +429,7 @@ class Renderer:
                 image=self._floor_image(frame, floor),
                 reflection=self._mirror.texture if floor is mirrored else None,
                 pixels=frame.size,
+                rows=frame.rows,
                 shadowed=self._shadow.footprint(floor.pos, floor.mat[:, 2]),
             )
             self.draw_calls += 1
@@ -459,12 +493,49 @@ class Renderer:
                 size=frame.size,
                 color=self._selection_color,
                 pixel_ratio=frame.pixel_ratio,
+                area=_selected_area(scene, frame, matrix),
             )
         if frame.options.triad:
             self.draw_calls += self._triad.draw(
                 self._glyphs, frame.view, size=frame.size, pixel_ratio=frame.pixel_ratio
             )
         gloo.set_viewport(0, 0, *frame.size)
+
+
+def _selected_area(scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> Rect | None:
+    """Return the part of the picture that what is selected lies in; None where it may be anywhere.
+
+    That is so of what bends, and where a part of it is behind the eye.
+    """
+    buffers, items = scene.buffers(), frame.selected
+    low, high = buffers.low[items], buffers.high[items]
+    shaped = (low <= high).all(axis=1)
+    soft = items >= scene.items.n_rigid
+    if soft.any() or not shaped.any():
+        return None
+    ends = np.stack([low[shaped], high[shaped]], axis=1)  # (n, 2, 3)
+    corners = np.stack([ends[:, pick, range(3)] for pick in _CORNERS], axis=1)  # (n, 8, 3)
+    mat, pos = scene.item_mat[items[shaped]], scene.item_pos[items[shaped]]
+    points = np.einsum("nij,ncj->nci", mat, corners) + pos[:, None]
+    return screen_area(points.reshape(-1, 3), matrix, frame.size)
+
+
+def _cut(frame: Frame) -> None:
+    """Draw only the rows that are wanted from now on."""
+    gloo.set_state(scissor_test=frame.rows is not None)
+    if frame.rows is not None:
+        low, high = frame.rows
+        gloo.set_scissor(0, low, frame.size[0], high - low)
+
+
+def _times(rows: tuple[int, int], factor: int) -> tuple[int, int]:
+    return rows[0] * factor, rows[1] * factor
+
+
+def _detail(frame: Frame) -> Detail:
+    if frame.quality is not Quality.LOW:
+        return Detail.FULL
+    return Detail.MOVING if frame.coarse else Detail.COARSE
 
 
 def gl_matrix(matrix: NDArray[np.float64]) -> NDArray[np.float32]:

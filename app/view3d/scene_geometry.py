@@ -37,6 +37,9 @@ __all__ = [
 _log = logging.getLogger(__name__)
 AssetArrays = Mapping[str, NDArray[np.generic]]
 Ints = NDArray[np.int64]
+# In full, coarse, and for moving pictures; None: as the one before.
+_Levels = tuple[shapes.Mesh | None, shapes.Mesh | None, shapes.Mesh | None]
+_NO_SHAPE: _Levels = (None, None, None)
 VERTEX = np.dtype(
     [
         ("a_position", np.float32, 3),
@@ -57,6 +60,7 @@ class Detail(enum.Enum):
 
     FULL = "full"
     COARSE = "coarse"
+    MOVING = "moving"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +68,8 @@ class Buffers:
     """All vertices of a scene in one array, and which faces belong to which item.
 
     ``faces`` (m, 3) uint32 are ordered by item; item i owns ``faces[start[i]:start[i + 1]]``.
-    ``coarse_faces`` and ``coarse_start`` are the same with fewer faces. ``low`` and ``high``
+    ``coarse_faces`` and ``coarse_start`` are the same with fewer faces, ``moving_faces`` and
+    ``moving_start`` with the fewest. ``low`` and ``high``
     (n, 3) [m] bound each item's vertices in its own frame. ``edges`` (k, 2) with ``edge_start``
     are lines, where there are any.
     """
@@ -74,6 +79,8 @@ class Buffers:
     start: Ints
     coarse_faces: NDArray[np.uint32]
     coarse_start: Ints
+    moving_faces: NDArray[np.uint32]
+    moving_start: Ints
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     edges: NDArray[np.uint32] | None = None
@@ -83,6 +90,8 @@ class Buffers:
         """Return the faces of ``items``, in that order."""
         if detail is Detail.COARSE:
             return self.coarse_faces[ranges(self.coarse_start, items)]
+        if detail is Detail.MOVING:
+            return self.moving_faces[ranges(self.moving_start, items)]
         return self.faces[ranges(self.start, items)]
 
     def padded(self, count: int) -> "Buffers":
@@ -94,6 +103,7 @@ class Buffers:
             self,
             start=np.pad(self.start, (0, more), mode="edge"),
             coarse_start=np.pad(self.coarse_start, (0, more), mode="edge"),
+            moving_start=np.pad(self.moving_start, (0, more), mode="edge"),
             low=np.pad(self.low, ((0, more), (0, 0)), constant_values=np.inf),
             high=np.pad(self.high, ((0, more), (0, 0)), constant_values=-np.inf),
         )
@@ -121,32 +131,40 @@ def build_buffers(
 ) -> Buffers:
     """Return the merged geometry of geoms and sites; what has no mesh yet is left out."""
     crowd = len(items.infos) > CROWD
-    found: dict[object, tuple[shapes.Mesh | None, shapes.Mesh | None]] = {}
-    full: list[shapes.Mesh | None] = []
-    coarse: list[shapes.Mesh | None] = []
+    found: dict[object, _Levels] = {}
+    levels: list[_Levels] = []
     for info in items.infos:
         key = _mesh_key(info, description)
         if key not in found:
             found[key] = _item_mesh(info, description, assets, meshes, crowd=crowd)
-        one, other = found[key]
-        full.append(one)
-        coarse.append(other)
+        levels.append(found[key])
+    full = [level[0] for level in levels]
     vertices, faces, start = _merged(full, base=0)
-    more, coarse_faces, coarse_start = _merged(coarse, base=len(vertices))
-    has_coarse = np.array([mesh is not None for mesh in coarse], dtype=np.bool_)
-    begin = np.where(has_coarse, coarse_start[:-1] + len(faces), start[:-1])
-    counts = np.where(has_coarse, np.diff(coarse_start), np.diff(start))
-    rows = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    parts, fewer = [vertices], [(faces, start)]
+    for level in (1, 2):
+        base = sum(len(part) for part in parts)
+        more, less_faces, less_start = _merged([each[level] for each in levels], base=base)
+        parts.append(more)
+        has = np.array([each[level] is not None for each in levels], dtype=np.bool_)
+        fewer.append(_instead(fewer[-1], (less_faces, less_start), has))
     low, high = _bounds(full)
-    return Buffers(
-        np.concatenate([vertices, more]),
-        faces,
-        start,
-        np.concatenate([faces, coarse_faces])[rows],
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        low,
-        high,
-    ).padded(len(items))
+    return Buffers(np.concatenate(parts), *fewer[0], *fewer[1], *fewer[2], low, high).padded(
+        len(items)
+    )
+
+
+def _instead(
+    known: tuple[NDArray[np.uint32], Ints],
+    other: tuple[NDArray[np.uint32], Ints],
+    has_other: NDArray[np.bool_],
+) -> tuple[NDArray[np.uint32], Ints]:
+    """Return faces and starts with those of ``other`` for the items that have some there."""
+    (faces, start), (other_faces, other_start) = known, other
+    begin = np.where(has_other, other_start[:-1] + len(faces), start[:-1])
+    counts = np.where(has_other, np.diff(other_start), np.diff(start))
+    rows = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    chosen = np.concatenate([faces, other_faces])[rows]
+    return chosen, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def build_hulls(
@@ -175,6 +193,8 @@ def build_hulls(
     counts = [0 if hull is None else len(hull.edges) for hull in hulls]
     return Buffers(
         vertices,
+        faces,
+        start,
         faces,
         start,
         faces,
@@ -249,26 +269,26 @@ def _item_mesh(
     meshes: Mapping[str, MeshDetail | None],
     *,
     crowd: bool,
-) -> tuple[shapes.Mesh | None, shapes.Mesh | None]:
-    """Return an item's mesh in full, and coarse where it has such; None for what has no shape."""
+) -> _Levels:
+    """Return an item's mesh in full, and with fewer faces where it has such."""
     if info.type is GeomType.PLANE:
-        return None, None
+        return _NO_SHAPE
     if isinstance(info, GeomInfo) and info.type in (GeomType.MESH, GeomType.SDF):
         if not 0 <= info.mesh < len(description.meshes):
-            return None, None
+            return _NO_SHAPE
         detail = meshes.get(description.meshes[info.mesh].digest)
-        return (None, None) if detail is None else (detail.full, _other(detail))
+        return _NO_SHAPE if detail is None else (detail.full, _other(detail), detail.moving)
     if isinstance(info, GeomInfo) and info.type is GeomType.HFIELD:
         if not 0 <= info.hfield < len(description.hfields):
-            return None, None
+            return _NO_SHAPE
         field = description.hfields[info.hfield]
         arrays = assets.get(field.digest)
-        return (None, None) if arrays is None else (_height_field(arrays, field), None)
+        return _NO_SHAPE if arrays is None else (_height_field(arrays, field), None, None)
     full, coarse = _SEGMENTS[crowd]
     mesh = primitive_mesh(info, segments=full)
     if mesh is None or info.type is GeomType.BOX:
-        return mesh, None
-    return mesh, primitive_mesh(info, segments=coarse)
+        return mesh, None, None
+    return mesh, primitive_mesh(info, segments=coarse), None
 
 
 def _other(detail: MeshDetail) -> shapes.Mesh | None:

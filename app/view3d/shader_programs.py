@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from vispy import gloo
 
+from stroboscope.app.view3d.programs import Program
 from stroboscope.app.view3d.scene_buffers import SceneBuffers, VertexSource
 from stroboscope.app.view3d.shaders import (
     DEPTH_FRAGMENT,
@@ -70,7 +71,7 @@ class ItemPrograms:
         key = (fragment, tuple(sorted(defines.items())))
         program = self._programs.get(key)
         if program is None:
-            program = gloo.Program(
+            program = Program(
                 with_defines(ITEM_VERTEX, **defines), with_defines(fragment, **defines)
             )
             self._programs[key] = program

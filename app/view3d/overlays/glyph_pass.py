@@ -19,6 +19,7 @@ from stroboscope.app.view3d.overlays.glyph_shaders import (
 )
 from stroboscope.app.view3d.overlays.glyphs import Layer, Shape
 from stroboscope.app.view3d.overlays.picture import OverlayPicture
+from stroboscope.app.view3d.programs import Program
 
 __all__ = ["GlyphPass"]
 
@@ -57,7 +58,9 @@ class _Copies:
         data["a_position"] = np.tile(vertices, (_BATCH, 1))
         data["a_normal"] = np.tile(normals, (_BATCH, 1))
         data["a_item"] = np.repeat(np.arange(_BATCH), count)
-        self.vertices = gloo.VertexBuffer(data)
+        self._vertices = gloo.VertexBuffer(data)
+        # Always the same views of it: a program that has them already is told nothing.
+        self.attributes = {name: self._vertices[name] for name in data.dtype.names or ()}
         first = np.arange(_BATCH, dtype=np.uint32)[:, None, None] * np.uint32(count)
         self._faces = (faces[None] + first).reshape(_BATCH, -1)
         self._indices: dict[int, Any] = {}
@@ -105,13 +108,13 @@ class GlyphPass:
 
     def __init__(self) -> None:
         self._programs: dict[bool, Any] = {
-            True: gloo.Program(STRETCHED_VERTEX, GLYPH_FRAGMENT),
-            False: gloo.Program(SOLID_VERTEX, GLYPH_FRAGMENT),
+            True: Program(STRETCHED_VERTEX, GLYPH_FRAGMENT),
+            False: Program(SOLID_VERTEX, GLYPH_FRAGMENT),
         }
         self._copies: dict[Shape, _Copies] = {}
         self._texels: dict[tuple[Layer, Shape], _Texels] = {}
         self._own = _Texels()  # of what belongs to no picture
-        self._point_program: Any = gloo.Program(POINT_VERTEX, POINT_FRAGMENT)
+        self._point_program: Any = Program(POINT_VERTEX, POINT_FRAGMENT)
         self._points: Points | None = None
         self._point_count = 0
 
@@ -196,8 +199,8 @@ class GlyphPass:
         kept = own if own is not None else self._texels.setdefault(key, _Texels())
         kept.update(texels)
         program = self._programs[shape.is_stretched]
-        for name in ("a_position", "a_normal", "a_item"):
-            program[name] = copies.vertices[name]
+        for name, view in copies.attributes.items():
+            program[name] = view
         program["u_glyphs"], program["u_glyphs_size"] = kept.texture, kept.size
         program["u_bias"] = uniforms.get("u_bias", _BIAS)
         program["u_ink"] = uniforms.get("u_ink", _NO_INK)
