@@ -20,7 +20,10 @@ __all__ = ["make_convergence", "make_plots", "make_watch", "plot_expression"]
 def make_plots(window: "MainWindow") -> QWidget:
     """Return the plots, with the arrangements that the settings keep."""
     window.plots = PlotPanel(
-        window.store, window.palette_tokens, named_layouts=window.settings.plot_layouts
+        window.store,
+        window.palette_tokens,
+        named_layouts=window.settings.plot_layouts,
+        refreshes=window.sessions.refreshes,
     )
     return window.plots
 

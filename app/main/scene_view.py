@@ -11,6 +11,7 @@ from stroboscope.app.main.view_grid import ViewGrid
 from stroboscope.app.models.assets import asset_digests
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.overlays import topics_of
+from stroboscope.app.models.refreshes import PAUSED, Pace
 from stroboscope.app.models.scene import USUAL_RATE, SceneModel
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.sessions import SessionsModel
@@ -35,19 +36,19 @@ _NO_PICTURE = (
 _EMPTY = "The application has no scene yet. It is drawn here when the script creates one."
 # Pictures per second while a scene runs unthrottled and the processor draws: the simulation needs
 # its core, and nobody follows more than this anyway.
-FAST_FORWARD_FPS = 6.0
+FAST_FORWARD_FPS = 7.0
 # Pictures per second on the screen beside those of a film.
 FILMING_FPS = 4.0
-# Frames per second that are asked for: as many as can be drawn, or read by people as numbers.
-PLAYING_RATE_ON_SOFTWARE = 30.0
+# Frames per second that are asked for: as many as can be drawn. Numbers in tables come as often as
+# panels refresh, and rows of signals, which hold every step since the last, as often as plots do.
+PLAYING_RATE_ON_SOFTWARE = 25.0
 FAST_FORWARD_RATE = 30.0
 FAST_FORWARD_RATE_ON_SOFTWARE = FAST_FORWARD_FPS
-# The same of numbers in tables, and of rows of signals, which then hold every step since the last.
-FAST_FORWARD_VALUES_ON_SOFTWARE = 4.0
-FAST_FORWARD_SIGNALS_ON_SOFTWARE = 8.0
-# Of all tables together: to write numbers takes the thread that draws the picture, too.
-ALL_VALUES_ON_SOFTWARE = 30.0
-SIGNALS_ON_SOFTWARE = 20.0
+FAST_FORWARD_SIGNALS_ON_SOFTWARE = 4.0
+SIGNALS_ON_SOFTWARE = 10.0
+# What panels may use of the thread that also draws, by whether the processor draws the pictures.
+_PLAYING = {True: Pace(share=0.20, saved=0.012), False: Pace(share=0.35, saved=0.03)}
+_FAST_FORWARD = {True: Pace(share=0.07, saved=0.012), False: Pace(share=0.20, saved=0.03)}
 
 
 class SceneView(QWidget):
@@ -100,6 +101,7 @@ class SceneView(QWidget):
         sessions.selection.changed.connect(self._on_selection)
         sessions.visibility.changed.connect(self._on_visibility)
         sessions.assets.arrived.connect(self._on_asset)
+        sessions.refreshes.rate_changed.connect(self._set_rates)
         view.instant_changed.connect(self._on_instant)
         self._on_shown(sessions.shown)
 
@@ -138,6 +140,7 @@ class SceneView(QWidget):
         self._sessions.selection.changed.disconnect(self._on_selection)
         self._sessions.visibility.changed.disconnect(self._on_visibility)
         self._sessions.assets.arrived.disconnect(self._on_asset)
+        self._sessions.refreshes.rate_changed.disconnect(self._set_rates)
         self._view.instant_changed.disconnect(self._on_instant)
         self._follow(None)
         self.grid.close_views()
@@ -240,25 +243,31 @@ class SceneView(QWidget):
         self.grid.set_frame_limit(FAST_FORWARD_FPS if fast and software else 0.0)
         if software and self._filming:
             self.grid.set_frame_limit(FILMING_FPS)
-        if scene is not None and self._filming:
-            scene.set_rate(USUAL_RATE)
-        elif scene is not None and fast and software:
+        moves = scene is not None and not scene.is_stale and scene.mode is not PlaybackMode.PAUSED
+        paces = _FAST_FORWARD if fast else _PLAYING
+        self._sessions.refreshes.set_pace(paces[software] if moves else PAUSED)
+        self._set_rates()
+        self._draw()
+
+    def _set_rates(self, _panels: float = 0.0) -> None:
+        """Ask for as much as is drawn and read."""
+        scene, software = self._scene, self.viewport.on_software
+        if scene is None:
+            return
+        values = self._sessions.refreshes.rate
+        fast = not scene.is_stale and scene.mode is PlaybackMode.FAST_FORWARD
+        if self._filming or not (software or fast):
+            scene.set_rate(USUAL_RATE, values=values)
+        elif not software:
+            scene.set_rate(FAST_FORWARD_RATE, values=values)
+        elif fast:
             scene.set_rate(
                 FAST_FORWARD_RATE_ON_SOFTWARE,
-                values=FAST_FORWARD_VALUES_ON_SOFTWARE,
+                values=values,
                 signals=FAST_FORWARD_SIGNALS_ON_SOFTWARE,
             )
-        elif scene is not None and fast:
-            scene.set_rate(FAST_FORWARD_RATE)
-        elif scene is not None and software:
-            scene.set_rate(
-                PLAYING_RATE_ON_SOFTWARE,
-                all_values=ALL_VALUES_ON_SOFTWARE,
-                signals=SIGNALS_ON_SOFTWARE,
-            )
-        elif scene is not None:
-            scene.set_rate(USUAL_RATE)
-        self._draw()
+        else:
+            scene.set_rate(PLAYING_RATE_ON_SOFTWARE, values=values, signals=SIGNALS_ON_SOFTWARE)
 
     def _on_picked(self, element: Element | None) -> None:
         self._sessions.selection.select(element)

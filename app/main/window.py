@@ -3,7 +3,7 @@
 import base64
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Signal
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QSize, Signal
 from PySide6.QtGui import QCloseEvent, QImage
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
@@ -91,6 +91,7 @@ class MainWindow(QMainWindow):
         self.actions_by_name = WindowActions(
             self, self.commands.handlers(), shortcuts=settings.shortcuts
         )
+        sessions.refreshes.paint = self._paint_news
         self._build()
         self._listen()
         self._restore_view()
@@ -168,6 +169,10 @@ class MainWindow(QMainWindow):
             lambda key, channels: self.plot_feed.want(key, frozenset(channels))
         )
         self.plots.message.connect(lambda text: s.log.add(LogLevel.INFO, text, source="plots"))
+
+    def _paint_news(self) -> None:
+        """Paint now what is to be painted: what panels cost is measured with their painting."""
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest.value)
 
     def set_view_options(self, options: ViewOptions) -> None:
         """Draw the shown scene that way, and say so everywhere."""
@@ -439,6 +444,7 @@ class MainWindow(QMainWindow):
         s.scope_changed.disconnect(self._on_scope)
         self.plot_feed.close()
         self.panels.close()
+        s.refreshes.paint = lambda: None
         for part in (self.transport, self.banner, self.scene_view, self.status, self.info):
             part.close_panel()
         self.processes.close()

@@ -1,6 +1,5 @@
 """One scene of one session, as the window knows it. GUI thread only."""
 
-import math
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -27,9 +26,6 @@ __all__ = ["USUAL_RATE", "SceneModel"]
 
 USUAL_RATE = 60.0
 """Frames per second that are asked for unless somebody says otherwise."""
-
-LEAST_VALUE_RATE = 4.0
-"""However many tables are open, each is to change so often [Hz]."""
 
 
 class SceneModel:
@@ -63,7 +59,6 @@ class SceneModel:
         self._subscribed: dict[Topic, float] = {}
         self._rate = USUAL_RATE
         self._value_rate = USUAL_RATE
-        self._all_values_rate = math.inf
         self.signal_rate = USUAL_RATE
         """How often [Hz] rows of signals are to be sent; each has every step since the last."""
 
@@ -199,18 +194,16 @@ class SceneModel:
         frames_per_second: float,
         *,
         values: float = USUAL_RATE,
-        all_values: float = math.inf,
         signals: float = USUAL_RATE,
     ) -> None:
         """Ask for frames at most this often: those that nobody draws cost the script its time.
 
-        ``values`` [Hz] is the same for those who said how often they can use them (tables), and
-        ``all_values`` for all of them together, as long as each gets some; ``signals`` is for rows
-        of signals.
+        ``values`` [Hz] is the same for those who said how often they can use them (tables),
+        ``signals`` for rows of signals.
         """
-        rates = (frames_per_second, values, all_values)
-        if rates != (self._rate, self._value_rate, self._all_values_rate):
-            self._rate, self._value_rate, self._all_values_rate = rates
+        rates = (frames_per_second, values)
+        if rates != (self._rate, self._value_rate):
+            self._rate, self._value_rate = rates
             self.synchronize()
         if signals != self.signal_rate:
             self.signal_rate = signals
@@ -219,9 +212,7 @@ class SceneModel:
     def _rates(self) -> dict[Topic, float]:
         """Return every topic that is wanted, and how often."""
         rates: dict[Topic, float] = {}
-        readers = sum(rate is not None for _, rate in self._wanted.values())
-        each = max(self._all_values_rate / max(readers, 1), LEAST_VALUE_RATE)
-        each = min(each, self._rate, self._value_rate)
+        each = min(self._rate, self._value_rate)
         for topics, rate in self._wanted.values():
             most = self._rate if rate is None else min(rate, each)
             for topic in topics:

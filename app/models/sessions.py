@@ -10,6 +10,7 @@ from stroboscope.app.models.assets import AssetLibrary, asset_digests
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.network import Batch, Closed, Network, Opened, Received
+from stroboscope.app.models.refreshes import Refreshes
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import SelectionModel
 from stroboscope.app.models.session import EndKind, PendingCommand, SessionModel, SessionState
@@ -76,6 +77,8 @@ class SessionsModel:
         self.assets = AssetLibrary()
         self.selection = SelectionModel()
         self.visibility = VisibilityModel()
+        # How often panels show what has come.
+        self.refreshes = Refreshes()
         self.sessions: list[SessionModel] = []
         self.shown: SceneModel | None = None
         self.scope = Scope.ALL

@@ -1,9 +1,8 @@
 """The inspector: numbers of what is selected, all of one instant that is stated on top."""
 
-import time
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QMimeData, Qt, QTimer
+from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -35,14 +34,16 @@ from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.panels.icons import Icon, pixmap
 from stroboscope.app.panels.inspector_rows import LABEL_WIDTH, RowWidgets
 from stroboscope.app.panels.labels import ElidedLabel, label, rule
+from stroboscope.app.panels.paced import PacedRefresh
 from stroboscope.app.panels.style import METRICS, number_font, set_property
+from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 from stroboscope.resources.themes import Palette
 
 __all__ = ["InspectorPanel"]
 
-# While playing the numbers change this often; faster can't be read.
-_REFRESH_MS = 50
+# While playing the numbers change this often [Hz]; faster can't be read.
+_RATE = 15.0
 
 _KIND_ICONS = {
     "body": Icon.BODY,
@@ -91,15 +92,11 @@ class InspectorPanel(QWidget):
         self._shape: tuple[object, ...] = ()
         # Whose numbers stand there, once all of one instant were known.
         self._showing: tuple[object, ...] | None = None
-        self._refreshed = 0.0
         self._shown_frames: Mapping[Topic, SceneFrame] = {}
+        self._standing: tuple[PlaybackMode, bool, Instant | None] | None = None
         self.rows: list[RowWidgets] = []
         self._build()
-        # Single shot: it runs only while frames arrive.
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_REFRESH_MS)
-        self._timer.timeout.connect(self.refresh)
+        self._paced = PacedRefresh(self, sessions.refreshes, refresh=self._refresh, rate=_RATE)
         sessions.shown_changed.connect(self._on_shown)
         sessions.session_changed.connect(self._on_session)
         sessions.selection.changed.connect(self._on_selection)
@@ -108,7 +105,7 @@ class InspectorPanel(QWidget):
 
     def close_panel(self) -> None:
         """Stop listening."""
-        self._timer.stop()
+        self._paced.close()
         self._sessions.shown_changed.disconnect(self._on_shown)
         self._sessions.session_changed.disconnect(self._on_session)
         self._sessions.selection.changed.disconnect(self._on_selection)
@@ -213,13 +210,13 @@ class InspectorPanel(QWidget):
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:
             self._scene.frame_arrived.disconnect(self._on_frame)
-            self._scene.status_changed.disconnect(self._schedule)
+            self._scene.status_changed.disconnect(self._on_status)
             self._scene.described.disconnect(self._schedule)
             self._scene.want("inspector", ())
         self._scene = scene
         if scene is not None:
             scene.frame_arrived.connect(self._on_frame)
-            scene.status_changed.connect(self._schedule)
+            scene.status_changed.connect(self._on_status)
             scene.described.connect(self._schedule)
         self._subscribe()
 
@@ -229,7 +226,7 @@ class InspectorPanel(QWidget):
             topics = (*topics_for(element), *optional_topics_for(element))
             if not self.isVisible():
                 topics = ()  # behind another tab its numbers are nobody's
-            self._scene.want("inspector", topics, rate=1000 / _REFRESH_MS)
+            self._scene.want("inspector", topics, rate=_RATE)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Ask for numbers while somebody can see them."""
@@ -240,6 +237,7 @@ class InspectorPanel(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         """Ask for none."""
         super().hideEvent(event)
+        self._paced.forget()
         self._subscribe()
 
     def _newest(self, element: Element) -> FrameSet | None:
@@ -284,21 +282,30 @@ class InspectorPanel(QWidget):
             part is self._shown_frames.get(topic) for topic, part in frames.frames.items()
         ):
             return  # the rest of that instant is still to come
-        # Directly when it is time: behind a slow picture a timer would come late.
-        if time.monotonic() - self._refreshed > _REFRESH_MS / 1000:
-            self.refresh()
-        else:
+        self._schedule()
+
+    def _on_status(self) -> None:
+        """The scene's own numbers are in its status; those of elements come with frames."""
+        scene = self._scene
+        if scene is None:
+            return
+        standing = (scene.mode, scene.is_stale, scene.instant(self._view.instant))
+        paused = scene.mode is PlaybackMode.PAUSED
+        if self._sessions.selection.element is None or paused or standing != self._standing:
+            self._standing = standing
             self._schedule()
 
     def _schedule(self) -> None:
-        if not self._timer.isActive():
-            self._timer.start()
+        if self.isVisible():
+            self._paced.request()
 
     # --- showing
 
     def refresh(self) -> None:
         """Show the newest instant at which everything shown is known."""
-        self._refreshed = time.monotonic()
+        self._paced.now()
+
+    def _refresh(self) -> None:
         scene = self._scene
         if scene is None:
             if self._sessions.active_session is None:

@@ -70,6 +70,7 @@ class TransportBar(QWidget):
         self._throttled_since: float | None = None
         self._fitted: tuple[object, ...] = ()
         self._scene: SceneModel | None = None
+        self._shown_mode: PlaybackMode | None = None
         # Waiting is shown in tenths of a second, while there is something to wait for.
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -272,22 +273,30 @@ class TransportBar(QWidget):
 
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:
-            self._scene.status_changed.disconnect(self.refresh)
+            self._scene.status_changed.disconnect(self._on_status)
             self._scene.frame_arrived.disconnect(self._on_frame)
         self._scene = scene
         if scene is not None:
-            scene.status_changed.connect(self.refresh)
+            scene.status_changed.connect(self._on_status)
             scene.frame_arrived.connect(self._on_frame)
 
     def _on_frame(self, frame: SceneFrame) -> None:
         if frame.topic is Topic.POSE:
-            self._refresh_numbers(self._scene)
-            if self._scene is not None and self._scene.mode is PlaybackMode.PAUSED:
-                self.refresh()  # NOW or EXECUTED may have become known
+            self._on_status()  # NOW or EXECUTED may have become known
+
+    def _on_status(self) -> None:
+        """Show a change of mode at once, and what only counts on ten times a second."""
+        scene = self._scene
+        mode = scene.mode if scene is not None and not scene.is_stale else None
+        if mode is None or mode is PlaybackMode.PAUSED or mode is not self._shown_mode:
+            self.refresh()
+        elif not self._timer.isActive():
+            self._timer.start()
 
     def refresh(self) -> None:
         """Show what the models say now."""
         scene = self._sessions.shown
+        self._shown_mode = scene.mode if scene is not None else None
         session = self._sessions.active_session
         any_session = session or next(iter(self._sessions.sessions), None)
         state = shown_state(scene, any_session, preferred=self._view.instant)

@@ -25,7 +25,7 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["WatchPanel"]
 
-_RATE = 20.0
+_RATE = 15.0
 _EMPTY = (
     "Watch anything: a signal, or what you compute from signals.\n\n"
     "qpos['knee'] - ctrl['knee']\nnorm(contact['foot','floor'].force)\n"
@@ -244,7 +244,7 @@ class WatchPanel(QWidget):
         axis = np.asarray(arrays["axis"], np.int64)
         for name in wanted & set(arrays):
             self._logged.append(name, axis, np.asarray(arrays[name], np.float64))
-        self._follower.refresh()
+        self._follower.request()
 
     # --- showing
 

@@ -27,6 +27,7 @@ from stroboscope.app.models.plot_store import (
     SceneKey,
     decode_signals,
 )
+from stroboscope.app.models.refreshes import MOST_RATE, Refreshes
 from stroboscope.app.models.session_time import Moment
 from stroboscope.app.models.time_view import TimeView
 from stroboscope.app.plots.add_signal_popup import AddSignalPopup
@@ -44,14 +45,15 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["PlotPanel"]
 
-_REFRESH_MS = 33
+# What people change shows so soon: several changes at once are drawn once [ms].
+_REFRESH_MS = 10
 _MARKS = 2000  # restores looked at per picture; they are thinned to one per few pixels anyway
 
 
 class PlotPanel(QWidget):
     """Shows what the layout says from what the store holds; GUI thread only.
 
-    Draws at most 30 times a second, only while visible and only after something has changed.
+    Draws only while visible and only after something has changed, at the pace of ``refreshes``.
     ``subscriptions_changed`` (SceneKey, tuple of channel names) tells which channels of a scene
     are plotted now. ``instant_chosen`` (SceneKey, physics step, time [s]): somebody clicked a plot
     and wants to go there. ``message`` carries sentences for the log or the status bar.
@@ -69,10 +71,13 @@ class PlotPanel(QWidget):
         *,
         layout: PlotLayout | None = None,
         named_layouts: dict[str, dict[str, Any]] | None = None,
+        refreshes: Refreshes | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.store = store
+        # Shared with the other panels, where there are any.
+        self._turn = (refreshes or Refreshes()).join(rate=MOST_RATE, favoured=self.underMouse)
         self.plots = layout if layout is not None else PlotLayout(store)
         self.time_view = TimeView()
         self._contents = PlotContents(store, self.plots)
@@ -83,7 +88,7 @@ class PlotPanel(QWidget):
         self._chosen: float | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self.refresh)
+        self._timer.timeout.connect(self._go_on)
         self.setAcceptDrops(True)
         self._build(palette)
         self.exports = PlotExports(
@@ -179,9 +184,14 @@ class PlotPanel(QWidget):
 
     def refresh(self) -> None:
         """Draw everything as it is now."""
+        self._run(paint=False)
+
+    def _run(self, *, paint: bool) -> None:
         self._timer.stop()
-        if not self.isVisible():
-            return
+        if self.isVisible():
+            self._turn.run(self._refresh, paint=paint)
+
+    def _refresh(self) -> None:
         first, now = self._contents.extent()
         self.time_view.track(first, now)
         start, end = self.time_view.range
@@ -263,7 +273,15 @@ class PlotPanel(QWidget):
 
     def _schedule(self) -> None:
         if not self._timer.isActive() and self.isVisible() and not self._closed:
-            self._timer.start(_REFRESH_MS)
+            self._timer.start(max(_REFRESH_MS, math.ceil(1000.0 * self._turn.wait())))
+
+    def _go_on(self) -> None:
+        """Draw now, or when the other panels leave time for it."""
+        wait = self._turn.wait()
+        if wait > 0.0:
+            self._timer.start(math.ceil(1000.0 * wait))
+        else:
+            self._run(paint=True)
 
     def _on_scenes_changed(self) -> None:
         self.plots.resolve()
@@ -470,12 +488,14 @@ class PlotPanel(QWidget):
         """Draw nothing while hidden."""
         super().hideEvent(event)
         self._timer.stop()
+        self._turn.forget()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Let go of the models."""
         if not self._closed:
             self._closed = True
             self._timer.stop()
+            self._turn.leave()
             self.exports.cancel()
             self.store.changed.disconnect(self._schedule)
             self.store.scenes_changed.disconnect(self._on_scenes_changed)

@@ -1,9 +1,10 @@
 """The 3D view as a widget: a scene goes in, a selection and a camera come out."""
 
+import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from stroboscope.app.view3d.camera import (
     View,
     ViewMode,
 )
-from stroboscope.app.view3d.drawing import ViewStats
+from stroboscope.app.view3d.drawing import ViewStats, still_frame
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
@@ -38,8 +39,10 @@ __all__ = ["SPACING", "Viewport"]
 
 # Without multisampling, a picture that has stood still this long is drawn once more, beautifully.
 # Where the processor draws, new poses are drawn no sooner than this many durations of a picture
-# after the last ones.
-SPACING = 1.5
+# after the last ones; of pictures that take longer than these [ms] a third is left besides.
+SPACING = 1.0
+SHORT_MS = 60.0
+LONG_SPACING = 1.5
 REFINE_DELAY_MS = 500
 REFINE_PIXELS = 6_000_000
 REFINE_FRAME_MS = 160.0
@@ -285,28 +288,58 @@ class Viewport(PointingWidget):
 
         Raises ValueError, with a sentence, for a size that can't be drawn.
         """
+        if self._surface is None:
+            return QImage()
+        with self._dressed_for(still):
+            image = self._surface.picture(
+                size=still.size or self.pixels, transparent=still.transparent, fine=still.fine
+            )
+            picture, view = self._overlay_picture(), self.view()
+        self._write_over(image, picture, view)
+        return image
+
+    def still_in_bands(self, still: Still) -> Generator[float, None, QImage]:
+        """Draw the same picture bit by bit; yield how much of it is there, 0…1, return it.
+
+        It shows what the view does when it is begun. Raises what :meth:`still` does.
+        """
         surface = self._surface
         if surface is None:
             return QImage()
+        surface.drawing.scene.finish_building()
+        with self._dressed_for(still):
+            frame = still_frame(
+                self._make_frame(),
+                size=still.size or self.pixels,
+                transparent=still.transparent,
+                fine=still.fine,
+            )
+        image = yield from surface.picture_in_bands(frame)
+        self._write_over(image, frame.overlays, frame.view)
+        return image
+
+    @contextlib.contextmanager
+    def _dressed_for(self, still: Still) -> Iterator[None]:
+        """Show for a moment what a picture shall show."""
         before = self._options, self._selection, self._refined
         self._options = still.options(self._options)
         self._refined = self._refined and still.fine
         if not still.overlays:
             self._selection = None
         try:
-            size = still.size or self.pixels
-            image = surface.picture(size=size, transparent=still.transparent, fine=still.fine)
-            if not image.isNull():
-                write_over(
-                    image,
-                    picture=self._overlay_picture(),
-                    view=dataclasses.replace(self.view(), aspect=image.width() / image.height()),
-                    palette=self._palette,
-                    scale=image.height() / max(self.height(), 1),
-                )
+            yield
         finally:
             self._options, self._selection, self._refined = before
-        return image
+
+    def _write_over(self, image: QImage, picture: OverlayPicture | None, view: View) -> None:
+        if not image.isNull():
+            write_over(
+                image,
+                picture=picture,
+                view=dataclasses.replace(view, aspect=image.width() / image.height()),
+                palette=self._palette,
+                scale=image.height() / max(self.height(), 1),
+            )
 
     @property
     def pixels(self) -> tuple[int, int]:
@@ -400,13 +433,15 @@ class Viewport(PointingWidget):
     def _redraw_when_due(self) -> None:
         """Redraw for new poses, at most as often as drawing leaves time for everything else.
 
-        Where the processor draws, each frame takes from the simulation's own time: pictures then
-        leave a sixth of it to everything else, and an unthrottled simulation has a limit besides.
+        Where the processor draws, each frame takes from the simulation's own time: long pictures
+        leave a third of it to everything else, and a simulation that runs has a limit besides.
         What people do with the mouse is never held back.
         """
         interval = 1.0 / self._frame_limit if self._frame_limit > 0.0 else 0.0
         if self.on_software:
-            interval = max(interval, 1e-3 * self._spacing * self.stats.frame_ms)
+            typical = self.stats.frame_ms
+            spacing = max(self._spacing, LONG_SPACING if typical > SHORT_MS else 0.0)
+            interval = max(interval, 1e-3 * spacing * typical)
         wait = self._last_draw + interval - time.monotonic()
         if wait <= 0.0:
             self._redraw()

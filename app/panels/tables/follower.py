@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.models.frames import FrameSet, SceneFrame
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.panels.paced import PacedRefresh
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
@@ -50,15 +51,16 @@ class FrameFollower(QObject):
         self._topics = topics
         self._refresh = refresh
         self._rate = rate
+        # What the rows are made of, as long as somebody sees them.
+        self._interest: frozenset[Topic] = frozenset()
         self._visible = widget.isVisible()
         self._scene: SceneModel | None = None
         self._shown: FrameSet | None = None
         self._missing_since: float | None = None
         self._standing: tuple[PlaybackMode, bool, Instant | None] | None = None
-        self._refreshed = 0.0
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self.refresh)
+        self._paced = PacedRefresh(
+            widget, sessions.refreshes, refresh=self._refresh_seen, rate=rate
+        )
         widget.installEventFilter(self)
         sessions.shown_changed.connect(self._on_shown)
         sessions.session_changed.connect(self._on_session)
@@ -67,7 +69,7 @@ class FrameFollower(QObject):
 
     def close(self) -> None:
         """Stop listening."""
-        self._timer.stop()
+        self._paced.close()
         self._widget.removeEventFilter(self)
         self._sessions.shown_changed.disconnect(self._on_shown)
         self._sessions.session_changed.disconnect(self._on_session)
@@ -102,7 +104,7 @@ class FrameFollower(QObject):
         if now - self._missing_since > _PATIENCE_S:
             self._shown = None
         else:
-            self._timer.start(round(1000 * _PATIENCE_S))
+            self._paced.later(_PATIENCE_S)
         return self._shown
 
     def _newest(self, scene: SceneModel) -> FrameSet | None:
@@ -117,7 +119,15 @@ class FrameFollower(QObject):
     def refresh(self) -> None:
         """Show what there is now, if anybody sees it."""
         if self._visible:
-            self._refreshed = time.monotonic()
+            self._paced.now()
+
+    def request(self) -> None:
+        """Show soon what there is then, if anybody sees it; not more often than can be read."""
+        if self._visible:
+            self._paced.request()
+
+    def _refresh_seen(self) -> None:
+        if self._visible:
             self._refresh()
 
     # --- following
@@ -129,6 +139,8 @@ class FrameFollower(QObject):
             self._subscribe()
             if self._visible:
                 self.refresh()
+            else:
+                self._paced.forget()
         return super().eventFilter(watched, event)
 
     def _follow(self, scene: SceneModel | None) -> None:
@@ -152,14 +164,15 @@ class FrameFollower(QObject):
         if scene is None:
             return
         required, optional = self._topics(scene) if self._visible else ((), ())
-        scene.want(self._who, (*required, *optional), rate=self._rate)
+        self._interest = frozenset((*required, *optional))
+        scene.want(self._who, self._interest, rate=self._rate)
 
     def _on_shown(self, scene: SceneModel | None) -> None:
         self._follow(scene)
         self.refresh()
 
     def _on_session(self, _session: object) -> None:
-        self._schedule()
+        self.request()
 
     def _on_status(self) -> None:
         """Refresh for another mode or instant: while a scene runs its frames come by themselves."""
@@ -169,7 +182,7 @@ class FrameFollower(QObject):
         standing = (scene.mode, scene.is_stale, scene.instant(self._view.instant))
         if standing != self._standing or scene.mode is PlaybackMode.PAUSED:
             self._standing = standing
-            self._schedule()
+            self.request()
 
     def _on_instant(self, _instant: Instant) -> None:
         self.refresh()
@@ -180,27 +193,14 @@ class FrameFollower(QObject):
         self.refresh()
 
     def _on_restored(self, _reason: str) -> None:
-        self._schedule()
+        self.request()
 
     def _on_frame(self, frame: SceneFrame) -> None:
-        if not self._visible or self._scene is None or self._timer.isActive():
+        if frame.topic not in self._interest or self._scene is None or self._paced.is_waiting:
             return  # a refresh that is due will find it
-        required, optional = self._topics(self._scene)
-        if frame.topic not in required and frame.topic not in optional:
-            return
         newest = self._newest(self._scene)
         if newest is None:
             return
         shown = self._shown.frames if self._shown is not None else {}
         if any(part is not shown.get(topic) for topic, part in newest.frames.items()):
-            self._schedule()
-
-    def _schedule(self) -> None:
-        """Refresh soon, and not more often than can be read."""
-        if not self._visible:
-            return
-        wait = self._refreshed + 0.8 / self._rate - time.monotonic()
-        if wait <= 0.0:
-            self.refresh()
-        elif not self._timer.isActive():
-            self._timer.start(max(1, round(1000 * wait)))
+            self.request()

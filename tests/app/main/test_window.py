@@ -173,9 +173,10 @@ def test_numbers_follow_at_once_when_the_last_part_of_an_instant_has_come(
     desktop.sessions.selection.select(JOINT)
     wait_until(lambda: inspector.row("position") is not None)
     wait_until(lambda: inspector.row("position").row.value == 0.9)
-    wait_until(lambda: not inspector._timer.isActive())
+    # Nothing is due, and the last refresh is long enough ago for the next.
+    turn = inspector._paced._turn
+    wait_until(lambda: not inspector._paced.is_waiting and turn.wait() == 0.0)
     parts = [scene.latest(topic) for topic in (Topic.POSE, Topic.STATE)]
-    inspector._refreshed = 0.0
     for part in parts:
         scene.add_frame(dataclasses.replace(part, axis=part.axis + 1, step=part.step + 1))
     # No event was handled in between: behind a slow picture none would be for long.
