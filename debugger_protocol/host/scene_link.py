@@ -132,8 +132,7 @@ class SceneLink(ScenePlayback):
         if now >= self._due or self._granted:
             self._before_due(now)
         if self.ring is not None:
-            clock = self.backend.clock()
-            self.row_before(axis=clock.axis, time=clock.time)
+            self._begin_row()
         return True
 
     def after_physics(self) -> None:
@@ -409,6 +408,18 @@ class SceneLink(ScenePlayback):
         ring = self.ring
         return None if ring is None or ring.count % _TIMED_ROWS else self.publisher.time
 
+    def _begin_row(self) -> None:
+        try:
+            clock = self.backend.clock()
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._signals_failed(error)
+        else:
+            self.row_before(axis=clock.axis, time=clock.time)
+
+    def _signals_failed(self, error: Exception) -> None:
+        self.ring = None
+        self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
+
     def row_before(self, *, axis: int, time: float) -> None:
         """Write the inputs of a physics step, which begins at ``axis`` and ``time`` [s]."""
         ring = self.ring
@@ -420,8 +431,7 @@ class SceneLink(ScenePlayback):
                 if spent is not None:
                     spent.add(since, times=_TIMED_ROWS)
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self.ring = None
-                self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
+                self._signals_failed(error)
 
     def row_after(self) -> None:
         """Write what the same physics step has computed, and publish the row."""
@@ -434,8 +444,7 @@ class SceneLink(ScenePlayback):
                 if spent is not None:
                     spent.add(since, times=_TIMED_ROWS)
             except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self.ring = None
-                self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
+                self._signals_failed(error)
 
     def rebuild_ring(self) -> None:
         """Fill a new ring with the channels that are wanted now."""

@@ -277,3 +277,17 @@ def test_values_logged_before_anybody_asked_are_not_lost(host: Host, scene: Scen
     assert [frame.dropped for frame in frames] == [0] * len(frames)
     assert rows(frames, "reward")[-1] == 9_999
     assert len(rows(frames, "reward")) == channel.capacity - 1
+
+
+def test_a_clock_that_fails_ends_signals_and_not_the_run(host: Host, scene: Scene) -> None:
+    host.listener = HostListener()
+    want(host, scene, "qpos")
+    scene.step()
+    clock = scene.backend.clock
+    scene.backend.clock = lambda: clock() if scene.link.ring is None else 1 / 0  # type: ignore
+    scene.step()
+    scene.step()
+    assert scene.link.ring is None
+    assert scene.backend.axis == 4
+    texts = [event.text for event in host.take_events() if isinstance(event, LogEntry)]
+    assert sum("reading signals failed" in text for text in texts) == 1
