@@ -1,15 +1,15 @@
 """What the actions for pictures and films do: ask, draw, save, copy, record."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QStandardPaths, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QStandardPaths
 from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from stroboscope.app.main.film_recorder import FilmRecorder
+from stroboscope.app.main.in_turns import in_thread, in_turns
 from stroboscope.app.models.film import FilmFormat, FilmSpec, even_size
 from stroboscope.app.models.film_writer import FilmWriter
 from stroboscope.app.models.picture_choice import FilmChoice, PictureChoice, PictureOf, file_stem
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["PictureCommands", "png_bytes"]
 
 _SHORT_MS = 4000
-# A processor draws and writes these in more than a second.
-_LARGE_PIXELS = 10_000_000
 _FILTERS = {
     FilmFormat.MP4: "MP4 (*.mp4)",
     FilmFormat.GIF: "GIF (*.gif)",
@@ -42,6 +40,7 @@ class PictureCommands:
 
     def __init__(self, window: "MainWindow") -> None:
         self._window = window
+        self._is_drawing = False
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -119,12 +118,25 @@ class PictureCommands:
             labels=choice.labels,
             legend=choice.legend,
         )
-        size = still.size or view.pixels
+        if self._is_drawing:
+            self._say("A picture is being drawn already.")
+            return None
+        width, height = still.size or view.pixels
+        self._is_drawing = True
         try:
-            with self._busy("Drawing", size):
-                image = view.still(still)
+            image = in_turns(
+                view.still_in_bands(still),
+                text=f"Drawing a picture of {width} × {height} pixels. The view stands still "
+                "until it is done; the simulation goes on.",
+                parent=w,
+            )
         except (ValueError, MemoryError) as error:
             self._complain(f"The picture can't be drawn: {error}.")
+            return None
+        finally:
+            self._is_drawing = False
+        if image is None:
+            self._say("The picture was cancelled.")
             return None
         if image.isNull():
             self._complain("The picture can't be drawn: there is no 3D view to draw it.")
@@ -145,9 +157,17 @@ class PictureCommands:
         path = Path(name)
         path = path if path.suffix.lower() == ".png" else path.with_name(path.name + ".png")
         self._window.settings.pictures["folder"] = str(path.parent)
+        size = f"{image.width()} × {image.height()}"
         try:
-            with self._busy("Writing", (image.width(), image.height())):
-                path.write_bytes(png_bytes(image))
+            data = in_turns(
+                in_thread(lambda: png_bytes(image)),
+                text=f"Packing a picture of {size} pixels for {path.name}",
+                parent=self._window,
+            )
+            if data is None:
+                self._say("The picture was cancelled; nothing was written.")
+                return
+            path.write_bytes(data)
         except OSError as error:
             self._complain(f"The picture can't be written: {error}")
         else:
@@ -255,22 +275,6 @@ class PictureCommands:
             return Path(last)
         pictures = QStandardPaths.StandardLocation.PicturesLocation
         return Path(QStandardPaths.writableLocation(pictures) or ".")
-
-    @contextlib.contextmanager
-    def _busy(self, what: str, size: tuple[int, int]) -> Iterator[None]:
-        """Say what the window does while it can't answer, for pictures that take long."""
-        if size[0] * size[1] < _LARGE_PIXELS:
-            yield
-            return
-        status = self._window.status
-        status.showMessage(f"{what} a picture of {size[0]} × {size[1]} pixels…")
-        status.repaint()
-        QApplication.setOverrideCursor(Qt.CursorShape.WaitCursor)
-        try:
-            yield
-        finally:
-            QApplication.restoreOverrideCursor()
-            status.clearMessage()
 
     def _say(self, text: str) -> None:
         self._window.status.showMessage(text, _SHORT_MS)

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QImage, QSurfaceFormat
@@ -118,8 +118,9 @@ class GlSurface(QOpenGLWidget):
         if size is None and not transparent:
             return self.grabFramebuffer()
         frame = still_frame(self._frame(), size=size, transparent=transparent, fine=fine)
-        if not self.isValid():
-            return QImage()
+        return self._picture(frame) if self.isValid() else QImage()
+
+    def _picture(self, frame: Frame) -> QImage:
         self.makeCurrent()
         try:
             width, height = frame.size
@@ -133,7 +134,12 @@ class GlSurface(QOpenGLWidget):
         finally:
             self._target = None
             self.doneCurrent()
-        return image if transparent else image.convertToFormat(QImage.Format.Format_RGB32)
+        return image if frame.transparent else image.convertToFormat(QImage.Format.Format_RGB32)
+
+    def picture_in_bands(self, frame: Frame) -> Generator[float, None, QImage]:
+        """Yield once and return ``frame`` as a picture: a graphics card draws it in a moment."""
+        yield 0.0
+        return self._picture(frame) if self.isValid() else QImage()
 
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""

@@ -55,12 +55,15 @@ class GlSync:
             self._delete(self._fence)
             self._fence = 0
 
-    def pixels(self, size: tuple[int, int]) -> NDArray[np.uint8]:
+    def pixels(
+        self, size: tuple[int, int], rows: tuple[int, int] | None = None
+    ) -> NDArray[np.uint8]:
         """Return the bound framebuffer (height, width, 4), blue first, the top row first.
 
-        ``size`` is (width, height) [px]. Waits for what is still being drawn.
+        ``size`` is (width, height) [px], ``rows`` which of its rows are wanted, from the bottom.
+        Waits for what is still being drawn.
         """
-        width, height = size
-        data = np.empty((height, width, 4), dtype=np.uint8)
-        self._read(0, 0, width, height, _BGRA, _UNSIGNED_BYTE, data.ctypes.data)
+        low, high = rows or (0, size[1])
+        data = np.empty((high - low, size[0], 4), dtype=np.uint8)
+        self._read(0, low, size[0], high - low, _BGRA, _UNSIGNED_BYTE, data.ctypes.data)
         return np.ascontiguousarray(data[::-1])

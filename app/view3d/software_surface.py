@@ -9,7 +9,7 @@ more than the beginning of a picture.
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtOpenGL import QOpenGLFramebufferObject
 from PySide6.QtWidgets import QWidget
 
+from stroboscope.app.view3d.bands import BandPlan
 from stroboscope.app.view3d.drawing import Drawing, ViewStats, notify_when_built, still_frame
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_sync import GlSync
@@ -114,6 +115,7 @@ class SoftwareSurface(QWidget):
         self._targets: dict[tuple[int, int], QOpenGLFramebufferObject] = {}
         self._bound = 0
         self._begun: _Begun | None = None
+        self._held = False  # a picture is drawn in bands: until then nothing else may be uploaded
         self._wanted = False
         # Two pictures at once take twice as long each and hold up the event loop: they take turns.
         self.neighbours: tuple[SoftwareSurface, ...] = ()
@@ -142,7 +144,7 @@ class SoftwareSurface(QWidget):
     def redraw(self) -> None:
         """Draw a new picture soon; of several wishes during one picture, one is fulfilled."""
         self._wanted = True
-        if self._begun is None and not self.drawing.error:
+        if self._begun is None and not self._held and not self.drawing.error:
             self._begin_timer.start(0)
 
     def retry(self) -> None:
@@ -155,6 +157,8 @@ class SoftwareSurface(QWidget):
 
         ``scale`` is how many pixels a side are wanted for one of the screen.
         """
+        if self._held:
+            return
         self.stop()
         self._wanted = False
         self.drawing.scene.finish_building()
@@ -187,7 +191,7 @@ class SoftwareSurface(QWidget):
 
     def pick(self, x: float, y: float) -> Hit | None:
         """Return what is at (x, y) [logical px]; None for the sky or before the first frame."""
-        if self._context is None or self.drawing.error:
+        if self._context is None or self._held or self.drawing.error:
             return None
         ratio = self.devicePixelRatioF()
         self._make_current()
@@ -208,6 +212,8 @@ class SoftwareSurface(QWidget):
         ``transparent``: the model alone, on nothing (premultiplied alpha). Unless it is to be
         ``fine`` it is drawn like moving pictures. Raises ValueError for a size that can't be drawn.
         """
+        if self._held:
+            return QImage()
         if fine:
             self.drawing.scene.finish_building()
         frame = still_frame(self._frame(), size=size, transparent=transparent, fine=fine)
@@ -218,12 +224,69 @@ class SoftwareSurface(QWidget):
         self._count(begun)
         return _image(pixels, transparent=transparent).copy()
 
+    def picture_in_bands(self, frame: Frame) -> Generator[float, None, QImage]:
+        """Draw ``frame`` bit by bit; yield how much of it is there, 0…1, return the picture.
+
+        Nothing waits long. Until it is over or closed the surface draws nothing else: what has
+        been uploaded belongs to this picture. Null when it can't be drawn.
+        """
+        self.stop()
+        self._held = True
+        target: QOpenGLFramebufferObject | None = None
+        try:
+            width, height = frame.size
+            pixels = np.empty((height, width, 4), dtype=np.uint8)
+            revision, plan = self.drawing.scene.geometry_revision, BandPlan(frame)
+            sync = self._make_current()
+            depth = QOpenGLFramebufferObject.Attachment.Depth
+            target = QOpenGLFramebufferObject(width, height, depth)
+            self.drawing.prepare(frame)
+            sync.mark()
+            while not plan.is_over:
+                while not self._is_finished():
+                    yield plan.done
+                if self._sync is not sync or revision != self.drawing.scene.geometry_revision:
+                    return QImage()  # the window closes, or there is another scene by now
+                start = time.perf_counter()
+                self._make_current()
+                self._bound = target.handle()
+                target.bind()
+                if not self.drawing.draw(plan.begin(), prepared=True):
+                    self.failed.emit(self.drawing.error)
+                    return QImage()
+                sync.mark()
+                while not self._is_finished():
+                    yield plan.done
+                if self._sync is not sync:
+                    return QImage()
+                self._make_current()
+                target.bind()
+                low, high = plan.rows
+                pixels[height - high : height - low] = sync.pixels(frame.size, plan.rows)
+                plan.end(time.perf_counter() - start)
+                yield plan.done
+        finally:
+            if target is not None and self._context is not None:
+                self._make_current()
+            del target
+            self._done_current()
+            self._held = False
+            self.redraw()
+        return _image(pixels, transparent=frame.transparent).copy()
+
+    def _is_finished(self) -> bool:
+        """Return whether what was asked for last is drawn, or never will be."""
+        if self._sync is None:
+            return True
+        self._make_current()
+        return self._sync.finished()
+
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""
         return self.drawing.stats()
 
     def _begin(self) -> None:
-        if self._begun is not None or not self.isVisible():
+        if self._begun is not None or self._held or not self.isVisible():
             return
         if any(other.is_drawing for other in self.neighbours):
             self._begin_timer.start(TURN_MS)

@@ -1,5 +1,6 @@
 """Pictures and films of a running scene, made as a person makes them."""
 
+import dataclasses
 import time
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QProgressDialog
 
 from stroboscope.app.models.picture_choice import (
     FilmChoice,
@@ -175,27 +176,77 @@ def test_a_picture_of_the_whole_window_at_twice_its_size(circling, answer, click
     ball(pixels(image))
 
 
-def test_a_window_that_is_busy_with_a_large_picture_says_so(circling, answer, click):
-    said = []
-    circling.status.messageChanged.connect(said.append)
+class Watcher:
+    """Notes how often the event loop comes round, and every progress dialog on show."""
 
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.values: list[int] = []
+        self.act = lambda dialog: None
+        self.longest = 0.0
+        self._last = time.monotonic()
+        self._timer = QTimer()
+        self._timer.timeout.connect(self._look)
+        self._timer.start(10)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self.longest, self._last = max(self.longest, now - self._last), now
+        for dialog in QApplication.topLevelWidgets():
+            if isinstance(dialog, QProgressDialog) and dialog.isVisible():
+                if dialog.labelText() not in self.said:
+                    self.said.append(dialog.labelText())
+                self.values.append(dialog.value())
+                self.act(dialog)
+
+    def stop(self) -> None:
+        self._timer.stop()
+
+
+def test_a_large_picture_leaves_the_window_alive_and_says_how_far_it_is(circling, answer, click):
     def act(dialog):
         choose(dialog, Size.CUSTOM, (4096, 2560))
         click(dialog.save_button)
 
     path = answer(PictureDialog, act, "large.png")
+    watcher = Watcher()
+    began = time.monotonic()
     circling.actions_by_name["picture"].trigger()
-    assert [text.split(" a ")[0] for text in said if "4096 × 2560" in text] == [
-        "Drawing",
-        "Writing",
+    took = time.monotonic() - began
+    watcher.stop()
+    assert QImage(str(path)).size().toTuple() == (4096, 2560)
+    ball(pixels(QImage(str(path))))
+    assert any("Drawing a picture of 4096 × 2560" in text for text in watcher.said)
+    assert len(set(watcher.values)) > 3
+    # Of the time that all of it took: in seconds it depends on who else wants the processor.
+    assert watcher.longest < 0.25 * took, (watcher.longest, took)
+    assert not [
+        d
+        for d in QApplication.topLevelWidgets()
+        if isinstance(d, QProgressDialog) and d.isVisible()
     ]
-    assert said[-1] == f"Saved {path}"
-    assert QApplication.overrideCursor() is None
-    # Small ones are there before anybody could read it.
-    said.clear()
-    answer(PictureDialog, lambda dialog: (choose(dialog, Size.HD), click(dialog.copy_button)))
+    assert circling.status.currentMessage() == f"Saved {path}"
+
+
+def test_a_large_picture_can_be_cancelled_and_leaves_no_file(circling, answer, click, wait_until):
+    def act(dialog):
+        choose(dialog, Size.CUSTOM, (8192, 6000))
+        click(dialog.save_button)
+
+    path = answer(PictureDialog, act, "never.png")
+    watcher = Watcher()
+    watcher.act = lambda dialog: dialog.cancel()
+    began = time.monotonic()
     circling.actions_by_name["picture"].trigger()
-    assert not any("Drawing" in text for text in said)
+    watcher.stop()
+    assert watcher.said
+    assert not path.exists()
+    assert answer.asked == []
+    assert circling.status.currentMessage() == "The picture was cancelled."
+    frames = circling.scene_view.viewport.stats.frames
+    circling.scene_view.viewport.set_camera(dataclasses.replace(ABOVE, distance=6.0))
+    wait_until(lambda: circling.scene_view.viewport.stats.frames > frames)
+    assert time.monotonic() - began < 30.0
 
 
 def test_what_cannot_be_drawn_or_written_is_said(circling, answer, click, own_folders, wait_until):

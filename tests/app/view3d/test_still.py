@@ -133,3 +133,62 @@ def test_a_view_that_follows_learns_of_another_scene(viewport: Any, scene: Any, 
     assert other.description is changed
     other.close()
     other.deleteLater()
+
+
+def in_bands(view: Any, still: Still) -> tuple[Any, list[float]]:
+    """Return the picture drawn bit by bit, and what was told of its progress."""
+    told = []
+    work = view.still_in_bands(still)
+    while True:
+        try:
+            told.append(next(work))
+        except StopIteration as end:
+            return end.value, told
+
+
+@pytest.mark.parametrize("transparent", [False, True])
+@pytest.mark.parametrize("size", [(1500, 2400), (640, 480), (3000, 900)])
+def test_a_picture_drawn_in_bands_is_the_same_to_the_last_bit(
+    dressed: Any, size: Any, transparent: bool
+) -> None:
+    still = Still(size=size, transparent=transparent)
+    at_once = rgba(dressed.still(still))
+    image, told = in_bands(dressed, still)
+    np.testing.assert_array_equal(rgba(image), at_once)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    if dressed.on_software:
+        assert len(set(told)) > 2
+
+
+def test_poses_that_come_while_a_picture_is_drawn_are_not_in_it(
+    viewport: Any, poses: Any, qapp: Any, wait_until: Any
+) -> None:
+    viewport.set_camera(FRONT)
+    still = Still(size=(1600, 1200))
+    before = rgba(viewport.still(still))
+    work = viewport.still_in_bands(still)
+    next(work)
+    xpos, xquat = poses
+    viewport.set_poses(np.add(xpos, (0.0, 0.0, 0.4)), xquat)
+    drawn = None
+    while drawn is None:
+        qapp.processEvents()
+        try:
+            next(work)
+        except StopIteration as end:
+            drawn = end.value
+    if viewport.on_software:
+        np.testing.assert_array_equal(rgba(drawn), before)
+    frames = viewport.stats.frames
+    wait_until(lambda: viewport.stats.frames > frames)  # what came meanwhile is shown now
+    assert not np.array_equal(rgba(viewport.still(still)), before)
+
+
+def test_a_picture_that_is_given_up_leaves_the_view_as_it_was(viewport: Any) -> None:
+    viewport.set_camera(FRONT)
+    before = rgba(viewport.grab_image())
+    work = viewport.still_in_bands(Still(size=(2000, 2000)))
+    next(work)
+    work.close()
+    np.testing.assert_array_equal(rgba(viewport.grab_image()), before)
