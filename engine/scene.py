@@ -22,6 +22,7 @@ from stroboscope.engine.live_data import HeldData, LiveData, check_pair
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_backend import MujocoBackend
 from stroboscope.engine.options import Playback, SceneOptions, options_in_force
+from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.scene_counters import StepCounters
 from stroboscope.engine.scene_log import log_values
 from stroboscope.engine.scene_state import SceneStates, StateHandle
@@ -51,8 +52,9 @@ class Scene:
     (SceneDestroyedError), unless it says otherwise.
     """
 
-    # `world`, `link`, `stepper`, `states`, `counters`, `callbacks`, `drawing` are for the engine's
-    # modules, which run on the owner thread or read what never changes; scripts need none of them.
+    # `world`, `link`, `stepper`, `states`, `counters`, `callbacks`, `drawing`, `rollouts` are for
+    # the engine's modules, which run on the owner thread or read what never changes; scripts need
+    # none of them.
 
     def __init__(
         self,
@@ -74,6 +76,7 @@ class Scene:
         self.counters = StepCounters()
         self.callbacks = SceneCallbacks()
         self.drawing: DebugDraw | None = None
+        self.rollouts = RolloutStore()
         self.nominal_timestep: float | None = None
         self.revision = 0
         self._mj_step = adapter.mj_step

@@ -1,0 +1,1 @@
+"""Simulated beside the scene: candidates of a planner, recorded inputs run again, and comparing."""
