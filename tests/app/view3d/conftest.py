@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from front_view import looking
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.scene_description import (
@@ -64,6 +65,13 @@ def viewport(
     view.set_poses(*poses)
     show(view, 640, 480)
     return view
+
+
+@pytest.fixture
+def front(viewport: Any) -> Any:
+    """That viewport, seen from the front and above."""
+    viewport.set_camera(looking())
+    return viewport
 
 
 @pytest.fixture
