@@ -99,6 +99,13 @@ class MujocoAdapter:
         bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
         return sum(int(warning[int(kind)].number) for kind in bad)
 
+    def batch_module(self) -> Any | None:
+        """Return ``mujoco.batch``, which steps many states on native threads; None before it."""
+        try:
+            return importlib.import_module("mujoco.batch")
+        except ModuleNotFoundError:
+            return None
+
     def copy_results(self, model: Any, source: Any, target: Any) -> Any:
         """Return ``target`` with all of ``source``, also what a step has computed.
 
