@@ -275,7 +275,7 @@ def check_client_values(message: Any) -> None:
             shown = "not finite" if isinstance(value, tuple) else value
             usable = id if name != "id" else None
             raise InvalidMessage(f"{kind}: {name} is {shown}; it must be {wanted}", id=usable)
-    problem = _out_of_range(message)
+    problem = _out_of_range(message) or _held_out_of_range(message)
     if problem:
         raise InvalidMessage(f"{kind}: {problem}", id=id)
 
@@ -287,6 +287,21 @@ def _out_of_range(message: Any) -> str:
         return f"speed is {message.speed:g}; allowed are 1/64 to 64 times real time"
     if isinstance(message, Subscribe) and not 0.0 < message.max_rate_hz <= 1000.0:
         return f"max_rate_hz is {message.max_rate_hz:g}; allowed are more than 0, up to 1000"
+    return ""
+
+
+def _held_out_of_range(message: Any) -> str:
+    """Return what is wrong with the numbers in the structs that a message holds."""
+    for name in message.__struct_fields__:
+        held = getattr(message, name)
+        for each in held if isinstance(held, tuple) else (held,):
+            for field in getattr(each, "__struct_fields__", ()):
+                value = getattr(each, field)
+                values = value if isinstance(value, tuple) else (value,)
+                if any(isinstance(x, float) and not math.isfinite(x) for x in values):
+                    return f"{field} in {name} is not finite"
+                if any(type(x) is int and not 0 <= x <= _MAX_INT for x in values):
+                    return f"{field} in {name} is {value}; it must be a whole number from 0 on"
     return ""
 
 

@@ -21,6 +21,7 @@ from stroboscope.debugger_protocol.exceptions import LimitExceeded
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import (
     AssetChunk,
+    Environments,
     Frame,
     Heartbeat,
     LogEntry,
@@ -28,13 +29,17 @@ from stroboscope.debugger_protocol.messages import (
     SceneAdded,
     SceneChannels,
     SceneCheckpoints,
+    SceneConditions,
     SceneDescribed,
     SceneEdited,
     SceneFindings,
+    SceneHistory,
     SceneInterventions,
     SceneRemoved,
     SceneRestored,
+    SceneRollouts,
     SceneStatus,
+    SceneStops,
     SessionStatus,
 )
 from stroboscope.debugger_protocol.topics import Topic
@@ -52,6 +57,11 @@ _ABOUT_SCENES = (
     "scene_interventions",
     "scene_checkpoints",
     "scene_findings",
+    "scene_history",
+    "scene_rollouts",
+    "scene_stops",
+    "scene_conditions",
+    "environments",
 )
 _LATEST_OF_SCENE = (
     SceneAdded,
@@ -62,6 +72,11 @@ _LATEST_OF_SCENE = (
     SceneInterventions,
     SceneCheckpoints,
     SceneFindings,
+    SceneHistory,
+    SceneRollouts,
+    SceneStops,
+    SceneConditions,
+    Environments,
 )
 
 

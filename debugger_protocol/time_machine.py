@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import Clock, TopicFrames
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     GhostRef,
@@ -22,7 +23,7 @@ from stroboscope.debugger_protocol.time_messages import (
 )
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["HistoryState", "PastFrame", "TimeMachine"]
+__all__ = ["FinishedRun", "HistoryState", "Keeper", "PastFrame", "TimeMachine"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,41 @@ class PastFrame:
     note: str = ""
 
 
+class FinishedRun(abc.ABC):
+    """What is left of a scene that has ended; read-only, on any thread, one at a time."""
+
+    info: RolloutInfo
+    """``rollout_id`` is 0: the host numbers them."""
+    nbytes: int
+
+    @abc.abstractmethod
+    def read_rows(
+        self, channels: Sequence[str], *, first: int, last: int, max_rows: int
+    ) -> Iterator[Arrays]:
+        """Yield rows as :meth:`TimeMachine.read_rows` does."""
+
+
+class Keeper(abc.ABC):
+    """What the host keeps for all scenes; whatever is not there is a CommandError."""
+
+    @abc.abstractmethod
+    def checkpoint(self, ghost: GhostRef) -> bytes:
+        """Return the state of a checkpoint of any scene, as ``capture_initial`` made it."""
+
+    @abc.abstractmethod
+    def row(self, ghost: GhostRef) -> bytes:
+        """Return a row of another scene of this thread, as its ``state_at`` makes it."""
+
+    @abc.abstractmethod
+    def finished(self, rollout_id: int) -> FinishedRun:
+        """Return what is left of a scene that has ended: references with ``scene_id`` 0."""
+
+
 class TimeMachine(abc.ABC):
     """What an engine remembers of one scene, and what it can do with that."""
+
+    keeper: Keeper | None = None
+    """Set by the host before it asks for anything."""
 
     # --- history; reading it is allowed while the scene runs
 
@@ -87,6 +121,10 @@ class TimeMachine(abc.ABC):
     def look_at(self, axis: int, topics: frozenset[Topic]) -> PastFrame:
         """Return the topics of a row, recomputed on scratch data; nothing of the scene changes."""
 
+    def state_at(self, axis: int) -> bytes:
+        """Return the complete state of a row, as ``capture_initial`` would have made it there."""
+        raise CommandError("this scene's engine can't make a checkpoint of the past: go live first")
+
     # --- branches
 
     @abc.abstractmethod
@@ -123,7 +161,9 @@ class TimeMachine(abc.ABC):
     def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
         """Return ``xpos`` (nbody, 3), ``xquat`` (nbody, 4), ``time`` (1,) of a ghost.
 
-        Rollouts stand at ``time`` [s], the time in view; the others have their own.
+        Rollouts stand at ``time`` [s], the time in view; the others have their own. Checkpoints,
+        rows of other scenes and finished scenes (``scene_id`` 0) come from :attr:`keeper`; what is
+        of another model is a CommandError that says how it differs.
         """
 
     @abc.abstractmethod
@@ -134,7 +174,18 @@ class TimeMachine(abc.ABC):
     def read_rows(
         self, rollout_id: int, channels: Sequence[str], *, first: int, last: int, max_rows: int
     ) -> Iterator[Arrays]:
-        """Yield ``axis`` (n,), ``time`` (n,), ``values`` (n, width) in pieces of about a MiB."""
+        """Yield ``axis`` (n,), ``time`` (n,), ``values`` (n, width) in pieces of about a MiB.
+
+        ``widths`` (nchannels,) in each piece says how many columns are whose. ``last`` counts; of
+        rollouts both are steps, which ``axis`` then is. Raises CommandError for other channels.
+        """
+
+    def finish(self) -> FinishedRun | None:
+        """Return what stays when the scene is closed, None for nothing; called once, at its end.
+
+        On the owner thread, or on any when that has ended.
+        """
+        return None
 
     # --- stops
 

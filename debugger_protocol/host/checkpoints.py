@@ -39,9 +39,18 @@ class Checkpoints:
         self._next_id = 1
 
     def save(
-        self, name: str, *, clock: "Clock", options: Mapping[str, tuple[float, ...]]
+        self,
+        name: str,
+        *,
+        clock: "Clock",
+        options: Mapping[str, tuple[float, ...]],
+        note: str = "",
+        state: bytes | None = None,
     ) -> CheckpointInfo:
-        """Keep the state as it stands; CommandError when there is no room or it can't be had."""
+        """Keep ``state`` (None: as it stands), which is at ``clock``; return what is told of it.
+
+        CommandError when there is no room or it can't be had.
+        """
         name = " ".join(name.split())
         if not name:
             raise CommandError("a checkpoint needs a name that is not empty")
@@ -51,7 +60,8 @@ class Checkpoints:
                 f"{len(self._kept)} checkpoints are kept of this scene, at most "
                 f"{limits.checkpoints} may be: drop one first"
             )
-        state = self._backend.capture_initial()
+        if state is None:
+            state = self._backend.capture_initial()
         if not state:
             raise CommandError("the state can't be kept: this scene's engine offers no capture")
         used = sum(len(kept.state) for kept in self._kept.values())
@@ -68,6 +78,8 @@ class Checkpoints:
             time=clock.time,
             wall_time=time.time(),
             approximate=self._backend.exactness(),
+            nbytes=len(state),
+            note=trim_text(note.strip(), limits.name_bytes),
         )
         self._next_id += 1
         self._kept[info.checkpoint_id] = KeptState(info, state, dict(options))

@@ -7,15 +7,18 @@ long runs may be long.
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.activity import describe_owner
 from stroboscope.debugger_protocol.host.edits import EDIT_WORDS
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.playback import Reply, Ticket
+from stroboscope.debugger_protocol.host.time_desk import TIME_WORDS
 from stroboscope.debugger_protocol.messages import (
     Command,
     Done,
@@ -62,7 +65,7 @@ class CommandDesk:
         host: Host,
         loop: asyncio.AbstractEventLoop,
         *,
-        answer: Callable[["ServerConnection", Answer, int | None], None],
+        answer: Callable[["ServerConnection", Answer, Command], None],
     ) -> None:
         self._host = host
         self._loop = loop
@@ -80,9 +83,7 @@ class CommandDesk:
         )
         self._under_way[entry] = None
         try:
-            entry.ticket = self._give(
-                command, partial(self._answered, entry), client=client.client_id
-            )
+            entry.ticket = self._give(entry)
         except CommandError as error:
             self._finish(entry, self._failed(entry, str(error)))
         self._watch()
@@ -92,6 +93,7 @@ class CommandDesk:
         for entry in [entry for entry in self._under_way if entry.client is client]:
             del self._under_way[entry]
             if entry.ticket is not None:
+                entry.ticket.abandoned = True
                 self._host.cancel(entry.ticket)
 
     def close(self) -> None:
@@ -99,8 +101,9 @@ class CommandDesk:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _give(self, command: Command, reply: Reply, *, client: int) -> Ticket:
-        host = self._host
+    def _give(self, entry: _UnderWay) -> Ticket:
+        host, command = self._host, entry.command
+        reply: Reply = partial(self._answered, entry)
         match command:
             case Play():
                 return host.play(command.scene_id, reply=reply)
@@ -129,17 +132,34 @@ class CommandDesk:
             case RestoreInitial():
                 return host.restore_initial(command.scene_id, reply=reply)
         if type(command) in EDIT_WORDS:
-            return host.edit(command, client=client, reply=reply)
+            return host.edit(command, client=entry.client.client_id, reply=reply)
+        if type(command) in TIME_WORDS:
+            return host.travel(command, reply=reply, tell=partial(self._told, entry))
         raise CommandError(f"this server can't do {type(command).__name__}")
 
     # --- answers
 
     def _answered(self, entry: _UnderWay, error: CommandError | None) -> None:
         """Pass an answer on to the event loop; called on any thread."""
-        id = entry.command.id
-        answer = Done(id=id) if error is None else self._failed(entry, str(error))
+        self._call(self._settled, entry, error)
+
+    def _settled(self, entry: _UnderWay, error: CommandError | None) -> None:
+        value = entry.ticket.value if entry.ticket is not None else None
+        done = Done(id=entry.command.id, value=value)
+        self._finish(entry, done if error is None else self._failed(entry, str(error)))
+
+    def _told(self, entry: _UnderWay, make: Callable[[int], Iterable[msgspec.Struct]]) -> None:
+        """Pass on what comes before an answer; called on any thread."""
+        self._call(self._pass_on, entry, make)
+
+    def _pass_on(self, entry: _UnderWay, make: Callable[[int], Iterable[msgspec.Struct]]) -> None:
+        if entry in self._under_way:
+            for message in make(entry.command.id):
+                entry.client.send(message)
+
+    def _call(self, function: Callable[..., None], *args: object) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._finish, entry, answer)
+            self._loop.call_soon_threadsafe(function, *args)
         except RuntimeError:
             return  # the loop has ended, and the client with it
 
@@ -151,7 +171,7 @@ class CommandDesk:
     def _finish(self, entry: _UnderWay, answer: Answer) -> None:
         if entry in self._under_way:
             del self._under_way[entry]
-            self._send(entry.client, answer, getattr(entry.command, "scene_id", None))
+            self._send(entry.client, answer, entry.command)
 
     # --- the clock
 

@@ -50,6 +50,7 @@ class Control:
         # Whether a controlling client has set the mode since the session was last detached.
         self._begun = False
         self._holding = False
+        self._tell_host()
 
     @property
     def is_held_for_reconnect(self) -> bool:
@@ -88,6 +89,7 @@ class Control:
         if controlled:
             self.controller = None
             self._holding = self._on_disconnect is OnDisconnect.HOLD
+            self._tell_host()
             self._announce(ControlChanged(controller=None, reason=f"{self._name()}: {reason}"))
         if self._holding:
             self._host.end_perturbations(f"the controlling client has gone: {reason}")
@@ -114,6 +116,7 @@ class Control:
             return
         reason = f"{self._name()} gave control up"
         self.controller = None
+        self._tell_host()
         self._announce(ControlChanged(controller=None, reason=reason))
         self._host.let_go(self._free_mode(), reason)
 
@@ -132,6 +135,7 @@ class Control:
     def _give(self, client_id: int, name: str, why: str) -> None:
         self.controller, self._controller_name = client_id, name
         held, self._holding = self._holding, False
+        self._tell_host()
         if not self._host.playback.attached or not (held or self._begun):
             # Control that was asked for while listening changes nothing by itself either.
             attached = self._host.playback.attached
@@ -140,6 +144,10 @@ class Control:
                 self._host.attach(mode)
         self._begun = True
         self._announce(ControlChanged(controller=client_id, reason=f"{self._name()}: {why}"))
+
+    def _tell_host(self) -> None:
+        """Let stops hold scenes only as long as there is somebody to let them go on."""
+        self._host.playback.controlled = self.controller is not None or self._holding
 
     def _free_mode(self) -> PlaybackMode:
         return PlaybackMode.PLAYING if self._grants_control else PlaybackMode.FAST_FORWARD

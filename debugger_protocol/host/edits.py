@@ -145,9 +145,9 @@ class SceneEditor:
             case LoadKeyframe():
                 return self._load_keyframe(command.index)
             case SaveCheckpoint():
-                self._save_checkpoint(command.name)
+                self._save_checkpoint(command)
             case RestoreCheckpoint():
-                return self._restore_checkpoint(command.checkpoint_id)
+                return self._restore_checkpoint(command)
             case DropCheckpoint():
                 name = self.checkpoints.drop(command.checkpoint_id).info.name
                 self._log(f"checkpoint {name!r} dropped")
@@ -161,7 +161,7 @@ class SceneEditor:
         """Put the scene back to its first state; raises CommandError."""
         before = self._backend.capture_initial()
         self._backend.restore_initial(state)
-        self._record_replacement("the initial state was restored", before)
+        self.record_replacement("the initial state was restored", before)
 
     def release(self, reason: str, *, everything: bool) -> None:
         """End what clients do beside the script, or only the perturbation: ``reason`` says why."""
@@ -303,20 +303,28 @@ class SceneEditor:
         before = self._backend.capture_initial()
         self._backend.load_keyframe(index)
         reason = f"keyframe {name} was loaded"
-        self._record_replacement(reason, before)
+        self.record_replacement(reason, before)
         return reason
 
-    def _save_checkpoint(self, name: str) -> None:
-        info = self.checkpoints.save(name, clock=self._link.refresh_clock(), options=self._options)
+    def _save_checkpoint(self, command: SaveCheckpoint) -> None:
+        # What is kept is what is looked at.
+        past = self._link.past.state_in_view()
+        clock, state = past if past is not None else (self._link.refresh_clock(), None)
+        info = self.checkpoints.save(
+            command.name, note=command.note, clock=clock, options=self._options, state=state
+        )
         approximate = f"; only approximate: {info.approximate}" if info.approximate else ""
         self._log(f"checkpoint {info.name!r} taken{approximate}")
 
-    def _restore_checkpoint(self, checkpoint_id: int) -> str:
-        kept = self.checkpoints.find(checkpoint_id)
+    def _restore_checkpoint(self, command: RestoreCheckpoint) -> str:
+        source = command.source_scene_id
+        if source is not None and source != self._link.scene_id:
+            return self._restore_from(source, command.checkpoint_id)
+        kept = self.checkpoints.find(command.checkpoint_id)
         before = self._backend.capture_initial()
         self._backend.restore_initial(kept.state)
         reason = f"checkpoint {kept.info.name!r} was restored"
-        self._record_replacement(reason, before)
+        self.record_replacement(reason, before)
         changed = [
             option_text(self._backend.option_info(name), then, now)
             for name, now in self._options.items()
@@ -325,6 +333,16 @@ class SceneEditor:
         if changed:
             text = f"{reason}, and goes on differently than it did: {', '.join(changed)} since then"
             self._link.log_text(LogLevel.WARNING, text)
+        return reason
+
+    def _restore_from(self, source: int, checkpoint_id: int) -> str:
+        """Restore a checkpoint that another scene keeps: the engine refuses one that can't fit."""
+        link = self._changes.other_scene(source)
+        kept = link.changes.editor.checkpoints.find(checkpoint_id)
+        before = self._backend.capture_initial()
+        self._backend.restore_initial(kept.state)
+        reason = f"checkpoint {kept.info.name!r} of {link.name!r} was restored"
+        self.record_replacement(reason, before)
         return reason
 
     def _restore_bytes(self, state: bytes, reason: str) -> str:
@@ -393,7 +411,8 @@ class SceneEditor:
         self._forget_oldest()
         link.tell_news()
 
-    def _record_replacement(self, reason: str, before: bytes) -> None:
+    def record_replacement(self, reason: str, before: bytes) -> None:
+        """Note an edit that has put the scene somewhere else; ``before`` leads back."""
         if before:
             undo = _Undo(
                 partial(self._restore_bytes, before, f"undone: {reason}"), bytes_kept=len(before)

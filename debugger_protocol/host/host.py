@@ -20,6 +20,7 @@ from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.edits import AT_REST_FIELDS, EDIT_WORDS
 from stroboscope.debugger_protocol.host.events import HostListener
+from stroboscope.debugger_protocol.host.finished import FinishedRuns, HostKeeper
 from stroboscope.debugger_protocol.host.host_news import HostNews
 from stroboscope.debugger_protocol.host.owners import Job, Owner
 from stroboscope.debugger_protocol.host.playback import (
@@ -31,10 +32,12 @@ from stroboscope.debugger_protocol.host.playback import (
     PauseWait,
     Playback,
     Reply,
+    Tell,
     Ticket,
 )
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.scene_playback import Interest, ScenePlayback
+from stroboscope.debugger_protocol.host.time_desk import PAUSING, TIME_WORDS
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import (
     Command,
@@ -71,6 +74,9 @@ class Host(HostNews):
         self._next_id = 1
         # The main thread may come out of its shutdown while the server thread does its work for it.
         self._publishing_last = threading.Lock()
+        self.finished = FinishedRuns()
+        """What is left of scenes that have ended."""
+        self.keeper = HostKeeper(lambda: self._links, self.finished)
         self._closing: deque[tuple[SceneLink, str]] = deque()
 
     # --- scenes
@@ -106,6 +112,7 @@ class Host(HostNews):
 
     def close_scene(self, link: SceneLink, reason: str) -> None:
         """Close a scene; a thread that is parked in it gets SceneClosedError."""
+        self._keep_finished(link)
         with self.playback.lock:
             if link.closed:
                 return
@@ -119,6 +126,21 @@ class Host(HostNews):
             link.refresh()
             owner.refresh()
         self.wake()
+
+    def _keep_finished(self, link: SceneLink) -> None:
+        """Keep what is left of a scene, when that can be had without disturbing its owner."""
+        if link.closed or not (
+            link.owner.thread is threading.current_thread() or link.is_orphaned()
+        ):
+            return
+        try:
+            machine = link.backend.time_machine()
+            run = machine.finish() if machine is not None else None
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self.log_once(link, f"what it has done could not be kept: {error!r}")
+            return
+        if run is not None:
+            self.finished.add(run)
 
     def close_scene_soon(self, link: SceneLink) -> None:
         """Close a scene from a finalizer, which may run while any lock is held: take none."""
@@ -150,6 +172,7 @@ class Host(HostNews):
     def begin_session(self) -> None:
         """Forget the initial states: the next one to attach begins a new session."""
         with self.playback.lock:
+            self.finished.clear()
             for link in self._links.values():
                 link.initial = None
                 link.changes.editor.forget()
@@ -178,7 +201,7 @@ class Host(HostNews):
             self.playback.speed = 1.0
             for link in self._links.values():
                 self._forget_pending(link, reason)
-                link.holds.clear()
+                link.release_holds(reason)
                 link.want_release(reason, everything=True)
                 link.interest = Interest()
             self._refresh_all()
@@ -189,7 +212,7 @@ class Host(HostNews):
             self.playback.mode = mode
             for link in self._links.values():
                 self._forget_pending(link, reason)
-                link.holds.clear()
+                link.release_holds(reason)
                 link.want_release(reason, everything=True)
             self._refresh_all()
         self.wake()
@@ -271,7 +294,7 @@ class Host(HostNews):
                         link.holds.setdefault(HoldKind.SCOPE, "only another scene was released")
             self.playback.mode = mode
             for link in chosen:
-                link.holds.clear()
+                link.release_holds(f"the scene was released to {mode.value}")
                 link.cancel_grants(f"the scene was released to {mode.value}", kind=GrantKind.UNTIL)
             ticket.settle()
             self._refresh_all()
@@ -375,7 +398,7 @@ class Host(HostNews):
             if grant.kind is GrantKind.UNTIL:
                 self._check_ahead(link, grant)
             self.playback.mode = PlaybackMode.PAUSED
-            link.holds.clear()
+            link.release_holds(f"{grant.ticket.what} was asked for")
             link.grants.append(grant)
             self._refresh_all()
         self.wake()
@@ -405,6 +428,38 @@ class Host(HostNews):
             run = partial(link.changes.run_command, ticket, command, client)
             link.owner.post(Job(link, ticket, run))
         return ticket
+
+    def travel(
+        self, command: Command, *, reply: Reply | None = None, tell: Tell | None = None
+    ) -> Ticket:
+        """Look at the past of one scene, branch it, or say what stops it: :data:`TIME_WORDS`.
+
+        ``tell`` is given what comes before the answer.
+        """
+        scene_id: int = command.scene_id  # type: ignore[attr-defined]
+        ticket = Ticket(TIME_WORDS[type(command)], scene_id, reply)
+        ticket.tell = tell or ticket.tell
+        with self.playback.lock:
+            self._check_attached()
+            if isinstance(command, PAUSING):
+                link = self._movable(scene_id, ticket.what)
+                link.cancel_grants(f"{ticket.what} was asked for")
+                if link.moves_by_mode():
+                    self.playback.mode = PlaybackMode.PAUSED
+            else:
+                link = self._owned(self._scope(scene_id)[0], ticket.what)
+            link.owner.post(Job(link, ticket, partial(link.past.run, ticket, command)))
+            self._refresh_all()
+        self.wake()
+        return ticket
+
+    def stop_all(self, reason: str) -> None:
+        """Pause every scene because one has stopped. Lock held."""
+        self.playback.mode = PlaybackMode.PAUSED
+        for link in self._links.values():
+            if link.follow:
+                link.cancel_grants(reason)
+        self._refresh_all()
 
     def cancel(self, ticket: Ticket) -> bool:
         """Withdraw a command; False when it is done or being done, and its answer comes.
@@ -528,6 +583,7 @@ class Host(HostNews):
     def _forget_pending(self, link: SceneLink, reason: str) -> None:
         """Answer everything that waits for a scene."""
         link.cancel_grants(reason)
+        link.past.forget(reason)
         for wait in link.pause_waits:
             wait.left(link)
         link.pause_waits.clear()

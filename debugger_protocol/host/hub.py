@@ -25,6 +25,7 @@ from stroboscope.debugger_protocol.host.scene_news import SceneNews
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
 from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
+from stroboscope.debugger_protocol.host.time_desk import TIME_WORDS
 from stroboscope.debugger_protocol.messages import (
     AssetRequest,
     ClientMessage,
@@ -123,6 +124,7 @@ class Hub(HostListener):
         self._news: dict[int, SceneNews] = {}
         self._statuses: dict[int, SceneStatus] = {}
         self._session_status: SessionStatus | None = None
+        self._finished = host.finished.told
         self._untold = False
         """Whether a scene may have something to tell that was put off."""
         self._woken = False
@@ -224,8 +226,12 @@ class Hub(HostListener):
         connection.send(Done(id=message.id))
         self._look()
 
-    def _answer(self, connection: ServerConnection, answer: Answer, scene_id: int | None) -> None:
+    def _answer(self, connection: ServerConnection, answer: Answer, command: Command) -> None:
         """Answer a command, after a status that is at least as new as its effect."""
+        scene_id = getattr(command, "scene_id", None)
+        news = self._news.get(scene_id) if scene_id is not None else None
+        if news is not None and type(command) in TIME_WORDS:
+            news.history_is_due()
         self._send_events()
         self._send_session_status()
         links = self._host.links
@@ -392,6 +398,9 @@ class Hub(HostListener):
     def _send_events(self) -> None:
         for event in self._host.take_events():
             self._broadcast(event)
+        if self._host.finished.told is not self._finished:
+            self._finished = self._host.finished.told
+            self._broadcast(self._finished)
         for link in self._known.values():
             self._send_news(link)
 
@@ -483,6 +492,8 @@ class Hub(HostListener):
             messages.append(
                 scene_status(link, meter, playback=self._host.playback, links=links, now=now)
             )
+        if self._finished.rollouts:
+            messages.append(self._finished)
         messages.append(self._make_session_status())
         return messages
 
@@ -569,7 +580,13 @@ class Hub(HostListener):
 
 
 def _added(link: SceneLink) -> SceneAdded:
-    return SceneAdded(scene_id=link.scene_id, name=link.name, owner=link.owner.thread.name)
+    environments = link.past.environments
+    return SceneAdded(
+        scene_id=link.scene_id,
+        name=link.name,
+        n_envs=environments.count if environments is not None else 1,
+        owner=link.owner.thread.name,
+    )
 
 
 def _is_news(link: SceneLink, previous: SceneStatus) -> bool:

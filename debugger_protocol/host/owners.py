@@ -75,6 +75,8 @@ class Owner:
         self._mailbox_size = mailbox
         self.serving = False
         """Whether the thread is in :meth:`attend`; owner thread only."""
+        self._may_work = True
+        """Whether a slice of what takes long may delay a step; owner thread only."""
 
     # --- any thread, lock held
 
@@ -120,7 +122,7 @@ class Owner:
         """
         if self.serving:
             return True  # a callback of the script steps or serves: never park inside it
-        self.serving = True
+        self.serving = self._may_work = True
         try:
             return self._attend(link, visit)
         finally:
@@ -137,9 +139,7 @@ class Owner:
                 link.left_step()
                 action = self._decide(link, visit)
                 while action is None:
-                    if self.parked_in is not link:
-                        self.parked_in = link
-                        self.since = link.note_parked()
+                    self._park(link)
                     self.condition.wait(_WAIT_SLICE)
                     action = self._decide(link, visit)
                 if isinstance(action, _Verdict):
@@ -150,6 +150,12 @@ class Owner:
             if mid_step and link.replacements != replacements:
                 return False
 
+    def _park(self, link: "SceneLink") -> None:
+        """Say that the thread stands in a scene. Lock held."""
+        if self.parked_in is not link:
+            self.parked_in = link
+            self.since = link.note_parked()
+
     def _decide(self, link: "SceneLink", visit: Visit) -> Callable[[], None] | _Verdict | None:
         """Return what to do next, None for waiting. Lock held."""
         if self._playback.closed or link.closed:
@@ -157,6 +163,9 @@ class Owner:
         chore = self._next_chore()
         if chore is not None:
             return chore
+        for each in self.links:
+            if each.past.wants_look:
+                return each.past.look
         may_move = visit is Visit.SERVE or link.may_move()
         if not may_move:
             for each in self.links:
@@ -169,6 +178,12 @@ class Owner:
         for each in self.links:
             if each.needs_findings:
                 return each.changes.look_over  # the picture comes first
+        for each in self.links:
+            if each.has_works and (self._may_work or not may_move):
+                self._may_work = False
+                if not may_move:
+                    self._park(link)
+                return each.past.works.run_slice
         if not may_move:
             return None
         if visit is not Visit.SERVE and link.told_paused and not link.grants:
@@ -182,6 +197,8 @@ class Owner:
         for each in self.links:
             if each.needs_initial:
                 return each.capture_initial
+            if each.live_wanted:
+                return partial(each.past.go_live, each.live_wanted)
             if each.release_wanted is not None:
                 return each.changes.release
             if each.interest is not each.applied_interest:

@@ -7,8 +7,10 @@ takes it only when its scene has something to attend to, never on the fast path.
 import dataclasses
 import enum
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -26,6 +28,7 @@ __all__ = [
     "PauseWait",
     "Playback",
     "Reply",
+    "Tell",
     "Ticket",
 ]
 
@@ -36,17 +39,23 @@ Reply = Callable[[CommandError | None], None]
 """Called once, with None when the command was done. Must not block or call into the host."""
 
 
+Tell = Callable[[Callable[[int], Iterable[msgspec.Struct]]], None]
+"""Called with what makes messages of the command's id: on the thread that sends them, not here."""
+
+
 class HoldKind(enum.Enum):
     """Why one scene stands still although the session plays."""
 
     SCOPE = enum.auto()
     SCRIPT = enum.auto()
+    STOP = enum.auto()
 
 
 @dataclasses.dataclass(slots=True)
 class Playback:
     """What all scenes of a session share; guarded by ``lock``.
 
+    ``controlled``: a client may let a scene go on that has stopped, so that stops may hold it.
     ``closed`` is empty, or the reason why no scene may be used any more.
     """
 
@@ -54,19 +63,27 @@ class Playback:
     mode: PlaybackMode = PlaybackMode.PAUSED
     speed: float = 1.0
     attached: bool = False
+    controlled: bool = True
     closed: str = ""
 
 
 class Ticket:
-    """One command on its way; settled exactly once, under the lock of the playback."""
+    """One command on its way; settled exactly once, under the lock of the playback.
 
-    __slots__ = ("_reply", "scene_id", "settled", "started", "what")
+    ``value`` is the id of what it has made; ``tell`` sends messages before the answer, and must
+    not block; ``abandoned`` says that nobody waits for it any more.
+    """
+
+    __slots__ = ("_reply", "abandoned", "scene_id", "settled", "started", "tell", "value", "what")
 
     def __init__(self, what: str, scene_id: int | None, reply: Reply | None) -> None:
         self.what = what
         self.scene_id = scene_id
         self.started = False
         self.settled = False
+        self.abandoned = False
+        self.value: int | None = None
+        self.tell: Tell = _nobody
         self._reply = reply
 
     def settle(self, error: CommandError | None = None) -> None:
@@ -75,6 +92,10 @@ class Ticket:
             self.settled = True
             if self._reply is not None:
                 self._reply(error)
+
+
+def _nobody(_: Callable[[int], Iterable[msgspec.Struct]]) -> None:
+    """Take what nobody asked for."""
 
 
 class GrantKind(enum.Enum):

@@ -85,6 +85,9 @@ class FramePublisher:
         self._cost = 0.0
         self._begun_cost = 0.0
         self._now_published: set[Topic] = set()
+        self._past_published: set[Topic] = set()
+        self.ghosts: Callable[[float], tuple[Arrays, tuple[str, ...]]] = _no_ghosts
+        """Returns the topic GHOSTS at a time [s], and notes; the engine knows nothing of it."""
         self._sequences: dict[tuple[Topic, Instant], int] = {}
 
     # --- executed frames
@@ -97,7 +100,7 @@ class FramePublisher:
         since, used = PublishingTime.now(), time.thread_time()
         try:
             clock = self._backend.clock()
-            self._backend.begin_frame(topics)
+            self._backend.begin_frame(topics - {Topic.GHOSTS})
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             self._disable(topics, error, doing="preparing")
             return False
@@ -115,6 +118,7 @@ class FramePublisher:
             return
         since, used = PublishingTime.now(), time.thread_time()
         frames = self._collect(self._backend.end_frame, topics)
+        frames = self._with_ghosts(frames, topics, time=clock.time)
         self._publish(frames, clock=clock, instant=Instant.EXECUTED)
         cost = self._begun_cost + time.thread_time() - used
         # One that took long for once, like the first of all, is no reason to wait.
@@ -190,6 +194,7 @@ class FramePublisher:
         """Forget everything: frames of another model have other sizes."""
         self.revision += 1
         self._now_published.clear()
+        self._past_published.clear()
         self._enable_all()
         for key in tuple(self.slots):
             self.slots.pop(key, None)
@@ -220,13 +225,14 @@ class FramePublisher:
         While a scene runs, frames are made at the rate of pictures, not of steps.
         """
         try:
-            made = self._backend.frame_last_executed(topics)
+            made = self._backend.frame_last_executed(topics - {Topic.GHOSTS})
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             self._report(f"the last executed step could not be shown: {error!r}")
             return
         if made is None:
             return
         clock, frames = made
+        frames = self._with_ghosts(frames, topics, time=clock.time)
         slots = {topic: self.slots.get((topic, Instant.EXECUTED)) for topic in frames.arrays}
         new = {
             topic: arrays
@@ -251,15 +257,53 @@ class FramePublisher:
             self._disable(topics, error, doing="reading the clock for")
             return
         frames = self._collect(self._backend.frame_now, topics)
+        frames = self._with_ghosts(frames, topics, time=clock.time)
         self._now_published |= topics
         self._publish(frames, clock=clock, instant=Instant.NOW, only_changed=only_changed)
 
-    # --- both
+    # --- a row that is looked at
+
+    def past_changed(self) -> None:
+        """Forget which PAST frames were published: another row is looked at."""
+        self._past_published.clear()
+
+    def leave_past(self) -> None:
+        """Nobody looks at the past any more."""
+        self._past_published.clear()
+        for topic in Topic:
+            self.slots.pop((topic, Instant.PAST), None)
+
+    def stale_past(self) -> frozenset[Topic]:
+        """Return the subscribed topics that have no PAST frame of the row that is looked at."""
+        return frozenset(self.interest) - self._past_published - self._disabled
+
+    def has_stale_past(self) -> bool:
+        """Return whether there are such topics."""
+        return any(t not in self._past_published and t not in self._disabled for t in self.interest)
+
+    def publish_past(self, topics: frozenset[Topic], frames: TopicFrames, *, clock: Clock) -> None:
+        """Publish a row; ``topics`` were asked for, some of which may have nothing in the past."""
+        self._past_published |= topics
+        frames = self._with_ghosts(frames, topics, time=clock.time)
+        self._publish(frames, clock=clock, instant=Instant.PAST)
+
+    # --- all
+
+    def _with_ghosts(
+        self, frames: TopicFrames, topics: frozenset[Topic], *, time: float
+    ) -> TopicFrames:
+        if Topic.GHOSTS not in topics:
+            return frames
+        arrays, notes = self.ghosts(time)
+        return TopicFrames({**frames.arrays, Topic.GHOSTS: arrays}, frames.notes + notes)
 
     def _collect(
         self, get: Callable[[frozenset[Topic]], TopicFrames], topics: frozenset[Topic]
     ) -> TopicFrames:
         """Return the frames; after a failure ask for each topic alone to find the culprit."""
+        topics -= {Topic.GHOSTS}
+        if not topics:
+            return TopicFrames({})
         try:
             return get(topics)
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
@@ -318,6 +362,10 @@ class FramePublisher:
             f"{doing} {names} failed, so it is switched off until the state is replaced: "
             f"{type(error).__name__}: {error}"
         )
+
+
+def _no_ghosts(_: float) -> tuple[Arrays, tuple[str, ...]]:
+    return {}, ()
 
 
 def _holds_still(previous: PublishedFrame, arrays: Arrays, *, revision: int) -> bool:

@@ -5,13 +5,24 @@ from typing import TYPE_CHECKING
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.edits import SceneEditor
 from stroboscope.debugger_protocol.host.playback import Ticket
-from stroboscope.debugger_protocol.messages import Command, LogLevel, SceneFindings
+from stroboscope.debugger_protocol.messages import (
+    Command,
+    DropCheckpoint,
+    Lint,
+    LogLevel,
+    ReleasePerturb,
+    SaveCheckpoint,
+    SceneFindings,
+)
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.host import Host
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
 
 __all__ = ["SceneChanges"]
+
+# These leave the scene as it is, so the view may stay where it is.
+_LOOKING = (DropCheckpoint, Lint, ReleasePerturb, SaveCheckpoint)
 
 
 class SceneChanges:
@@ -34,33 +45,39 @@ class SceneChanges:
         try:
             if not link.initial:
                 raise CommandError(f"{link.name!r} can't be restored: no state could be captured")
+            link.past.go_live("the scene is restored")
             self.editor.restore_initial(link.initial)
         except CommandError as error:
             link.answer(ticket, error)
         except Exception as error:  # noqa: BLE001 - told to whoever asked
             link.answer(ticket, CommandError(f"restoring {link.name!r} failed: {error!r}"))
         else:
-            self._replaced_by_client(ticket, "initial state restored")
+            self.replaced_by_client(ticket, "initial state restored")
 
     def run_command(self, ticket: Ticket, command: Command, client: int) -> None:
         """Perform an edit command of a client and answer ``ticket``."""
         link = self._link
         replacements = link.replacements
         try:
+            if not isinstance(command, _LOOKING):
+                link.past.go_live("the scene is edited")
             replaced = self.editor.perform(command, client)
+            if isinstance(command, SaveCheckpoint):
+                ticket.value = self.editor.checkpoints.told[-1].checkpoint_id
         except CommandError as error:
             link.answer(ticket, error)
         except Exception as error:  # noqa: BLE001 - told to whoever asked
             link.answer(ticket, CommandError(f"{ticket.what} of {link.name!r} failed: {error!r}"))
         else:
             if replaced:
-                self._replaced_by_client(ticket, replaced)
+                self.replaced_by_client(ticket, replaced)
                 return
             # What was edited is the state that the open step goes on with, not another one.
             link.replacements = replacements
             link.answer(ticket, None)
 
-    def _replaced_by_client(self, ticket: Ticket, reason: str) -> None:
+    def replaced_by_client(self, ticket: Ticket, reason: str) -> None:
+        """Tell everybody that a client has put the scene somewhere else, and answer it."""
         link = self._link
         link.state_replaced(reason)
         try:
@@ -111,6 +128,13 @@ class SceneChanges:
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             link.report_failure(f"intervening failed, so it was ended: {error!r}")
             self.editor.release("it failed", everything=True)
+
+    def other_scene(self, scene_id: int) -> "SceneLink":
+        """Return another scene by its id; CommandError when there is none."""
+        link = self._host.links.get(scene_id)
+        if link is None:
+            raise CommandError(f"there is no scene {scene_id}: it may have been closed")
+        return link
 
     # --- what the editor has done
 

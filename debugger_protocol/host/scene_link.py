@@ -26,12 +26,14 @@ from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
 from stroboscope.debugger_protocol.host.scene_changes import SceneChanges
 from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 from stroboscope.debugger_protocol.host.signals import NoSignals, SignalRing, UserChannel
+from stroboscope.debugger_protocol.host.time_desk import TimeDesk
 from stroboscope.debugger_protocol.host.user_channels import (
     channel_info,
     check_channel_name,
     open_channel,
 )
 from stroboscope.debugger_protocol.messages import LogLevel, SceneRestored
+from stroboscope.debugger_protocol.time_messages import StopInfo
 from stroboscope.debugger_protocol.topics import Topic
 
 if TYPE_CHECKING:
@@ -94,6 +96,9 @@ class SceneLink(ScenePlayback):
         self.user_channels: dict[str, UserChannel] = {}
         self.changes = SceneChanges(self, host)
         """What clients change in this scene."""
+        self.past = TimeDesk(self, host)
+        """Its past, as clients look at it, and what stops it."""
+        self.publisher.ghosts = self.past.ghosts.arrays
         self._step_open = False
         self._step_ticks = 0
         self._frame_begun = False
@@ -219,6 +224,27 @@ class SceneLink(ScenePlayback):
         self.in_step = False
         self.stamp = self._monotonic()
 
+    def stop(self, info: StopInfo) -> bool:
+        """Say that the scene has to stop before a physics step; ``stop_id`` is given here.
+
+        True: it is held, put the state back to the row before that step and pass the gate again;
+        after that :meth:`take_unguarded` tells whether to run the step all the same. False: the
+        stop is only marked, because nobody controls the session or the rules say so; go on.
+        """
+        return self.past.stops.stop(info)
+
+    def release_holds(self, reason: str) -> None:
+        """Let the scene go on as far as it is itself concerned. Lock held."""
+        if HoldKind.STOP in self.holds and self.past.stops.stands_where_it_stopped():
+            self.unguarded = True
+        self.holds.clear()
+        self.want_live(reason)
+
+    def want_live(self, reason: str) -> None:
+        """Have the owner put the view back to live before the scene goes on. Lock held."""
+        if self.past.is_away:
+            self.live_wanted = reason
+
     # --- what the script says
 
     def log(self, channel: str, value: LoggedValue, *, names: Sequence[str] | None = None) -> None:
@@ -259,6 +285,9 @@ class SceneLink(ScenePlayback):
         self.pacer.forget()
         self.changes.editor.end_drag()
         self.publisher.state_replaced()
+        self.unguarded = False
+        if HoldKind.STOP in self.holds:
+            self.holds[HoldKind.STOP] = f"{reason}, after it had stopped"
         if not self.active or self.closed:
             return
         if self.ring is None and self.applied_interest.channels:
@@ -282,12 +311,19 @@ class SceneLink(ScenePlayback):
         """Say that a topic's values are others now although nothing was stepped."""
         self.publisher.topic_changed(topic)
 
+    def selection_changed(self) -> None:
+        """Say that all topics are of something else now: another environment, other ghosts."""
+        self.publisher.state_changed()
+        self.publisher.past_changed()
+        self.shows_old_state = True
+
     def model_replaced(self) -> None:
         """Say that the model is another one: description, initial state and channels are stale."""
         self.publisher.model_replaced()
         self.pacer.forget()
         self.initial = None
         self.changes.editor.model_replaced()
+        self.past.model_replaced()
         self.intervening = False
         self.rebuild_ring()
         with self._playback.lock:
@@ -365,6 +401,7 @@ class SceneLink(ScenePlayback):
         every_step = self._granted and self._is_last_step()
         if now >= self._clock_due:
             self.refresh_clock()
+            self.past.refresh()
             self._host.wake()
         if now >= self._signal_due:
             self._signal_due = now + self._signal_interval(now)
@@ -547,6 +584,7 @@ class SceneLink(ScenePlayback):
         now = self._monotonic()
         for link in self.owner.links:
             link.refresh_clock()
+            link.past.refresh()
         self._host.wake()
         return now
 

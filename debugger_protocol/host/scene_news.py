@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stroboscope.debugger_protocol.host.edits import COALESCE_S, Edit
+from stroboscope.debugger_protocol.host.past_news import PastNews
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.user_channels import channel_info
 from stroboscope.debugger_protocol.messages import (
@@ -39,6 +40,7 @@ class SceneNews:
     def __init__(self, link: SceneLink) -> None:
         self.is_waiting = False
         """Whether something was put off: look again soon."""
+        self._edits_wait = False
         changes = link.changes
         self._link = link
         self._restores = link.restored.count
@@ -48,6 +50,11 @@ class SceneNews:
         self._interventions = changes.editor.interventions.told
         self._checkpoints = changes.editor.checkpoints.told
         self._findings = changes.findings
+        self._past = PastNews(link)
+
+    def history_is_due(self) -> None:
+        """Tell what is remembered, and looked at, with the next news: somebody waits for it."""
+        self._past.is_due = True
 
     def snapshot(self) -> Iterator[msgspec.Struct]:
         """Return what a new client has to know beside the scene's status."""
@@ -62,6 +69,7 @@ class SceneNews:
             yield self._checkpoints_message()
         if changes.findings is not None:
             yield changes.findings
+        yield from self._past.snapshot()
         for edit in changes.editor.edits:
             yield self._edited(edit)
 
@@ -88,12 +96,15 @@ class SceneNews:
         if changes.findings is not None and changes.findings is not self._findings:
             self._findings = changes.findings
             yield self._findings
-        if editor.edits is not self._seen or self.is_waiting:
+        self.is_waiting = False
+        if editor.edits is not self._seen or self._edits_wait:
             yield from self._edit_news(now)
+        yield from self._past.take(now)
+        self.is_waiting = self._edits_wait or self._past.is_waiting
 
     def _edit_news(self, now: float) -> Iterator[msgspec.Struct]:
         edits = self._seen = self._link.changes.editor.edits
-        self.is_waiting = False
+        self._edits_wait = False
         newest = edits[-1].edit_id if edits else -1
         known = {edit.edit_id for edit in edits}
         for gone in [edit_id for edit_id in self._edits if edit_id not in known]:
@@ -105,7 +116,7 @@ class SceneNews:
                 yield self._edited(edit)
             elif told.edit is not edit:
                 if now - told.at < _EDIT_INTERVAL and not edit.reverted:
-                    self.is_waiting = True
+                    self._edits_wait = True
                     continue
                 if edit.reverted and not told.edit.reverted:
                     if not told.logged:
@@ -117,7 +128,7 @@ class SceneNews:
             if not told.logged:
                 goes_on = edit.may_go_on and edit.edit_id == newest
                 if goes_on and now - edit.changed < COALESCE_S:
-                    self.is_waiting = True
+                    self._edits_wait = True
                     continue
                 told.logged = True
                 yield self._logged(edit)

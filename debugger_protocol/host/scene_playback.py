@@ -97,6 +97,12 @@ class ScenePlayback:
         """Whether the scene has to be looked over for common mistakes."""
         self.intervening = False
         """Whether the coming physics step is not the script's alone."""
+        self.live_wanted = ""
+        """Why the view has to go live before the scene goes on; empty: it needn't."""
+        self.has_works = False
+        """Whether the owner does something long for a client, in slices."""
+        self.unguarded = False
+        """Whether the coming physics step is to run although it stopped the scene."""
         self.release_wanted: Release | None = None
         """What the owner has to end of that before its next physics step."""
         self.initial: bytes | None = None
@@ -148,6 +154,8 @@ class ScenePlayback:
             or self.needs_initial
             or self.needs_findings
             or self.release_wanted is not None
+            or bool(self.live_wanted)
+            or self.has_works
             or self.interest is not self.applied_interest
             or (self.told_paused and moves)
         )
@@ -167,6 +175,18 @@ class ScenePlayback:
         if not self._playback.attached or not self.follow:
             return True
         return self._playback.mode is not PlaybackMode.PAUSED and not self.holds
+
+    def take_unguarded(self) -> bool:
+        """Return whether this physics step is to run although it stopped the scene; only once.
+
+        By the owner, after a gate.
+        """
+        unguarded, self.unguarded = self.unguarded, False
+        return unguarded
+
+    def is_released(self) -> bool:
+        """Return whether the scene runs, or is about to, by whatever right. Lock held."""
+        return self.moves_by_mode() or bool(self.grants)
 
     def may_move(self) -> bool:
         """Return whether the next physics step may run. Lock held."""
@@ -201,7 +221,7 @@ class ScenePlayback:
         self.grants.clear()
         self.holds.clear()
         self.pause_waits.clear()
-        self.told_paused = self.needs_initial = self.in_step = False
+        self.told_paused = self.needs_initial = self.in_step = self.unguarded = False
         self.want_release("the process was forked", everything=True)
         self.interest = Interest()
         self.initial = None

@@ -1,0 +1,108 @@
+"""What the host keeps for all scenes: scenes that have ended, and how engines reach checkpoints."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_machine import FinishedRun, Keeper
+from stroboscope.debugger_protocol.time_messages import GhostRef, RolloutInfo, SceneRollouts
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+
+__all__ = ["FinishedRuns", "HostKeeper"]
+
+_KEPT_RUNS: Final = 64
+_KEPT_BYTES: Final = 128 << 20
+
+
+class FinishedRuns:
+    """The last scenes that have ended, as rollouts of ``scene_id`` 0; any thread.
+
+    ``told`` is what clients are told, replaced by reference.
+    """
+
+    def __init__(self) -> None:
+        self.told = SceneRollouts(scene_id=0, rollouts=())
+        self._lock = threading.Lock()
+        self._runs: dict[int, tuple[RolloutInfo, FinishedRun]] = {}
+        self._next_id = 1
+        self._dropped = 0
+
+    def add(self, run: FinishedRun) -> None:
+        """Keep one; the oldest make room."""
+        with self._lock:
+            info = msgspec.structs.replace(run.info, rollout_id=self._next_id)
+            self._runs[self._next_id] = (info, run)
+            self._next_id += 1
+            nbytes = sum(each.nbytes for _, each in self._runs.values())
+            while len(self._runs) > 1 and (len(self._runs) > _KEPT_RUNS or nbytes > _KEPT_BYTES):
+                _, oldest = self._runs.pop(next(iter(self._runs)))
+                nbytes -= oldest.nbytes
+                self._dropped += 1
+            self._tell()
+
+    def find(self, rollout_id: int) -> FinishedRun:
+        """Return one of them."""
+        with self._lock:
+            found = self._runs.get(rollout_id)
+        if found is None:
+            raise CommandError(
+                f"of finished scenes there is no rollout {rollout_id}: it made room for newer ones"
+            )
+        return found[1]
+
+    def drop(self, rollout_id: int) -> None:
+        """Forget one of them."""
+        self.find(rollout_id)
+        with self._lock:
+            self._runs.pop(rollout_id, None)
+            self._tell()
+
+    def clear(self) -> None:
+        """Forget all of them: another session begins."""
+        with self._lock:
+            self._runs, self._dropped = {}, 0
+            self._tell()
+
+    def _tell(self) -> None:
+        self.told = SceneRollouts(
+            scene_id=0,
+            rollouts=tuple(info for info, _ in self._runs.values()),
+            dropped=self._dropped,
+        )
+
+
+class HostKeeper(Keeper):
+    """Answers the time machine of one scene, on its owner thread."""
+
+    def __init__(self, links: Callable[[], Mapping[int, "SceneLink"]], runs: FinishedRuns) -> None:
+        self._links = links
+        self._runs = runs
+
+    def checkpoint(self, ghost: GhostRef) -> bytes:
+        """Return the state of a checkpoint, whoever owns its scene: it never changes."""
+        return self._link(ghost).changes.editor.checkpoints.find(ghost.number).state
+
+    def row(self, ghost: GhostRef) -> bytes:
+        """Return a row of a scene of this thread."""
+        link = self._link(ghost)
+        if link.owner.thread is not threading.current_thread():
+            raise CommandError(
+                f"rows of {link.name!r} can't be read here: it belongs to the thread "
+                f"{link.owner.thread.name}; make a checkpoint of that row instead"
+            )
+        return link.past.machine().state_at(ghost.number)
+
+    def finished(self, rollout_id: int) -> FinishedRun:
+        """Return what is left of a scene that has ended."""
+        return self._runs.find(rollout_id)
+
+    def _link(self, ghost: GhostRef) -> "SceneLink":
+        link = self._links().get(ghost.scene_id)
+        if link is None:
+            raise CommandError(f"there is no scene {ghost.scene_id}: it may have been closed")
+        return link

@@ -1,0 +1,74 @@
+"""News about a scene's past: what is remembered and looked at, rollouts, stops, conditions."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from stroboscope.debugger_protocol.time_messages import (
+    Environments,
+    SceneConditions,
+    SceneRollouts,
+    SceneStops,
+)
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+
+__all__ = ["PastNews"]
+
+# What is remembered grows with every step; it is told so often [s].
+_HISTORY_INTERVAL: Final = 0.1
+
+
+class PastNews:
+    """How much of a scene's past the clients have been told; server thread only."""
+
+    def __init__(self, link: "SceneLink") -> None:
+        self.is_due = False
+        """Whether the history is told at once, if there is something new."""
+        self.is_waiting = False
+        """Whether something was put off."""
+        self._past = link.past
+        self._history = link.past.history
+        self._told_at = -math.inf
+        self._others = self._present()
+
+    def snapshot(self) -> Iterator[msgspec.Struct]:
+        """Return what a new client has to know."""
+        if self._history is not None:
+            yield self._history
+        for message in self._others:
+            if message is not None and not _says_nothing(message):
+                yield message
+
+    def take(self, now: float) -> Iterator[msgspec.Struct]:
+        """Return what has changed since the last call, at ``now`` [s, monotonic]."""
+        due, self.is_due, self.is_waiting = self.is_due, False, False
+        for before, message in zip(self._others, present := self._present(), strict=True):
+            if message is not None and message is not before and message != before:
+                yield message
+        self._others = present
+        history = self._past.history
+        if history is None or history is self._history:
+            return
+        if not due and now - self._told_at < _HISTORY_INTERVAL:
+            self.is_waiting = True
+            return
+        self._told_at, self._history = now, history
+        yield history
+
+    def _present(
+        self,
+    ) -> tuple[SceneRollouts | None, SceneStops, SceneConditions, Environments | None]:
+        past = self._past
+        return past.rollouts, past.stops.stops, past.stops.conditions, past.environments
+
+
+def _says_nothing(message: msgspec.Struct) -> bool:
+    """Return whether a message says what is so without it."""
+    return message in (
+        SceneStops(scene_id=getattr(message, "scene_id", 0), stops=()),
+        SceneConditions(scene_id=getattr(message, "scene_id", 0), conditions=()),
+    )

@@ -1,0 +1,186 @@
+"""What stops one scene by itself: the stops there were, their rules, and conditions.
+
+The engine watches; here is kept and told what came of it. Rules and conditions belong to the
+scene: they are there whether a client is or not.
+"""
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.playback import HoldKind
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.time_messages import (
+    BreakWhen,
+    ConditionInfo,
+    EditCondition,
+    RemoveCondition,
+    SceneConditions,
+    SceneStops,
+    SetStopRules,
+    StopInfo,
+)
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.host import Host
+    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+    from stroboscope.debugger_protocol.time_machine import TimeMachine
+
+__all__ = ["StopDesk"]
+
+_KEPT_STOPS: Final = 64
+_MAX_CONDITIONS: Final = 64
+_MAX_HITS: Final = 1_000_000_000
+
+
+class StopDesk:
+    """Stops, rules and conditions of one scene; owner thread only.
+
+    ``stops`` and ``conditions`` are what clients are told, replaced by reference: any thread may
+    read them.
+    """
+
+    def __init__(self, link: "SceneLink", host: "Host") -> None:
+        self.stops = SceneStops(scene_id=link.scene_id, stops=())
+        self.conditions = SceneConditions(scene_id=link.scene_id, conditions=())
+        self._link = link
+        self._host = host
+        self._stopped_at = -1
+        """How often the state had been replaced when the scene stopped last."""
+        self._newest: deque[StopInfo] = deque(maxlen=_KEPT_STOPS)
+        self._seen: tuple[ConditionInfo, ...] = ()
+
+    @property
+    def newest(self) -> StopInfo | None:
+        """The last stop."""
+        return self._newest[-1] if self._newest else None
+
+    def stop(self, stop: StopInfo) -> bool:
+        """Record a stop and hold the scene; return False when it is only marked and goes on."""
+        link = self._link
+        playback = self._host.playback
+        with playback.lock:
+            held = (
+                stop.held
+                and not self.stops.mark_only
+                and playback.attached
+                and playback.controlled
+                and link.follow
+                and not link.closed
+            )
+            if held:
+                self._stopped_at = link.replacements
+                link.unguarded = False
+                link.cancel_grants(f"the scene has stopped: {stop.message}")
+                link.holds[HoldKind.STOP] = stop.message
+                link.refresh()
+                if self.stops.stop_all:
+                    self._host.stop_all(f"{link.name!r} has stopped")
+        stop = self._record(msgspec.structs.replace(stop, held=held))
+        parts = (stop.message, stop.culprit, stop.advice)
+        text = " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
+        self._host.log(LogLevel.ERROR if held else LogLevel.WARNING, text, link=link)
+        self._host.wake()
+        return held
+
+    def stands_where_it_stopped(self) -> bool:
+        """Return whether the next physics step is the one that stopped the scene. Lock held."""
+        return self._link.replacements == self._stopped_at
+
+    def _record(self, stop: StopInfo) -> StopInfo:
+        """Keep a stop, numbered and dated; return it as it is told."""
+        number = self.stops.count + 1
+        stop = msgspec.structs.replace(
+            stop, stop_id=number, wall_time=stop.wall_time or time.time()
+        )
+        self._newest.append(stop)
+        self.stops = msgspec.structs.replace(self.stops, stops=tuple(self._newest), count=number)
+        return stop
+
+    def note_resets(self, count: int) -> None:
+        """Tell how often the engine has reset the state by itself, in all."""
+        if count != self.stops.resets:
+            self.stops = msgspec.structs.replace(self.stops, resets=count)
+
+    # --- what clients ask for; CommandError
+
+    def set_rules(self, machine: "TimeMachine", command: SetStopRules) -> None:
+        """Switch rules on and off, and say what a stop does."""
+        off = tuple(dict.fromkeys(command.off))
+        machine.set_stop_rules(off)
+        self.stops = msgspec.structs.replace(
+            self.stops, off=off, stop_all=command.stop_all, mark_only=command.mark_only
+        )
+
+    def break_when(self, machine: "TimeMachine", command: BreakWhen) -> int:
+        """Add a condition; return its id."""
+        if len(machine.conditions()) >= _MAX_CONDITIONS:
+            raise CommandError(
+                f"{_MAX_CONDITIONS} conditions are watched in this scene, the most there may be: "
+                "remove one first"
+            )
+        condition = ConditionInfo(
+            condition_id=0,
+            expression=_expression(command.expression),
+            name=" ".join(command.name.split()),
+            hits=_hits(command.hits),
+            once=command.once,
+            log_only=command.log_only,
+        )
+        return machine.put_condition(condition).condition_id
+
+    def edit_condition(self, machine: "TimeMachine", command: EditCondition) -> None:
+        """Change a condition; what is None stays."""
+        known = _find(machine, command.condition_id)
+        changes: dict[str, object] = {
+            name: value
+            for name in ("expression", "enabled", "hits", "once", "log_only")
+            if (value := getattr(command, name)) is not None
+        }
+        if command.expression is not None:
+            changes["expression"] = _expression(command.expression)
+        if command.hits is not None:
+            changes["hits"] = _hits(command.hits)
+        machine.put_condition(msgspec.structs.replace(known, **changes))
+
+    def remove_condition(self, machine: "TimeMachine", command: RemoveCondition) -> None:
+        """Forget a condition."""
+        _find(machine, command.condition_id)
+        machine.remove_condition(command.condition_id)
+
+    def refresh(self, machine: "TimeMachine") -> bool:
+        """Note what has become of the conditions; return whether there is something to tell."""
+        conditions = machine.conditions()
+        if conditions is self._seen:
+            return False
+        self._seen = conditions
+        self.conditions = SceneConditions(scene_id=self._link.scene_id, conditions=conditions)
+        return True
+
+
+def _expression(text: str) -> str:
+    text = text.strip()
+    if not text:
+        raise CommandError("a condition needs an expression, as in max(contact.penetration) > 5e-3")
+    return text
+
+
+def _hits(count: int) -> int:
+    if not 1 <= count <= _MAX_HITS:
+        raise CommandError(f"hits must be 1…{_MAX_HITS:,}, got {count}")
+    return count
+
+
+def _find(machine: "TimeMachine", condition_id: int) -> ConditionInfo:
+    conditions = machine.conditions()
+    for condition in conditions:
+        if condition.condition_id == condition_id:
+            return condition
+    known = ", ".join(f"{each.condition_id} ({each.expression})" for each in conditions[-5:])
+    raise CommandError(
+        f"there is no condition {condition_id}: it was removed, or there never was one; "
+        f"the newest are {known or 'none'}"
+    )

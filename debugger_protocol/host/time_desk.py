@@ -1,0 +1,553 @@
+"""Time travel of one scene: who looks where, branches, what is re-simulated, ghosts, comparing.
+
+Looking is not moving: while the *view* stands at a row of the history, the scene stands where it
+stood. Everything here runs on the owner thread; what is told is replaced by reference.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.ghosts import Ghosts
+from stroboscope.debugger_protocol.host.playback import Ticket
+from stroboscope.debugger_protocol.host.row_pieces import rows_of
+from stroboscope.debugger_protocol.host.stop_desk import StopDesk
+from stroboscope.debugger_protocol.host.works import Work, Works
+from stroboscope.debugger_protocol.message_base import Command
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.time_machine import HistoryState, TimeMachine
+from stroboscope.debugger_protocol.time_messages import (
+    BreakWhen,
+    CompareStates,
+    ContinueFromHere,
+    DropRollout,
+    EditCondition,
+    Environments,
+    Fork,
+    GhostRef,
+    GhostSource,
+    GoLive,
+    Goto,
+    ReadRows,
+    RemoveCondition,
+    Resimulate,
+    RolloutInfo,
+    SceneHistory,
+    SceneRollouts,
+    SelectEnvironments,
+    SetHistory,
+    SetStopRules,
+    ShowGhosts,
+    StatesCompared,
+    StepBack,
+    StepForward,
+)
+
+if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.backend import Clock
+    from stroboscope.debugger_protocol.host.host import Host
+    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+
+__all__ = ["PAUSING", "TIME_WORDS", "TimeDesk"]
+
+TIME_WORDS: dict[type[Command], str] = {
+    Goto: "goto",
+    StepBack: "step back",
+    StepForward: "step forward",
+    GoLive: "go live",
+    SetHistory: "history",
+    ContinueFromHere: "continue from here",
+    Resimulate: "re-simulation",
+    DropRollout: "drop rollout",
+    ShowGhosts: "ghosts",
+    CompareStates: "compare",
+    ReadRows: "reading rows",
+    SetStopRules: "stop rules",
+    BreakWhen: "break when",
+    EditCondition: "condition",
+    RemoveCondition: "remove condition",
+    SelectEnvironments: "environments",
+    Fork: "fork",
+}
+"""The commands that a :class:`TimeDesk` performs, and what they are called."""
+
+PAUSING = (Goto, StepBack)
+"""These pause a scene that runs."""
+
+_TOLD_SEGMENTS: Final = 128
+_TOLD_FAILED: Final = 256
+_SHOWN_ENVIRONMENTS: Final = 64
+_MAX_EDITS: Final = 64
+# What all rows of one ReadRows may have; more are thinned.
+_ROWS_BYTES: Final = 16 << 20
+_BYTES_OF_NUMBER: Final = 8
+
+
+class TimeDesk:
+    """The past of one scene as clients see it; owner thread only.
+
+    ``history``, ``rollouts`` and ``environments`` are what clients are told (None: nothing yet),
+    replaced by reference: any thread may read them.
+    """
+
+    def __init__(self, link: "SceneLink", host: "Host") -> None:
+        self.view: int | None = None
+        """The axis that is looked at; None: live. Any thread may read it."""
+        self.history: SceneHistory | None = None
+        self.rollouts: SceneRollouts | None = None
+        self.environments: Environments | None = None
+        self.ghosts = Ghosts(self)
+        self.stops = StopDesk(link, host)
+        self.works = Works(link)
+        self._link = link
+        self._host = host
+        self._known: TimeMachine | None = None
+        self._shown: int | None = None
+        self._shown_clock: Clock | None = None
+        self._note = ""
+        self._looking: list[Ticket] = []
+        self._state: HistoryState | None = None
+        self._back = 0
+        self._dropped: set[int] = set()
+        self._selected = 0
+        self._chosen: tuple[int, ...] = (0,)
+
+    # --- what there is
+
+    def machine(self) -> TimeMachine:
+        """Return what remembers this scene; CommandError when its engine doesn't."""
+        machine = self._link.backend.time_machine()
+        if machine is None:
+            raise CommandError(
+                f"{self._link.name!r} remembers nothing: its engine keeps no history, so it can't "
+                "go back, branch, or stop on conditions; checkpoints may do"
+            )
+        if machine is not self._known:
+            machine.keeper = self._host.keeper
+            self._known = machine
+        return machine
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the view stands in the past, or something is re-simulated."""
+        return self.view is not None or self.works.hold_the_scene
+
+    @property
+    def wants_look(self) -> bool:
+        """Whether what is looked at has to be published, or somebody waits for that. Lock held."""
+        if self._looking:
+            return True
+        return self.view is not None and self._link.publisher.has_stale_past()
+
+    def refresh(self) -> None:
+        """Note what the scene remembers; costs little, for ten times a second."""
+        try:
+            machine = self._link.backend.time_machine()
+            if machine is not None:
+                self._refresh(machine)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._link.report_failure(f"reading the history failed: {error!r}")
+
+    def _refresh(self, machine: TimeMachine) -> None:
+        state = machine.history()
+        if self.view is not None and self._state is not state:
+            self._back = machine.steps_between(self.view, state.live)
+        self._state = state
+        history = self._history_message(state)
+        if history != self.history:
+            self.history = history
+        self._refresh_rollouts(machine.rollouts())
+        self.stops.refresh(machine)
+        count = machine.environment_count()
+        if count:
+            self._refresh_environments(machine, count)
+
+    def _history_message(self, state: HistoryState) -> SceneHistory:
+        clock = self._shown_clock if self.view is not None else None
+        busy, progress = self.works.progress
+        return SceneHistory(
+            scene_id=self._link.scene_id,
+            keeps=state.keeps,
+            first=state.first,
+            dense=state.dense,
+            rows=state.rows,
+            used_bytes=state.used_bytes,
+            max_bytes=state.max_bytes,
+            segments=state.segments[-_TOLD_SEGMENTS:],
+            older_segments=max(0, len(state.segments) - _TOLD_SEGMENTS),
+            view=self.view,
+            view_back=self._back if self.view is not None else 0,
+            view_time=clock.time if clock is not None else 0.0,
+            view_step=clock.step_count if clock is not None else 0,
+            view_note=self._note if self.view is not None else "",
+            busy=busy,
+            progress=progress,
+        )
+
+    def _refresh_rollouts(self, rollouts: tuple[RolloutInfo, ...]) -> None:
+        told = self.rollouts
+        if told is None and not rollouts:
+            return
+        before = told.rollouts if told is not None else ()
+        if before is rollouts:
+            return
+        # What nobody has dropped has made room.
+        present = {each.rollout_id for each in rollouts} | self._dropped
+        gone = sum(each.rollout_id not in present for each in before)
+        dropped = (told.dropped if told is not None else 0) + gone
+        self.rollouts = SceneRollouts(
+            scene_id=self._link.scene_id, rollouts=rollouts, dropped=dropped
+        )
+
+    def _refresh_environments(self, machine: TimeMachine, count: int) -> None:
+        failed = machine.failed_environments()
+        environments = Environments(
+            scene_id=self._link.scene_id,
+            count=count,
+            selected=self._selected,
+            shown=self._chosen,
+            failed=failed[-_TOLD_FAILED:],
+            failed_count=len(failed),
+        )
+        if environments != self.environments:
+            self.environments = environments
+
+    # --- commands
+
+    def run(self, ticket: Ticket, command: Command) -> None:
+        """Do what a client asks for, and answer ``ticket`` when that is done."""
+        link = self._link
+        try:
+            is_done = self._perform(ticket, command)
+        except CommandError as error:
+            link.answer(ticket, error)
+        except Exception as error:  # noqa: BLE001 - told to whoever asked
+            link.answer(ticket, CommandError(f"{ticket.what} of {link.name!r} failed: {error!r}"))
+        else:
+            if is_done:
+                self.refresh()
+                link.answer(ticket, None)
+        link.refresh_flags()
+
+    def _perform(self, ticket: Ticket, command: Command) -> bool:
+        """Return whether it is done; else it is answered later. Raises CommandError."""
+        if isinstance(command, GoLive):
+            self.go_live("the view went live")
+            return True
+        machine = self.machine()
+        match command:
+            case Goto() | StepBack() | StepForward():
+                self._look(self._target(machine, command), ticket)
+                return False
+            case ContinueFromHere():
+                return self._continue(machine, ticket, with_script=command.with_script)
+            case Resimulate():
+                self._resimulate(machine, ticket, command)
+                return False
+            case ReadRows():
+                steps = self._read(machine, ticket, command)
+                self.works.add(Work(ticket, steps))
+                return False
+            case CompareStates():
+                self._compare(machine, ticket, command)
+            case SetHistory():
+                self.go_live("the history was set")
+                machine.set_history(keep=command.keep, max_bytes=command.max_bytes)
+            case DropRollout():
+                machine.drop_rollout(command.rollout_id)
+                self._dropped.add(command.rollout_id)
+            case ShowGhosts():
+                self.ghosts.show(command.ghosts, time=self._time_in_view())
+                self._link.selection_changed()
+            case SelectEnvironments() | Fork():
+                self._environments(machine, command)
+            case _:
+                self._stops(machine, ticket, command)
+        return True
+
+    def _stops(self, machine: TimeMachine, ticket: Ticket, command: Command) -> None:
+        match command:
+            case SetStopRules():
+                self.stops.set_rules(machine, command)
+            case BreakWhen():
+                ticket.value = self.stops.break_when(machine, command)
+            case EditCondition():
+                self.stops.edit_condition(machine, command)
+            case RemoveCondition():
+                self.stops.remove_condition(machine, command)
+
+    # --- looking
+
+    def _target(self, machine: TimeMachine, command: Command) -> int:
+        state = machine.history()
+        if not state.rows:
+            why = "no step was taken yet" if state.keeps else "its history is switched off"
+            raise CommandError(f"nothing of {self._link.name!r} is remembered: {why}")
+        near = state.live if self.view is None else self.view
+        match command:
+            case StepBack(count=count, physics=physics):
+                axis = machine.steps_away(near, -_steps(count), physics=physics)
+            case StepForward(count=count, physics=physics):
+                axis = machine.steps_away(near, _steps(count), physics=physics)
+            case Goto(axis=int(axis)):
+                _only(command, "axis")
+            case Goto():
+                _only(command, "step", "time", "episode")
+                axis = machine.find(
+                    step=command.step, time=command.time, episode=command.episode, near=near
+                )
+            case _:  # pragma: no cover - the caller has matched
+                raise CommandError(f"{command!r} moves no view")
+        if axis < state.first:
+            raise CommandError(
+                f"row {axis} is not remembered any more: rows from {state.first} to "
+                f"{state.live - 1} are"
+            )
+        return min(axis, state.live)
+
+    def _look(self, axis: int, ticket: Ticket) -> None:
+        """Move the view; the picture follows when nothing else waits: only the newest is made."""
+        link = self._link
+        live = self.machine().history().live
+        if axis != live:
+            with link.playback_lock:
+                if link.follow and link.is_released():
+                    raise CommandError(f"{link.name!r} was released meanwhile: pause it first")
+        self.works.check_may_look()
+        self.view = None if axis == live else axis
+        link.publisher.past_changed()
+        self._looking.append(ticket)
+
+    def look(self) -> None:
+        """Publish what is looked at, and answer who has asked for it."""
+        link = self._link
+        waiting, self._looking = self._looking, []
+        error: CommandError | None = None
+        try:
+            self._publish()
+        except CommandError as raised:
+            error = raised
+        except Exception as raised:  # noqa: BLE001 - told to whoever asked
+            error = CommandError(f"looking at row {self.view} failed: {raised!r}")
+        if error is not None:
+            # Nothing has changed; if that can't be shown any more either, live can.
+            self.view = self._shown if waiting else None
+            if self.view is None:
+                link.publisher.leave_past()
+            if not waiting:
+                link.report_failure(f"the past can't be shown any more: {error}")
+        self._shown = self.view
+        self.refresh()
+        for ticket in waiting:
+            link.answer(ticket, error)
+        link.refresh_flags()
+
+    def _publish(self) -> None:
+        link, machine = self._link, self.machine()
+        publisher = link.publisher
+        if self.view is None:
+            publisher.leave_past()
+            return
+        topics = publisher.stale_past()
+        past = machine.look_at(self.view, topics)
+        self._shown_clock, self._note = past.clock, past.note
+        self._back = machine.steps_between(self.view, machine.history().live)
+        publisher.publish_past(topics, past.frames, clock=past.clock)
+
+    def go_live(self, reason: str) -> None:
+        """Look at the state that the scene stands at, and end what is re-simulated beside it."""
+        link = self._link
+        link.live_wanted = ""
+        self.works.end(reason)
+        if self.view is not None:
+            self.view = self._shown = self._shown_clock = None
+            link.publisher.leave_past()
+        self.refresh()
+        link.refresh_flags()
+
+    def state_in_view(self) -> "tuple[Clock, bytes] | None":
+        """Return where the row in view is, and its complete state; None while the view is live."""
+        if self.view is None or self._shown_clock is None:
+            return None
+        return self._shown_clock, self.machine().state_at(self.view)
+
+    def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
+        """Return where a ghost is at ``time`` [s]; what is fixed has its own time."""
+        link = self._link
+        if ghost.source is GhostSource.CHECKPOINT or ghost.scene_id in (0, link.scene_id):
+            return self.machine().ghost_pose(ghost, time=time)
+        # Rows and rollouts are where their scene is.
+        other = self._host.links.get(ghost.scene_id)
+        if other is None:
+            raise CommandError(f"there is no scene {ghost.scene_id}: it may have been closed")
+        if other.owner is not link.owner:
+            raise CommandError(
+                f"what {other.name!r} remembers can't be shown here: it belongs to the thread "
+                f"{other.owner.thread.name}; a checkpoint of it can"
+            )
+        return other.past.machine().ghost_pose(ghost, time=time)
+
+    def _time_in_view(self) -> float:
+        if self.view is not None and self._shown_clock is not None:
+            return self._shown_clock.time
+        return self._link.backend.clock().time
+
+    # --- branches and re-simulation
+
+    def _continue(self, machine: TimeMachine, ticket: Ticket, *, with_script: bool) -> bool:
+        axis, clock = self.view, self._shown_clock
+        if axis is None or clock is None:
+            raise CommandError(
+                "the view is live: look at a row of the past first, then continue from there"
+            )
+        self.works.check_may_look()
+        where = f"step {clock.step_count}, {clock.time:.6g} s"
+        before = self._link.backend.capture_initial()
+        if with_script:
+            segment = machine.continue_from(axis)
+            ticket.value = segment.segment_id
+            text = f": {segment.text}" if segment.text else ""
+            self._moved(ticket, f"continued from {where}{text}", before)
+            return False
+
+        def finish() -> bool:
+            segments = machine.history().segments
+            ticket.value = segments[-1].segment_id if segments else None
+            self._moved(ticket, f"re-simulated from {where} with its recorded inputs", before)
+            return False
+
+        steps = machine.replay_from(axis)
+        title = f"re-simulating from {where}"
+        self.works.add(Work(ticket, steps, finish=finish, title=title, moves=True))
+        return False
+
+    def _moved(self, ticket: Ticket, reason: str, before: bytes) -> None:
+        """Answer a command that has put the scene somewhere else."""
+        changes = self._link.changes
+        self.go_live(reason)
+        changes.editor.record_replacement(reason, before)
+        changes.replaced_by_client(ticket, reason)
+
+    def _resimulate(self, machine: TimeMachine, ticket: Ticket, command: Resimulate) -> None:
+        axis = self.view if command.axis is None else command.axis
+        state = machine.history()
+        if axis is None:
+            raise CommandError("the view is live: look at the row to begin with, or give its axis")
+        if not state.first <= axis < state.live:
+            raise CommandError(
+                f"row {axis} is not remembered: rows from {state.first} to {state.live - 1} are"
+            )
+        if len(command.edits) > _MAX_EDITS:
+            raise CommandError(f"at most {_MAX_EDITS} edits can be tried, got {len(command.edits)}")
+        steps = machine.resimulate(
+            axis, steps=command.steps, edits=command.edits, name=command.name
+        )
+
+        def finish() -> bool:
+            rollouts = machine.rollouts()
+            ticket.value = rollouts[-1].rollout_id if rollouts else None
+            return True
+
+        title = command.name or f"re-simulating from row {axis}"
+        self.works.add(Work(ticket, steps, finish=finish, title=title))
+
+    # --- comparing and reading
+
+    def _compare(self, machine: TimeMachine, ticket: Ticket, command: CompareStates) -> None:
+        compared = machine.compare(command.first, command.second, tolerance=command.tolerance)
+
+        def told(id: int) -> Iterator[StatesCompared]:
+            yield msgspec.structs.replace(compared, id=id, scene_id=command.scene_id)
+
+        ticket.tell(told)
+
+    def _read(self, machine: TimeMachine, ticket: Ticket, command: ReadRows) -> Iterator[float]:
+        if not command.channels:
+            raise CommandError("reading rows needs channels: name those to read")
+        last = command.last
+        if last is None:
+            last = self._last_row(machine, command.rollout_id)
+        pieces = machine.read_rows(
+            command.rollout_id,
+            command.channels,
+            first=command.first,
+            last=last,
+            max_rows=max(1, min(command.max_rows, _ROWS_BYTES // (4 * _BYTES_OF_NUMBER))),
+        )
+        return rows_of(pieces, ticket, command, max_bytes=_ROWS_BYTES)
+
+    def _last_row(self, machine: TimeMachine, rollout_id: int) -> int:
+        if not rollout_id:
+            return machine.history().live - 1
+        for rollout in machine.rollouts():
+            if rollout.rollout_id == rollout_id:
+                return rollout.steps
+        raise CommandError(f"there is no rollout {rollout_id}: it was dropped, or never made")
+
+    # --- environments
+
+    def _environments(self, machine: TimeMachine, command: SelectEnvironments | Fork) -> None:
+        count = machine.environment_count()
+        if not count:
+            raise CommandError(f"{self._link.name!r} has no environments: it is one world")
+        if isinstance(command, SelectEnvironments):
+            shown = tuple(dict.fromkeys(command.shown)) or (command.selected,)
+            if len(shown) > _SHOWN_ENVIRONMENTS:
+                raise CommandError(
+                    f"at most {_SHOWN_ENVIRONMENTS} environments can be shown, got {len(shown)}"
+                )
+            _check_environments((command.selected, *shown), count)
+            machine.select_environments(command.selected, shown)
+            self._selected, self._chosen = command.selected, shown
+            self._link.selection_changed()
+            return
+        _check_environments((command.source, *command.targets), count)
+        self.go_live("environments were forked")
+        machine.fork(command.source, command.targets)
+        self._link.state_replaced(f"environment {command.source} was forked")
+        self._link.log_text(
+            LogLevel.INFO,
+            f"environment {command.source} was copied to {len(command.targets)} others",
+        )
+
+    # --- the end
+
+    def forget(self, reason: str) -> None:
+        """Answer whoever waits: the scene ends, or is let go. Any thread, lock held."""
+        error = CommandError(f"given up: {reason}")
+        for ticket in tuple(self._looking):
+            ticket.settle(error)
+        self.works.forget(error)
+
+    def model_replaced(self) -> None:
+        """Forget what is of the model that is gone."""
+        self.ghosts.clear()
+        self.go_live("the model was replaced")
+
+
+def _steps(count: int) -> int:
+    if not 1 <= count <= 1_000_000:
+        raise CommandError(f"count must be 1…1,000,000, got {count}")
+    return count
+
+
+def _only(command: Goto, *allowed: str) -> None:
+    """Refuse a Goto that says more, or less, than one thing."""
+    given = [name for name in ("axis", "step", "time") if getattr(command, name) is not None]
+    alone = not given and command.episode is not None and "episode" in allowed
+    within = len(given) == 1 and given[0] in allowed
+    if (not alone and not within) or (given == ["axis"] and command.episode is not None):
+        said = [*given, *(["episode"] if command.episode is not None else [])]
+        raise CommandError(
+            "goto needs one of axis, step and time (step and time within an episode, if you like), "
+            f"or an episode alone; got {', '.join(said) or 'nothing'}"
+        )
+
+
+def _check_environments(numbers: tuple[int, ...], count: int) -> None:
+    wrong = [number for number in numbers if not 0 <= number < count]
+    if wrong:
+        raise CommandError(f"there is no environment {wrong[0]}: there are 0 to {count - 1}")
