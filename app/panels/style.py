@@ -56,8 +56,8 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
 
 def apply_theme(app: QApplication, palette: Palette) -> None:
     """Dress the whole application."""
-    # Once: a style sheet wraps the style, so its name no longer tells, and replacing a style that
-    # widgets are painted with has ended in a segmentation fault.
+    # Once: a style sheet wraps the style, so its name no longer tells, and another style would have
+    # every widget dressed once more.
     if app.property(_DRESSED) is None:
         app.setProperty(_DRESSED, True)
         app.setStyle("Fusion")

@@ -255,11 +255,11 @@ def test_checking_again_asks_the_engine(desktop, run_case, click, wait_until):
 
 def test_every_panel_takes_the_other_theme(desktop, run_case, wait_until):
     run_case("R13", "-30")
-    for name in ("state", "contacts", "constraints", "why", "profiler", "findings"):
-        shown = panel(desktop, name)
-        desktop.window.set_theme("light")
-        wait_until(shown.isVisible)
-        desktop.window.set_theme("dark")
+    panels = ("state", "contacts", "constraints", "why", "profiler", "findings")
+    for theme in ("light", "dark"):
+        desktop.window.set_theme(theme)
+        for name in panels:
+            wait_until(panel(desktop, name).isVisible)
 
 
 def test_tendons_equalities_and_keyframes_are_in_the_tree_and_can_be_looked_at_and_changed(

@@ -83,4 +83,4 @@ def test_two_windows_come_and_go(qapp, own_folders, wait_until):
 @pytest.mark.slow
 @pytest.mark.timeout(1700)
 def test_many_windows_come_and_go(qapp, own_folders, wait_until):
-    windows_come_and_go(qapp, own_folders, wait_until, 100)
+    windows_come_and_go(qapp, own_folders, wait_until, 50)
