@@ -63,8 +63,10 @@ class Arm:
         while client.next_frame(0.0) is not None:
             pass
         client.subscribe(self.id, [Topic.STATE], max_rate_hz=1000.0)
+        (axis,) = [scene.axis for scene in client.scenes() if scene.scene_id == self.id]
         while (frame := client.next_frame(DEADLINE_S)) is not None:
-            if frame.instant is Instant.NOW:
+            # What was published before the last steps comes first, if the owner has had no time.
+            if frame.instant is Instant.NOW and frame.axis >= axis:
                 client.unsubscribe(self.id, [Topic.STATE])
                 return [float(v) for v in frame.arrays[name]]
         raise AssertionError("no frame came")
