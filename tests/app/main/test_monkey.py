@@ -123,6 +123,7 @@ def model(repository, robot_model):
     return lambda name: found[name] if name in found else robot_model(name)
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("seed", SEEDS or (1,))
 def test_two_hundred_random_actions_break_nothing(playground, model, seed):
     playground.start(model("elements"))
@@ -130,6 +131,7 @@ def test_two_hundred_random_actions_break_nothing(playground, model, seed):
     playground.step_once()
 
 
+@pytest.mark.timeout(400)
 def test_a_monkey_hears_an_exception_that_only_a_click_meets(playground, model, monkeypatch):
     playground.start(model("arm"))
     actions = playground.desktop.window.actions_by_name
