@@ -1,8 +1,9 @@
 """Makes a film of a view while it shows a scene.
 
 Frames are chosen by time (``FilmClock``), drawn here, and given to an encoder that nobody waits
-for (``FilmWriter``). What this costs the window is bounded: it draws for the film no more than half
-of the time, and frames in between show the picture that is nearest.
+for (``FilmWriter``). What this costs the window is bounded while a scene plays: it draws for the
+film no more than half of the time, and frames in between show the picture that is nearest. How many
+did is said in the end. Of a scene that is paused and stepped nothing is left out.
 """
 
 import math
@@ -17,6 +18,7 @@ from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.view3d.still import Still
 from stroboscope.app.view3d.viewport import Viewport
+from stroboscope.debugger_protocol.messages import PlaybackMode
 
 __all__ = ["FilmRecorder"]
 
@@ -80,7 +82,10 @@ class FilmRecorder(QObject):
 
     @property
     def dropped(self) -> int:
-        """How many frames show an older picture though there was a newer one, or time for one."""
+        """How many frames show an older picture though there was a newer one, or time for one.
+
+        Of the film before, once it has ended.
+        """
         return self._skipped + (self._writer.dropped if self._writer is not None else 0)
 
     def start(self, spec: FilmSpec, still: Still) -> None:
@@ -146,7 +151,8 @@ class FilmRecorder(QObject):
                 return
             self._axis = pose.axis
             rest = self._rest()
-            if rest <= 0.0:
+            # Between the steps of a scene that is paused there is time: none of them is left out.
+            if rest <= 0.0 or (scene is not None and scene.mode is PlaybackMode.PAUSED):
                 self._film(pose.time)
             elif not self._later.isActive():
                 self._later.start(math.ceil(1000.0 * rest))
@@ -211,6 +217,7 @@ class FilmRecorder(QObject):
             self._progress.stop()
             if self._recording:  # it failed
                 self._end_recording()
+            self._skipped += writer.dropped
             self._writer = self._view = None
             self.changed.emit()
             self.ended.emit(writer)

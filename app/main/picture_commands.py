@@ -258,7 +258,10 @@ class PictureCommands:
             self._say("The film had no frames: nothing was shown. No file was written.")
         else:
             length = length_text(writer.frames / writer.spec.fps)
+            dropped = self.recorder.dropped
             text = f"Saved {writer.spec.path}: {length}, {writer.frames} frames"
+            if dropped:
+                text += f", {dropped} of them repeat a picture because drawing was too slow"
             self._window.sessions.log.add(LogLevel.INFO, text)
             self._say(text)
 

@@ -3,23 +3,12 @@
 import dataclasses
 import enum
 
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QFormLayout,
-    QHBoxLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QWidget
 
 from stroboscope.app.models.picture_choice import PictureChoice, PictureOf, Size
-from stroboscope.app.panels.labels import label
-from stroboscope.app.panels.size_fields import SizeFields
-from stroboscope.app.panels.style import METRICS
+from stroboscope.app.panels.capture_dialog import CaptureDialog
 
-__all__ = ["PictureDialog", "PictureWish", "check_column"]
+__all__ = ["PictureDialog", "PictureWish"]
 
 _WINDOW_SIZES = (Size.SHOWN, Size.TWICE)
 _TITLES = {PictureOf.VIEW: "3D view", PictureOf.WINDOW: "Whole window"}
@@ -32,7 +21,7 @@ class PictureWish(enum.Enum):
     COPY = "copy"
 
 
-class PictureDialog(QDialog):
+class PictureDialog(CaptureDialog):
     """Asks; ``choice`` and ``wish`` are the answer once it was accepted.
 
     ``view`` and ``window`` are how many pixels (width, height) they have on the screen.
@@ -46,8 +35,7 @@ class PictureDialog(QDialog):
         window: tuple[int, int],
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Picture")
+        super().__init__("Picture", choice, sizes=tuple(Size), parent=parent)
         self._choice = choice
         self._pixels = {PictureOf.VIEW: view, PictureOf.WINDOW: window}
         self.wish = PictureWish.SAVE
@@ -55,58 +43,27 @@ class PictureDialog(QDialog):
         for of, title in _TITLES.items():
             self.of.addItem(title, of.value)
         self.of.setCurrentIndex(self.of.findData(choice.of.value))
-        self.sizes = SizeFields(tuple(Size))
-        self.sizes.choose(choice.size, (choice.width, choice.height))
         self.transparent = QCheckBox("Transparent")
         self.transparent.setToolTip("The model alone, without ground and sky.")
         self.transparent.setChecked(choice.transparent)
-        boxes, self.overlays, self.labels, self.legend = check_column(choice)
-        form = QFormLayout()
-        form.setHorizontalSpacing(METRICS.padding)
-        form.setVerticalSpacing(METRICS.gap)
-        form.addRow("Of", self.of)
-        form.addRow("Size", self.sizes)
-        form.addRow("Background", self.transparent)
-        form.addRow("Over it", boxes)
-        self.note = label("", "small", wrap=True)
-        self.cancel_button = QPushButton("Cancel")
         self.copy_button = QPushButton("Copy")
         self.copy_button.setToolTip("Put the picture into the clipboard.")
         self.save_button = QPushButton("Save…")
-        self.save_button.setProperty("primary", "true")
-        self.save_button.setDefault(True)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.cancel_button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.copy_button)
-        buttons.addWidget(self.save_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, METRICS.padding)
-        layout.setSpacing(METRICS.padding)
-        layout.addLayout(form)
-        layout.addWidget(self.note)
-        layout.addLayout(buttons)
+        rows = (("Of", self.of), ("Size", self.sizes), ("Background", self.transparent))
+        self.arrange(rows, (self.copy_button, self.save_button), width=400)
         self.of.currentIndexChanged.connect(self._refresh)
-        self.cancel_button.clicked.connect(lambda _=False: self.reject())
         self.copy_button.clicked.connect(lambda _=False: self._answer(PictureWish.COPY))
         self.save_button.clicked.connect(lambda _=False: self._answer(PictureWish.SAVE))
         self._refresh()
-        self.setMinimumWidth(400)
 
     @property
     def choice(self) -> PictureChoice:
         """What is chosen now."""
-        width, height = self.sizes.custom
         return dataclasses.replace(
             self._choice,
             of=PictureOf(self.of.currentData()),
-            size=self.sizes.size_choice,
-            width=width,
-            height=height,
             transparent=self.transparent.isChecked(),
-            overlays=self.overlays.isChecked(),
-            labels=self.labels.isChecked(),
-            legend=self.legend.isChecked(),
+            **self.shared(),
         )
 
     def _refresh(self) -> None:
@@ -125,22 +82,3 @@ class PictureDialog(QDialog):
     def _answer(self, wish: PictureWish) -> None:
         self.wish = wish
         self.accept()
-
-
-def check_column(
-    choice: PictureChoice | object,
-) -> tuple[QWidget, QCheckBox, QCheckBox, QCheckBox]:
-    """Return what may stand over a picture, as ``choice`` has it: overlays, labels, legend."""
-    overlays, labels, legend = QCheckBox("Overlays"), QCheckBox("Labels"), QCheckBox("Legend")
-    overlays.setToolTip("Contacts, forces, axes, the selection's outline: what the view shows.")
-    labels.setToolTip("Names, where the view shows any.")
-    legend.setToolTip("What the colours mean, where the view shows it.")
-    column = QWidget()
-    row = QHBoxLayout(column)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(16)
-    for box, name in ((overlays, "overlays"), (labels, "labels"), (legend, "legend")):
-        box.setChecked(bool(getattr(choice, name)))
-        row.addWidget(box)
-    row.addStretch(1)
-    return column, overlays, labels, legend
