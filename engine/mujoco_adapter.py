@@ -324,9 +324,20 @@ def load_mujoco() -> MujocoAdapter:
         mj_forward=module.mj_forward,
         mj_resetData=module.mj_resetData,
         mj_getState=module.mj_getState,
-        mj_setState=module.mj_setState,
+        mj_setState=_taking_read_only(module.mj_setState),
         integration=int(module.mjtState.mjSTATE_INTEGRATION),
     )
+
+
+def _taking_read_only(set_state: Any) -> Any:
+    """Return ``mj_setState`` that takes read-only states as well; 3.3 refuses them."""
+    if "flags.writeable" not in (set_state.__doc__ or ""):
+        return set_state
+
+    def set_copy(model: Any, data: Any, state: Any, signature: int) -> None:
+        set_state(model, data, state if state.flags.writeable else state.copy(), signature)
+
+    return set_copy
 
 
 def _version_of(module: ModuleType) -> str:
