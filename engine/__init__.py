@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stroboscope.engine import debugger
     from stroboscope.engine.articulation import Articulation
     from stroboscope.engine.byte_array import DynamicArrayUint8
+    from stroboscope.engine.checkpoint import Checkpoint, Exactness
     from stroboscope.engine.creation import create_scene, destroy_scene
     from stroboscope.engine.debug_draw import DebugDraw, Drawing
     from stroboscope.engine.errors import (
@@ -30,19 +31,24 @@ if TYPE_CHECKING:
         StateMismatchError,
         StepFailedError,
     )
-    from stroboscope.engine.options import Integrator, SceneOptions, Solver
+    from stroboscope.engine.options import Cone, Integrator, Jacobian, SceneOptions, Solver
     from stroboscope.engine.pose_controller import PoseControllerParams
     from stroboscope.engine.runtime import initialize, is_initialized, shutdown
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.scene_state import StateHandle
+    from stroboscope.engine.sim_state import SimState
 
 __all__ = [
     "Articulation",
+    "Checkpoint",
+    "Cone",
     "DebugDraw",
     "Drawing",
     "DynamicArrayUint8",
     "EngineError",
+    "Exactness",
     "Integrator",
+    "Jacobian",
     "ModelError",
     "MujocoUnavailableError",
     "OwnerThreadError",
@@ -50,6 +56,7 @@ __all__ = [
     "Scene",
     "SceneDestroyedError",
     "SceneOptions",
+    "SimState",
     "Solver",
     "StateCorruptError",
     "StateError",
@@ -72,11 +79,13 @@ _HOMES = {
     "creation": ("create_scene", "destroy_scene"),
     "debug_draw": ("DebugDraw", "Drawing"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
-    "options": ("Integrator", "SceneOptions", "Solver"),
+    "checkpoint": ("Checkpoint", "Exactness"),
+    "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),
     "runtime": ("initialize", "is_initialized", "shutdown"),
     "scene": ("Scene",),
     "scene_state": ("StateHandle",),
+    "sim_state": ("SimState",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -1,61 +1,52 @@
-"""Checkpoints as bytes: the complete dynamic state, and what is needed to know where it fits.
-
-Layout, little-endian: a fixed header of :data:`HEADER` bytes, three texts (engine, its version,
-why it is only approximate), the row (``mjSTATE_INTEGRATION``, float64), for models whose islands
-may sleep every array of ``MjData`` outside its arena, and what the script has registered of its
-own. The CRC covers all that follows it.
-"""
+"""One kind of checkpoint: the complete dynamic state of a scene at one instant, as a value."""
 
 import dataclasses
-import enum
-import struct
 import zlib
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.errors import StateCorruptError, StateMismatchError
-from stroboscope.engine.live_data import LiveData
-from stroboscope.engine.mujoco_adapter import MujocoAdapter
-from stroboscope.engine.sleep_state import SleepState
+from stroboscope.engine.checkpoint_bytes import (
+    CRC,
+    CRC_AT,
+    CRC_FROM,
+    FORMAT_VERSION,
+    Clock,
+    Layout,
+    StateBytes,
+    damage,
+)
+from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
 
 __all__ = [
-    "FORMAT_VERSION",
-    "CheckpointCodec",
+    "Checkpoint",
+    "CheckpointRecord",
     "Counters",
     "Exactness",
+    "SavedField",
     "StateBytes",
-    "split_script",
-    "with_script",
+    "split_tail",
+    "with_tail",
 ]
 
-FORMAT_VERSION = 1
-_MAGIC = b"STROBCKP"
-_ENGINE = "mujoco"
 
-# magic, crc, format, total bytes, text bytes, exactness, precision, n_envs, step_count,
-# physics_step_count, time, timestep, state mask, row length, sleep bytes, script bytes, digest
-_HEADER = struct.Struct("<8sIIQIIIIqqddQQQQ32s")
-_CRC = struct.Struct("<I")
-_CRC_AT = 8
-_CHECKED_FROM = 12
-_TOTAL = struct.Struct("<Q")
-_TOTAL_AT = 16
-_SCRIPT = struct.Struct("<Q")
-_SCRIPT_AT = 96
-_CLOCK = struct.Struct("<qqdd")
-_CLOCK_AT = 40
-_PRECISION = 8
+@dataclasses.dataclass(frozen=True, slots=True)
+class Exactness:
+    """How a restored scene continues compared with the captured one: exact, or why not."""
 
-StateBytes = bytes | bytearray | memoryview | NDArray[np.uint8]
+    reason: str = ""
+    """Why it is only approximate; empty when it is exact."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every bit of what follows is the same."""
+        return not self.reason
 
-class Exactness(enum.IntEnum):
-    """How a restored scene continues, compared with the one that was captured."""
-
-    EXACT = 0
-    APPROXIMATE = 1
+    def __str__(self) -> str:
+        """Return "exact" or "approximate(reason)"."""
+        return f"approximate({self.reason})" if self.reason else "exact"
 
 
 @dataclasses.dataclass(slots=True)
@@ -66,271 +57,301 @@ class Counters:
     physics_step_count: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Header:
-    """A parsed header; field order as in the bytes."""
+class SavedField(msgspec.Struct, frozen=True, array_like=True):
+    """A field of the model that had been written into: its values, and what was different."""
 
-    magic: bytes
-    crc: int
-    format_version: int
-    total: int
-    text_bytes: int
-    exactness: int
-    precision: int
-    n_envs: int
-    step_count: int
-    physics_step_count: int
-    time: float
-    timestep: float
-    state_mask: int
-    row_length: int
-    sleep_bytes: int
-    script_bytes: int
-    digest: bytes
+    field: str
+    dtype: str
+    shape: tuple[int, ...]
+    content: bytes
+    text: str
+
+    @classmethod
+    def of(cls, field: str, values: NDArray[Any], text: str) -> "SavedField":
+        """Return the values as they are."""
+        return cls(field, values.dtype.str, values.shape, values.tobytes(), text)
+
+    def values(self, like: NDArray[Any]) -> NDArray[Any]:
+        """Return the values; StateCorruptError when they are not shaped like those they replace."""
+        if (self.dtype, self.shape) != (like.dtype.str, like.shape) or (
+            len(self.content) != like.nbytes
+        ):
+            raise StateCorruptError(
+                f"the checkpoint holds {self.field} as {self.dtype} {self.shape}, the model has "
+                f"{like.dtype.str} {like.shape}"
+            )
+        return np.frombuffer(self.content, dtype=like.dtype).reshape(like.shape)
 
 
-class CheckpointCodec:
-    """Writes and reads checkpoints of one (model, data); owner thread only.
+class CheckpointRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of a checkpoint besides its state.
 
-    A capture is one copy of the row into a prepared template, a CRC and one append: no objects
-    are made per field, because scripts capture thousands of states per second.
+    ``changes``: what the model had been changed to since the scene was made, when ``compared``.
     """
+
+    name: str = ""
+    scene_name: str = ""
+    note: str = ""
+    compared: bool = False
+    changes: tuple[SavedField, ...] = ()
+
+    def packed(self) -> bytes:
+        """Return it as bytes."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "CheckpointRecord":
+        """Return what :meth:`packed` made; StateCorruptError for anything else."""
+        if not packed:
+            return cls()
+        try:
+            return msgspec.msgpack.decode(packed, type=cls)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise StateCorruptError(
+                f"the record in the checkpoint can't be read: {error}"
+            ) from error
+
+
+class Checkpoint:
+    """The complete dynamic state of a scene at one instant; made by :meth:`Scene.checkpoint`.
+
+    It never changes, may be used on any thread, pickled, and restored into every scene of the same
+    model. It lives as long as somebody keeps it, or until it is released.
+    """
+
+    __slots__ = (
+        "__weakref__", "_exactness", "_hidden", "_number", "_released", "_row", "_scene_id",
+        "_script", "counters", "edits", "head", "record", "timestep",
+    )  # fmt: skip
+
+    # `head`, `row`, `hidden`, `script`, `record`, `edits` are for the engine's modules.
 
     def __init__(
-        self, model: Any, live: LiveData, *, digest: bytes, adapter: MujocoAdapter
+        self,
+        head: bytes,
+        row: NDArray[np.float64],
+        *,
+        counters: Counters,
+        timestep: float,
+        edits: int,
+        hidden: bytes,
+        script: bytes,
+        record: CheckpointRecord,
+        exactness: Exactness,
     ) -> None:
-        self._model = model
-        self._live = live
-        self._option = model.opt
-        self._adapter = adapter
-        self._get_state = adapter.mj_getState
-        self._set_state = adapter.mj_setState
-        self._mask = adapter.integration
-        self.digest = digest
-        self.inexact_reason = adapter.hidden_state_reason(model)
-        self._sleep = SleepState(live) if adapter.sleeps(model) else None
-        self._row_length = int(adapter.module.mj_stateSize(model, self._mask))
-        # The leading part of a row: time, qpos, qvel, act. It must be finite.
-        self._physics_length = 1 + model.nq + model.nv + model.na
-        self._text = _pack_texts(_ENGINE, adapter.version, self.inexact_reason)
-        self._has_nonfinite_inputs = False
-        self._prepare_buffers()
+        self.head = head
+        self._row = row
+        self.counters = counters
+        self.timestep = timestep
+        self.edits = edits
+        self._hidden = hidden
+        self._script = script
+        self.record = record
+        self._exactness = exactness
+        self._scene_id = self._number = 0
+        self._released = False
 
-    def _prepare_buffers(self) -> None:
-        sleep_bytes = self._sleep.nbytes if self._sleep is not None else 0
-        self._row_at = _HEADER.size + len(self._text)
-        self._sleep_at = self._row_at + 8 * self._row_length
-        self.total = self._sleep_at + sleep_bytes
-        exactness = Exactness.APPROXIMATE if self.inexact_reason else Exactness.EXACT
-        self._template = bytearray(self.total)
-        _HEADER.pack_into(
-            self._template, 0, _MAGIC, 0, FORMAT_VERSION, self.total, len(self._text), exactness,
-            _PRECISION, 1, 0, 0, 0.0, 0.0, self._mask, self._row_length, sleep_bytes, 0,
-            self.digest,
+    # --- what it is
+
+    @property
+    def name(self) -> str:
+        """The name it was given; empty when none."""
+        return self.record.name
+
+    @property
+    def scene_name(self) -> str:
+        """The name of the scene it was captured from."""
+        return self.record.scene_name
+
+    @property
+    def note(self) -> str:
+        """What whoever made it has noted."""
+        return self.record.note
+
+    @property
+    def time(self) -> float:
+        """The simulation time [s]."""
+        return float(self.row[0])
+
+    @property
+    def step_count(self) -> int:
+        """Application steps within the state."""
+        return self.counters.step_count
+
+    @property
+    def physics_step_count(self) -> int:
+        """Physics steps within the state."""
+        return self.counters.physics_step_count
+
+    @property
+    def exactness(self) -> Exactness:
+        """Whether a scene that takes it continues bit for bit, or why not."""
+        return self._exactness
+
+    @property
+    def model_changes(self) -> tuple[str, ...]:
+        """What the model's values were changed to between the scene's making and this.
+
+        One sentence per field; only of named checkpoints, which compare.
+        """
+        return tuple(change.text for change in self.record.changes)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes :meth:`to_bytes` returns."""
+        fixed = len(self.head) + Clock.SIZE + 8 * len(self.row)
+        return fixed + len(self.hidden) + len(self.script) + len(self.record.packed())
+
+    @property
+    def scene_id(self) -> int:
+        """The scene that captured it; 0 when it came from bytes."""
+        return self._scene_id
+
+    @property
+    def number(self) -> int:
+        """Which of that scene's checkpoints it is, counted from 1; 0 when it came from bytes."""
+        return self._number
+
+    @property
+    def is_released(self) -> bool:
+        """Whether :meth:`release` has dropped its content."""
+        return self._released
+
+    # --- its content
+
+    @property
+    def row(self) -> NDArray[np.float64]:
+        """MuJoCo's integration state, read-only."""
+        if self._released:
+            raise StateError(f"{self!r} was released: capture the state again")
+        return self._row
+
+    @property
+    def hidden(self) -> bytes:
+        """What no row holds; empty for most models."""
+        return self._hidden
+
+    @property
+    def script(self) -> bytes:
+        """The registered script state, packed."""
+        return self._script
+
+    def release(self) -> None:
+        """Drop the content now; every use raises StateError from then on. Twice is harmless."""
+        self._released = True
+        self._row = np.empty(0)
+        self._hidden = self._script = b""
+
+    def belongs_to(self, scene_id: int, number: int) -> None:
+        """Note which scene has captured it; for the engine."""
+        self._scene_id, self._number = scene_id, number
+
+    def is_equal(self, other: "Checkpoint") -> bool:
+        """Return whether both hold the same state to the last bit, counters and time included.
+
+        Names and notes may differ.
+        """
+        return (
+            self.row.tobytes() == other.row.tobytes()
+            and self.head[CRC_FROM:] == other.head[CRC_FROM:]
+            and (self.counters, self.timestep) == (other.counters, other.timestep)
+            and (self.hidden, self.script) == (other.hidden, other.script)
+        )
+
+    def without_script(self) -> "Checkpoint":
+        """Return the checkpoint without the script's own state."""
+        return Checkpoint(
+            self.head, self.row, counters=self.counters, timestep=self.timestep, edits=self.edits,
+            hidden=self._hidden, script=b"", record=self.record, exactness=self._exactness,
         )  # fmt: skip
-        self._template[_HEADER.size : self._row_at] = self._text
-        view = memoryview(self._template)
-        self._checked = view[_CHECKED_FROM:]
-        self._row = np.frombuffer(view[self._row_at : self._sleep_at], dtype=np.float64)
-        self._sleep_view = view[self._sleep_at :]
-        # Restores are validated on a copy, so that the caller's bytes can't change meanwhile.
-        self._incoming = bytearray(self.total)
-        incoming = memoryview(self._incoming)
-        self._incoming_view = incoming
-        self._incoming_checked = incoming[_CHECKED_FROM:]
-        self._incoming_row = np.frombuffer(
-            incoming[self._row_at : self._sleep_at], dtype=np.float64
-        )
-        # Looking for a zero among bytes is much faster than NumPy's all().
-        self._finite_bytes = bytearray(self._row_length)
-        self._finite = np.frombuffer(self._finite_bytes, dtype=np.bool_)
-        self._incoming_sleep = incoming[self._sleep_at :]
-        # What must be equal in every checkpoint that fits: all but the CRC and the clock.
-        self._fixed_head = bytes(view[_CHECKED_FROM:_CLOCK_AT])
-        self._fixed_tail = bytes(view[_CLOCK_AT + _CLOCK.size : self._row_at])
-        self._incoming_head = incoming[_CHECKED_FROM:_CLOCK_AT]
-        self._incoming_tail = incoming[_CLOCK_AT + _CLOCK.size : self._row_at]
 
-    def capture(self, counters: Counters, *, timestep: float) -> bytearray:
-        """Return the checkpoint of the state as it stands, in a buffer that is reused.
+    # --- bytes
 
-        Copy it (``bytes``, ``+=``) before the next capture.
+    def to_bytes(self) -> bytes:
+        """Return the checkpoint as bytes that any scene of the same model takes."""
+        record = self.record.packed()
+        row = self.row.tobytes()
+        total = len(self.head) + Clock.SIZE + len(row) + len(self._hidden)
+        total += len(self._script) + len(record)
+        clock = Clock(
+            total, len(self._script), len(record), self.counters.step_count,
+            self.counters.physics_step_count, self.time, self.timestep, self.edits,
+        )  # fmt: skip
+        made = bytearray(self.head)
+        made += clock.packed() + row + self._hidden + self._script + record
+        CRC.pack_into(made, CRC_AT, zlib.crc32(memoryview(made)[CRC_FROM:]))
+        return bytes(made)
+
+    @classmethod
+    def from_bytes(cls, state: StateBytes) -> "Checkpoint":
+        """Return the checkpoint in ``state``: from :meth:`to_bytes` or a capture to bytes.
+
+        Raises StateCorruptError for damaged bytes, StateMismatchError for another format version.
         """
-        self._get_state(self._model, self._live(), self._row, self._mask)
-        if self._sleep is not None:
-            self._sleep.copy_to(self._sleep_view)
-        template = self._template
-        _CLOCK.pack_into(
-            template,
-            _CLOCK_AT,
-            counters.step_count,
-            counters.physics_step_count,
-            self._row[0],
-            timestep,
-        )
-        _CRC.pack_into(template, _CRC_AT, zlib.crc32(self._checked))
-        return template
-
-    def restore(self, state: StateBytes, *, timestep: float) -> Counters:
-        """Put the state back, all of it or nothing, and return its counters.
-
-        ``state`` has no script part (see :func:`split_script`). Raises StateCorruptError when the
-        bytes are damaged, StateMismatchError when they belong elsewhere; the data is bit-identical
-        then. The arrays derived from the state (``xpos``, contacts, forces) follow with the next
-        step.
-        """
-        counters = self.check(state, timestep=timestep)
-        self._set_state(self._model, self._live(), self._incoming_row, self._mask)
-        if self._sleep is not None:
-            self._sleep.copy_from(self._incoming_sleep)
-        return counters
-
-    def check(self, state: StateBytes, *, timestep: float) -> Counters:
-        """Raise what :meth:`restore` would raise, and return the counters; nothing changes."""
-        if len(state) != self.total:
-            raise self._refusal(bytes(state))
-        self._incoming_view[:] = state  # type: ignore[assignment]
-        incoming = self._incoming
-        if (
-            self._incoming_head != self._fixed_head
-            or self._incoming_tail != self._fixed_tail
-            or zlib.crc32(self._incoming_checked) != _CRC.unpack_from(incoming, _CRC_AT)[0]
-            or not incoming.startswith(_MAGIC)
-        ):
-            raise self._refusal(bytes(incoming))
-        steps, physics_steps, time, captured_timestep = _CLOCK.unpack_from(incoming, _CLOCK_AT)
-        if captured_timestep != timestep:
-            raise StateMismatchError(
-                f"the checkpoint was taken with a timestep of {captured_timestep} s, this scene's "
-                f"model has {timestep} s: set model.opt.timestep to the same value first"
-            )
-        row = self._incoming_row
-        self._has_nonfinite_inputs = False
-        np.isfinite(row, out=self._finite)
-        if time != row[0] or 0 in self._finite_bytes:
-            self._check_finite()
-        return Counters(steps, physics_steps)
-
-    @property
-    def keeps_sleep(self) -> bool:
-        """Whether checkpoints hold which islands sleep."""
-        return self._sleep is not None
-
-    @property
-    def has_nonfinite_inputs(self) -> bool:
-        """Whether the state restored last has a control or force that is not finite."""
-        return self._has_nonfinite_inputs
-
-    def _check_finite(self) -> None:
-        if not self._finite[: self._physics_length].all():
+        state = bytes(state)
+        broken = damage(state)
+        if broken:
             raise StateCorruptError(
-                "the checkpoint holds a position, velocity, activation or time that is not "
-                "finite: it was captured after the simulation had diverged; use an earlier one"
+                f"the checkpoint is damaged ({broken}): take it from its source again"
             )
-        # Inputs that are not finite are evidence of what went wrong: they come back as they were.
-        self._has_nonfinite_inputs = 0 in self._finite_bytes
-
-    def _refusal(self, state: bytes) -> StateCorruptError | StateMismatchError:
-        """Return the error that says why ``state`` is not for this scene."""
-        damage = _damage(state)
-        if damage:
-            return StateCorruptError(
-                f"the checkpoint is damaged ({damage}): take it from its source again"
+        version = int.from_bytes(state[CRC_FROM : CRC_FROM + 4], "little")
+        if version != FORMAT_VERSION:
+            raise StateMismatchError(
+                f"the checkpoint's format version is {version}, this one reads {FORMAT_VERSION}"
             )
-        header = _Header(*_HEADER.unpack_from(state))
-        engine, version, _ = _unpack_texts(state[_HEADER.size :][: header.text_bytes])
-        difference = self._difference(header, engine, version)
-        return StateMismatchError(
-            f"the checkpoint does not fit this scene: {difference}; restore it into a scene of "
-            "the same model, made with the same MuJoCo"
+        layout = Layout.of(state)
+        clock = layout.clock
+        head = bytearray(state[: layout.head.size])
+        CRC.pack_into(head, CRC_AT, 0)
+        return cls(
+            bytes(head),
+            np.frombuffer(state[layout.row], dtype=np.float64),
+            counters=Counters(clock.step_count, clock.physics_step_count),
+            timestep=clock.timestep,
+            edits=clock.edits,
+            hidden=state[layout.hidden],
+            script=state[layout.script],
+            record=CheckpointRecord.unpacked(state[layout.record]),
+            exactness=Exactness(layout.head.texts(state)[2]),
         )
 
-    def _difference(self, header: _Header, engine: str, version: str) -> str:
-        if header.format_version != FORMAT_VERSION:
-            return f"its format version is {header.format_version}, this one reads {FORMAT_VERSION}"
-        if engine != _ENGINE:
-            return f"it is of the engine {engine!r}, this scene of {_ENGINE!r}"
-        if version != self._adapter.version:
-            return f"it was captured with MuJoCo {version}, this is {self._adapter.version}"
-        if header.n_envs != 1 or header.precision != _PRECISION:
-            return (
-                f"it has {header.n_envs} environments in {8 * header.precision}-bit numbers, "
-                f"this scene 1 in {8 * _PRECISION}-bit numbers"
-            )
-        if header.digest != self.digest:
-            mine = f"{self._row_length} state values, timestep {self._option.timestep} s"
-            its = f"{header.row_length} state values, timestep {header.timestep} s"
-            return (
-                f"it belongs to another model (digest {header.digest.hex()[:12]}…, {its}), "
-                f"this scene's is {self.digest.hex()[:12]}… ({mine})"
-            )
-        if header.sleep_bytes != self.total - self._sleep_at:
-            return "one of the two has sleeping of islands enabled and the other has not"
-        return "its state layout differs"
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Pickle and copy it as its bytes."""
+        return _from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        """Say which checkpoint of which scene it is."""
+        name = f"{self.name!r}, " if self.name else ""
+        where = f"scene_id={self._scene_id}, number={self._number}, " if self._number else ""
+        state = "released" if self._released else f"time={self._row[0]:g}, {self._exactness}"
+        return f"Checkpoint({name}{where}{state})"
 
 
-def with_script(state: bytearray, script: bytes) -> bytes:
-    """Return the checkpoint ``state``, which has no script part, with ``script`` as that part."""
-    return _resized(state, total=len(state) + len(script), script_bytes=len(script), tail=script)
+def _from_bytes(state: bytes) -> Checkpoint:
+    return Checkpoint.from_bytes(state)
 
 
-def split_script(state: StateBytes) -> tuple[StateBytes, bytes]:
-    """Return a checkpoint without its script part, and that part.
-
-    What is damaged comes back as it is, for the codec to refuse.
-    """
-    if len(state) < _HEADER.size or not any(state[_SCRIPT_AT : _SCRIPT_AT + _SCRIPT.size]):
-        return state, b""
-    copy = bytes(state)
-    script_bytes = _Header(*_HEADER.unpack_from(copy)).script_bytes
-    if _damage(copy):
-        return copy, b""
-    end = len(copy) - script_bytes
-    return _resized(copy[:end], total=end, script_bytes=0), copy[end:]
-
-
-def _resized(
-    state: bytes | bytearray, *, total: int, script_bytes: int, tail: bytes = b""
-) -> bytes:
-    """Return ``state`` and ``tail`` with these sizes in the header, and a CRC that fits."""
+def with_tail(state: bytes | bytearray, *, script: bytes = b"", record: bytes = b"") -> bytes:
+    """Return ``state``, which has neither, with a script part and a record."""
+    layout = Layout.of(bytes(state))
     made = bytearray(state)
-    made += tail
-    _TOTAL.pack_into(made, _TOTAL_AT, total)
-    _SCRIPT.pack_into(made, _SCRIPT_AT, script_bytes)
-    _CRC.pack_into(made, _CRC_AT, zlib.crc32(memoryview(made)[_CHECKED_FROM:]))
+    made += script + record
+    dataclasses.replace(
+        layout.clock, total=len(made), script_bytes=len(script), record_bytes=len(record)
+    ).pack_into(made, layout.head.size)
+    CRC.pack_into(made, CRC_AT, zlib.crc32(memoryview(made)[CRC_FROM:]))
     return bytes(made)
 
 
-def _damage(state: bytes) -> str:
-    """Return what is broken in ``state``; empty when it is intact."""
-    if len(state) < _HEADER.size:
-        return f"{len(state)} bytes, a header alone has {_HEADER.size}"
-    header = _Header(*_HEADER.unpack_from(state))
-    if header.magic != _MAGIC:
-        return "it does not begin like a checkpoint"
-    if header.total != len(state):
-        return f"it should have {header.total} bytes and has {len(state)}"
-    if zlib.crc32(memoryview(state)[_CHECKED_FROM:]) != header.crc:
-        return "its checksum is wrong"
-    expected = _HEADER.size + header.text_bytes + 8 * header.row_length + header.sleep_bytes
-    expected += header.script_bytes
-    if expected != header.total:
-        return "the sizes of its parts do not add up"
-    return ""
+def split_tail(state: StateBytes) -> tuple[bytes, bytes]:
+    """Return a checkpoint without script part and record, and the script part.
 
-
-def _pack_texts(*texts: str) -> bytes:
-    parts = [text.encode("utf-8") for text in texts]
-    packed = b"".join(struct.pack("<H", len(part)) + part for part in parts)
-    # The row that follows must be aligned for its numbers.
-    return packed + b"\0" * (-(len(packed) + _HEADER.size) % 8)
-
-
-def _unpack_texts(packed: bytes) -> tuple[str, str, str]:
-    texts = []
-    at = 0
-    for _ in range(3):
-        length = int.from_bytes(packed[at : at + 2], "little")
-        texts.append(packed[at + 2 : at + 2 + length].decode("utf-8", "replace"))
-        at += 2 + length
-    return texts[0], texts[1], texts[2]
+    What is damaged, or of another format, comes back as it is, for the codec to refuse.
+    """
+    copy = bytes(state)
+    if damage(copy) or copy[CRC_FROM : CRC_FROM + 4] != FORMAT_VERSION.to_bytes(4, "little"):
+        return copy, b""
+    layout = Layout.of(copy)
+    if layout.script.start == layout.clock.total:
+        return copy, b""
+    return with_tail(copy[: layout.script.start]), copy[layout.script]

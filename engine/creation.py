@@ -22,16 +22,17 @@ def create_scene(
     data: Any = None,
     n_envs: int | None = None,
     options: SceneOptions | None = None,
-    playback: str = "follow",
+    playback: str | None = None,
     source: str | os.PathLike[str] | None = None,
 ) -> Scene:
     """Create a scene; the calling thread is its owner.
 
     ``model``: path to MJCF or URDF, a string of MJCF, ``mujoco.MjSpec``, ``mujoco.MjModel``, or
     None for an empty world with a floor. It is copied, except with ``data``: then the scene adopts
-    the script's own ``MjModel`` and ``MjData``. ``options`` change what the model says.
-    ``playback="free"`` makes a scene that the debugger neither parks nor paces. ``source`` names
-    the file that an adopted model came from. A name that is taken gets a number.
+    the script's own ``MjModel`` and ``MjData``. ``options`` change what the model says; those of
+    another scene (``other.options``) make this one as that one was made. ``playback="free"`` makes
+    a scene that the debugger neither parks nor paces ("follow" when ``options`` say nothing of it).
+    ``source`` names the file that an adopted model came from. A name that is taken gets a number.
 
     Raises ModelError when the model can't be loaded, MujocoUnavailableError without MuJoCo,
     TypeError and ValueError for arguments that do not fit.
@@ -39,7 +40,7 @@ def create_scene(
     if not isinstance(name, str) or not name:
         raise ValueError(f"a scene needs a name, not {name!r}")
     try:
-        chosen = Playback(playback)
+        chosen = Playback(playback or (options and options.playback) or Playback.FOLLOW)
     except ValueError:
         raise ValueError(f"playback must be 'follow' or 'free', not {playback!r}") from None
     if n_envs is not None:

@@ -223,6 +223,7 @@ class MujocoBackend(SceneBackend):
                 world.model.opt.timestep = value
             own = world.unedited_timestep(now)
             world.timestep_edit = None if value == own else (own, value)
+            world.edits += 1
             return
         before = self.option(name)
         known = world.unedited_options.get(name)

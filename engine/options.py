@@ -1,13 +1,16 @@
-"""How a scene's model is changed from what its file says."""
+"""How a scene is made: the physics options that its model gets, and whether it follows playback."""
 
 import dataclasses
 import enum
 import math
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["Integrator", "Playback", "SceneOptions", "Solver"]
+__all__ = ["Cone", "Integrator", "Jacobian", "Playback", "SceneOptions", "Solver"]
 
 
 class Playback(enum.StrEnum):
@@ -35,90 +38,209 @@ class Solver(enum.StrEnum):
     NEWTON = "Newton"
 
 
+class Cone(enum.StrEnum):
+    """MuJoCo's friction cones."""
+
+    PYRAMIDAL = "pyramidal"
+    ELLIPTIC = "elliptic"
+
+
+class Jacobian(enum.StrEnum):
+    """How MuJoCo stores the constraint Jacobian."""
+
+    DENSE = "dense"
+    SPARSE = "sparse"
+    AUTO = "auto"
+
+
+_Vector = tuple[float, ...]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SceneOptions:
-    """Physics options of a scene; None leaves what the model says.
+    """All that a scene is made with besides its model; None leaves what the model says.
 
-    ``timestep`` [s], ``gravity`` (3,) [m/s²], ``iterations`` of the solver, its ``tolerance``.
-    Raises ValueError for values that no model can have.
+    MuJoCo's options by MuJoCo's names: ``timestep`` [s], ``gravity`` [m/s²] and ``wind`` [m/s]
+    (3,), ``integrator``, ``solver``, ``cone``, …. ``disable`` and ``enable`` are all flags that are
+    on, as in ``enable={"sleep"}``; ``disabled_actuator_groups`` likewise. ``playback``: "follow" or
+    "free". ``scene.options`` has every one of them, so ``create_scene(options=other.options)``
+    makes a scene as another was made. Raises ValueError for values that no model can have.
     """
 
     timestep: float | None = None
-    gravity: tuple[float, float, float] | None = None
+    gravity: _Vector | None = None
     integrator: Integrator | None = None
     solver: Solver | None = None
+    cone: Cone | None = None
+    jacobian: Jacobian | None = None
     iterations: int | None = None
     tolerance: float | None = None
+    ls_iterations: int | None = None
+    ls_tolerance: float | None = None
+    noslip_iterations: int | None = None
+    noslip_tolerance: float | None = None
+    ccd_iterations: int | None = None
+    ccd_tolerance: float | None = None
+    sdf_iterations: int | None = None
+    sdf_initpoints: int | None = None
+    sleep_tolerance: float | None = None
+    impratio: float | None = None
+    density: float | None = None
+    viscosity: float | None = None
+    wind: _Vector | None = None
+    magnetic: _Vector | None = None
+    o_margin: float | None = None
+    o_solref: _Vector | None = None
+    o_solimp: _Vector | None = None
+    o_friction: _Vector | None = None
+    disable: frozenset[str] | None = None
+    enable: frozenset[str] | None = None
+    disabled_actuator_groups: frozenset[int] | None = None
+    playback: Playback | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no model can have."""
         if self.timestep is not None and not 0.0 < self.timestep <= 1.0:
             raise ValueError(f"timestep must be in (0, 1] s, not {self.timestep!r}")
-        if self.gravity is not None and (
-            len(self.gravity) != 3 or not all(math.isfinite(g) for g in self.gravity)
-        ):
-            raise ValueError(f"gravity must be three finite numbers [m/s²], not {self.gravity!r}")
-        if self.iterations is not None and self.iterations < 1:
-            raise ValueError(f"iterations must be 1 or more, not {self.iterations!r}")
         if self.tolerance is not None and not self.tolerance >= 0.0:
             raise ValueError(f"tolerance must be 0 or more, not {self.tolerance!r}")
+        for name, width in _VECTORS.items():
+            vector = getattr(self, name)
+            if vector is not None and (
+                len(vector) != width or not all(math.isfinite(each) for each in vector)
+            ):
+                unit = " [m/s²]" if name == "gravity" else ""
+                raise ValueError(
+                    f"{name} must be {_WORDS[width]} finite numbers{unit}, not {vector!r}"
+                )
+        for name in _SCALARS:
+            value = getattr(self, name)
+            least = _LEAST.get(name, -math.inf)
+            if value is not None and not (math.isfinite(value) and value >= least):
+                at_least = "a finite number" if least == -math.inf else f"{least:g} or more"
+                raise ValueError(f"{name} must be {at_least}, not {value!r}")
+        for name in ("disable", "enable"):
+            flags = getattr(self, name)
+            if isinstance(flags, str):
+                raise ValueError(f"{name} must be a set of flags, not the text {flags!r}")
+            if flags is not None:
+                object.__setattr__(self, name, frozenset(str(flag).lower() for flag in flags))
+        groups = self.disabled_actuator_groups
+        if groups is not None:
+            if not all(isinstance(g, int) and 0 <= g <= _LAST_GROUP for g in groups):
+                raise ValueError(f"actuator groups are 0…{_LAST_GROUP}, not {sorted(groups)}")
+            object.__setattr__(self, "disabled_actuator_groups", frozenset(groups))
+        for name, kind in _CHOICES.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, kind(getattr(self, name)))
+        if self.playback is not None:
+            object.__setattr__(self, "playback", Playback(self.playback))
 
     def is_default(self) -> bool:
         """Return whether nothing is changed."""
         return self == SceneOptions()
 
     def apply(self, option: Any, *, adapter: MujocoAdapter) -> None:
-        """Write what is set into ``option``: a model's ``opt`` or a spec's ``option``."""
-        if self.timestep is not None:
-            option.timestep = self.timestep
-        if self.gravity is not None:
-            option.gravity[:] = self.gravity
-        if self.integrator is not None:
-            known = _integrators(adapter)
-            if self.integrator not in known:
-                raise ValueError(
-                    f"MuJoCo {adapter.version} has no integrator {self.integrator!r}; "
-                    f"it has {', '.join(known)}"
-                )
-            option.integrator = known[self.integrator]
-        if self.solver is not None:
-            option.solver = int(_solvers(adapter)[self.solver])
-        if self.iterations is not None:
-            option.iterations = self.iterations
-        if self.tolerance is not None:
-            option.tolerance = self.tolerance
+        """Write what is set into ``option``: a model's ``opt`` or a spec's ``option``.
+
+        Raises ValueError for what the installed MuJoCo does not have.
+        """
+        for name in (*_SCALARS, "timestep", "tolerance"):
+            value = getattr(self, name)
+            if value is not None:
+                _check_known(option, name, adapter)
+                setattr(option, name, value)
+        for name in _VECTORS:
+            vector = getattr(self, name)
+            if vector is not None:
+                _check_known(option, name, adapter)
+                getattr(option, name)[:] = vector
+        for name in _CHOICES:
+            chosen = getattr(self, name)
+            if chosen is not None:
+                codes = _codes(name, adapter)
+                if chosen not in codes:
+                    raise ValueError(
+                        f"MuJoCo {adapter.version} has no {name} {str(chosen)!r}; "
+                        f"it has {', '.join(codes)}"
+                    )
+                setattr(option, name, codes[chosen])
+        if self.disable is not None:
+            option.disableflags = _flags(self.disable, "disable", adapter)
+        if self.enable is not None:
+            option.enableflags = _flags(self.enable, "enable", adapter)
+        if self.disabled_actuator_groups is not None:
+            option.disableactuator = sum(1 << group for group in self.disabled_actuator_groups)
+
+
+_VECTORS = {"gravity": 3, "wind": 3, "magnetic": 3, "o_solref": 2, "o_solimp": 5, "o_friction": 5}
+_WORDS = {2: "two", 3: "three", 5: "five"}
+# timestep and tolerance have words of their own above.
+_SCALARS = (
+    "iterations", "ls_iterations", "ls_tolerance", "noslip_iterations", "noslip_tolerance",
+    "ccd_iterations", "ccd_tolerance", "sdf_iterations", "sdf_initpoints", "sleep_tolerance",
+    "impratio", "density", "viscosity", "o_margin",
+)  # fmt: skip
+_LEAST = {name: 0.0 for name in _SCALARS if name != "o_margin"} | {"iterations": 1.0}
+_CHOICES: dict[str, type[enum.StrEnum]] = {
+    "integrator": Integrator, "solver": Solver, "cone": Cone, "jacobian": Jacobian,
+}  # fmt: skip
+_ENUMS = {
+    "integrator": ("mjtIntegrator", "mjINT_"), "solver": ("mjtSolver", "mjSOL_"),
+    "cone": ("mjtCone", "mjCONE_"), "jacobian": ("mjtJacobian", "mjJAC_"),
+    "disable": ("mjtDisableBit", "mjDSBL_"), "enable": ("mjtEnableBit", "mjENBL_"),
+}  # fmt: skip
+_LAST_GROUP = 30
 
 
 def options_in_force(model: Any, *, adapter: MujocoAdapter) -> SceneOptions:
-    """Return the options that ``model`` has now."""
+    """Return all physics options that ``model`` has now."""
     opt = model.opt
-    integrators = {int(value): key for key, value in _integrators(adapter).items()}
-    solvers = {int(value): key for key, value in _solvers(adapter).items()}
-    x, y, z = (float(g) for g in opt.gravity)
-    return SceneOptions(
-        timestep=float(opt.timestep),
-        gravity=(x, y, z),
-        integrator=integrators.get(int(opt.integrator)),
-        solver=solvers.get(int(opt.solver)),
-        iterations=int(opt.iterations),
-        tolerance=float(opt.tolerance),
-    )
+    values: dict[str, Any] = {}
+    for name in (*_SCALARS, "timestep", "tolerance"):
+        if hasattr(opt, name):
+            value = getattr(opt, name)
+            values[name] = value if isinstance(value, int) else float(value)
+    for name in _VECTORS:
+        if hasattr(opt, name):
+            values[name] = tuple(float(each) for each in np.asarray(getattr(opt, name)))
+    for name in _CHOICES:
+        known = {code: member for member, code in _codes(name, adapter).items()}
+        values[name] = known.get(int(getattr(opt, name)))
+    for name in ("disable", "enable"):
+        bits = int(getattr(opt, f"{name}flags"))
+        values[name] = frozenset(
+            flag for flag, bit in _members(name, adapter).items() if bits & bit
+        )
+    if hasattr(opt, "disableactuator"):
+        off = int(opt.disableactuator)
+        values["disabled_actuator_groups"] = frozenset(
+            group for group in range(_LAST_GROUP + 1) if off >> group & 1
+        )
+    return SceneOptions(**values)
 
 
-def _integrators(adapter: MujocoAdapter) -> dict[Integrator, int]:
-    """Return the integrators that the installed MuJoCo has."""
-    members = adapter.module.mjtIntegrator.__members__
-    return {
-        integrator: int(members[f"mjINT_{integrator.upper()}"])
-        for integrator in Integrator
-        if f"mjINT_{integrator.upper()}" in members
-    }
+def _check_known(option: Any, name: str, adapter: MujocoAdapter) -> None:
+    if not hasattr(option, name):
+        raise ValueError(f"MuJoCo {adapter.version} has no option {name!r}: leave it unset")
 
 
-def _solvers(adapter: MujocoAdapter) -> dict[Solver, int]:
-    enum_ = adapter.module.mjtSolver
-    return {
-        Solver.PGS: int(enum_.mjSOL_PGS),
-        Solver.CG: int(enum_.mjSOL_CG),
-        Solver.NEWTON: int(enum_.mjSOL_NEWTON),
-    }
+def _members(name: str, adapter: MujocoAdapter) -> dict[str, int]:
+    enum_name, prefix = _ENUMS[name]
+    found = getattr(adapter.module, enum_name).__members__.items()
+    return {n.removeprefix(prefix).lower(): int(v) for n, v in found if n.startswith(prefix)}
+
+
+def _codes(name: str, adapter: MujocoAdapter) -> dict[enum.StrEnum, int]:
+    """Return what the installed MuJoCo has of a choice."""
+    members = _members(name, adapter)
+    return {each: members[each.lower()] for each in _CHOICES[name] if each.lower() in members}
+
+
+def _flags(flags: Iterable[str], word: str, adapter: MujocoAdapter) -> int:
+    known = _members(word, adapter)
+    if unknown := sorted(set(flags) - set(known)):
+        raise ValueError(
+            f"MuJoCo {adapter.version} has no flag {word}.{unknown[0]}; it has {', '.join(known)}"
+        )
+    return sum(known[flag] for flag in set(flags))

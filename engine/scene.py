@@ -1,5 +1,6 @@
 """The scene: one simulated world, owned by the thread that created it."""
 
+import dataclasses
 import logging
 import os
 import sys
@@ -13,20 +14,22 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.articulation import Articulation
-from stroboscope.engine.byte_array import DynamicArrayUint8
 from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
-from stroboscope.engine.checkpoint import Counters, StateBytes
+from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
 from stroboscope.engine.live_data import HeldData, LiveData, check_pair
 from stroboscope.engine.model_source import ModelSource
+from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.mujoco_backend import MujocoBackend
-from stroboscope.engine.options import Playback, SceneOptions, options_in_force
+from stroboscope.engine.options import Playback, SceneOptions
 from stroboscope.engine.rollouts.store import RolloutStore
+from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.scene_copy import SceneCopy, built_world, copy_of, fill
 from stroboscope.engine.scene_counters import StepCounters
 from stroboscope.engine.scene_log import log_values
-from stroboscope.engine.scene_state import SceneStates, StateHandle
-from stroboscope.engine.script_state import Getter, Setter
+from stroboscope.engine.scene_state import SceneStates
+from stroboscope.engine.state_methods import StateMethods
 from stroboscope.engine.step_plan import checked_nstep, plan_step
 from stroboscope.engine.stepping import Stepper
 from stroboscope.engine.world import World
@@ -44,7 +47,7 @@ _log = logging.getLogger(__name__)
 _NOBODY = -1
 
 
-class Scene:
+class Scene(StateMethods):
     """A MuJoCo model and its data that a debugger can stop, look at and put back.
 
     Made by :func:`~stroboscope.engine.create_scene`. Every method and attribute may only be used
@@ -73,6 +76,8 @@ class Scene:
         self._runtime = runtime
         self._adopted = adopted
         self._adapter = adapter
+        self.playback = playback
+        """Whether it follows the debugger's playback."""
         self.counters = StepCounters()
         self.callbacks = SceneCallbacks()
         self.drawing: DebugDraw | None = None
@@ -179,30 +184,6 @@ class Scene:
         if self.drawing is not None:
             self.drawing.served()
 
-    def reset(self, *, keyframe: int | str | None = None) -> None:
-        """Begin a new episode: the model's initial state, or a keyframe by index or name."""
-        self._guard()
-        module, data = self._adapter.module, self.world.live()
-        if keyframe is None:
-            self._adapter.mj_resetData(self._model, data)
-        else:
-            number = self._keyframe_number(keyframe)
-            module.mj_resetDataKeyframe(self._model, data, number)
-        self.forget_drawing()
-        self.episode_began("reset")
-
-    def _keyframe_number(self, keyframe: int | str) -> int:
-        module, count = self._adapter.module, int(self._model.nkey)
-        number = keyframe
-        if isinstance(keyframe, str):
-            kind = int(module.mjtObj.mjOBJ_KEY)
-            number = int(module.mj_name2id(self._model, kind, keyframe))
-        if not isinstance(number, int) or not 0 <= number < count:
-            raise ValueError(
-                f"scene {self.name!r} has {count} keyframes and none called {keyframe!r}"
-            )
-        return number
-
     # --- what it is; `name` and `scene_id` on any thread
 
     @property
@@ -257,9 +238,9 @@ class Scene:
 
     @property
     def options(self) -> SceneOptions:
-        """The physics options in force."""
+        """All options that the scene was made with; another may be made with the same."""
         self._guard()
-        return options_in_force(self._model, adapter=self._adapter)
+        return dataclasses.replace(self.world.options, playback=self.playback)
 
     @property
     def timings(self) -> Mapping[str, float]:
@@ -282,77 +263,38 @@ class Scene:
             return 0.0
         return self.stepper.last_time_step(self.nominal_timestep or float(self._option.timestep))
 
-    # --- states
+    # --- copies
 
-    def capture_state_to_bytes(self, buffer: DynamicArrayUint8) -> None:
-        """Append a checkpoint to ``buffer``; when it fails, the buffer stays as it was.
+    def __getstate__(self) -> SceneCopy:
+        """Return the whole scene as a value: model, options, state; for pickle and deepcopy.
 
-        It holds all that the next step reads, the counters, and what is needed to know where it
-        may be restored; any scene of the same model made with the same MuJoCo takes it.
+        What can't travel: callbacks, drawings, the functions of :meth:`register_state` (their
+        values do), the source that :meth:`Articulation` needs to add a controller, and that the
+        model and data were the script's own: the copy has its own.
         """
-        if self._owner_ident != get_ident():
-            raise self._misuse()
-        self.states.capture_to(buffer)
+        self._guard()
+        return copy_of(self)
 
-    def restore_state_from_bytes(self, state: StateBytes) -> None:
-        """Put a checkpoint back, all of it or nothing; the next steps are bit-identical.
+    def __setstate__(self, copy: SceneCopy) -> None:
+        """Become the twin of a copied scene; a scene that is built already is put back to it.
 
-        ``state``: any bytes-like object that holds exactly one checkpoint. Arrays derived from
-        the state (``data.xpos``, contacts) follow with the next step. Raises StateCorruptError
-        for damaged bytes, StateMismatchError when they belong to another model, version or
-        layout; the scene is bit-identical then.
+        A new twin is owned by the calling thread and does what the first scene does, bit for bit.
+        A built scene must be of the same model (StateMismatchError).
         """
-        if self._owner_ident != get_ident():
-            raise self._misuse()
-        self.states.restore(state)
+        is_new = "_owner_ident" not in self.__dict__
+        if is_new:
+            adapter = load_mujoco()
+            source, live = built_world(copy, adapter=adapter)
+            runtime = current_runtime()
+            Scene.__init__(
+                self, copy.name, source, live, runtime=runtime, adopted=False,
+                playback=Playback(copy.playback), adapter=adapter,
+            )  # fmt: skip
+            runtime.add(self)
+        self._guard()
+        fill(self, copy, is_new=is_new)
         if self.link.active:
-            self.link.state_replaced("the script restored a checkpoint")
-
-    def capture_state(self) -> StateHandle:
-        """Capture the state and keep it in the scene until it is released."""
-        self._guard()
-        return self.states.keep()
-
-    def restore_state(self, handle: StateHandle, *, release_immediately: bool = False) -> None:
-        """Put a kept state back; raises StateError when it was released."""
-        self._guard()
-        self.states.restore(self.states.kept(handle))
-        if release_immediately:
-            self.states.release(handle)
-        if self.link.active:
-            self.link.state_replaced("the script restored a state")
-
-    def release_state(self, handle: StateHandle) -> None:
-        """Forget a kept state."""
-        self._guard()
-        self.states.release(handle)
-
-    def release_all_states(self) -> None:
-        """Forget all kept states."""
-        self._guard()
-        self.states.release_all()
-
-    def is_equal_state(self, a: StateHandle, b: StateHandle) -> bool:
-        """Return whether two kept states are equal to the last bit, counters and time included."""
-        self._guard()
-        return self.states.kept(a) == self.states.kept(b)
-
-    def capture_state_to_file(self, path: str | os.PathLike[str]) -> None:
-        """Write the state as JSON for people: joints and actuators by name, with units."""
-        self._guard()
-        self.states.write_file(path)
-
-    def register_state(self, name: str, get: Getter, set: Setter) -> Callable[[], None]:
-        """Make what the script keeps itself a part of this scene's checkpoints.
-
-        ``get()`` returns it: numbers, text, bytes, NumPy arrays, or lists, tuples and dicts of
-        these. ``set(value)`` puts a value back that ``get`` returned once; it runs on the owner
-        thread, just before the scene's own state is written. When it raises, nothing is restored
-        (StateError). Another scene takes the checkpoint when it has registered the same name.
-        Returns a function that ends the registration. Raises ValueError for a name in use.
-        """
-        self._guard()
-        return self.states.script.register(name, get, set)
+            self.link.state_replaced("the script restored a copy of the scene")
 
     # --- articulations
 
@@ -516,6 +458,7 @@ class Scene:
     def replace_world(self, source: ModelSource, live: LiveData) -> None:
         """Give the scene another model and data, and tell the debugger."""
         self.states.release_all()
+        self.states.initial = None
         self._enter_world(World(source, live, adapter=self._adapter))
         self.revision += 1
         self.forget_drawing()

@@ -1,14 +1,24 @@
-"""States of a scene: as bytes, as handles kept by the scene, as a file for people."""
+"""States of a scene: as checkpoints, as bytes, as a file for people."""
 
 import itertools
 import logging
 import os
+import weakref
 from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.messages import LogLevel
-from stroboscope.engine.checkpoint import StateBytes, split_script, with_script
+from stroboscope.engine.checkpoint import (
+    Checkpoint,
+    CheckpointRecord,
+    Exactness,
+    StateBytes,
+    split_tail,
+    with_tail,
+)
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
+from stroboscope.engine.model_changes import ModelChanges
 from stroboscope.engine.script_state import ScriptStates
+from stroboscope.engine.sim_state import SimState
 from stroboscope.engine.state_file import write_state_file
 
 if TYPE_CHECKING:
@@ -18,29 +28,8 @@ __all__ = ["SceneStates", "StateHandle"]
 
 _log = logging.getLogger(__name__)
 
-
-class StateHandle:
-    """A state that a scene keeps for :meth:`Scene.restore_state`; made by ``capture_state``."""
-
-    __slots__ = ("_number", "_scene_id")
-
-    def __init__(self, scene_id: int, number: int) -> None:
-        self._scene_id = scene_id
-        self._number = number
-
-    @property
-    def scene_id(self) -> int:
-        """The scene that keeps the state."""
-        return self._scene_id
-
-    @property
-    def number(self) -> int:
-        """Which of that scene's states it is, counted from 1."""
-        return self._number
-
-    def __repr__(self) -> str:
-        """Say which state of which scene it is."""
-        return f"StateHandle(scene_id={self._scene_id}, number={self._number})"
+StateHandle = Checkpoint
+"""What ``capture_state`` returned before there was one kind of checkpoint."""
 
 
 class SceneStates:
@@ -48,9 +37,14 @@ class SceneStates:
 
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
-        self._kept: dict[int, bytes] = {}
+        # The script keeps its checkpoints alive; these are found again to release them all.
+        self._kept: weakref.WeakValueDictionary[int, Checkpoint] = weakref.WeakValueDictionary()
         self._numbers = itertools.count(1)
         self.script = ScriptStates(lambda: scene.name)
+        self.initial: SimState | None = None
+        """What the script has made its initial state; None: the model's own."""
+
+    # --- bytes
 
     def capture_to(self, buffer: bytearray) -> None:
         """Append the checkpoint to ``buffer``, all of it or nothing."""
@@ -72,10 +66,13 @@ class SceneStates:
     def _captured(self) -> bytes | bytearray:
         """Return the checkpoint, possibly in a buffer that the next capture reuses."""
         scene = self._scene
+        world = scene.world
         # First, because a getter may capture something itself.
         script = self.script.capture() if self.script.registered else b""
-        state = scene.world.codec.capture(scene.counters.state(), timestep=scene.timestep_of_state)
-        return with_script(state, script) if script else state
+        state = world.codec.capture(
+            scene.counters.state(), timestep=scene.timestep_of_state, edits=world.edits
+        )
+        return with_tail(state, script=script) if script else state
 
     def restore(self, state: StateBytes) -> None:
         """Put a checkpoint back, all of it or nothing."""
@@ -83,24 +80,57 @@ class SceneStates:
         codec, timestep = scene.world.codec, scene.timestep_of_state
         state = _as_bytes_like(state)
         if self.script.registered or len(state) != codec.total:
-            state = self._restore_script(state)
+            state, packed = split_tail(state)
+            # Setters run only when nothing can be refused any more.
+            codec.check(state, timestep=timestep)
+            self._put_script(packed)
         counters = codec.restore(state, timestep=timestep)
-        scene.stepper.mend()
         scene.counters.set_state(counters)
-        scene.stepper.forget_time()
-        scene.forget_drawing()
-        if codec.has_nonfinite_inputs:
-            _log.warning(
-                "scene %r: the restored checkpoint holds a control or force that is not finite",
-                scene.name,
-            )
+        self._replaced()
 
-    def _restore_script(self, state: StateBytes) -> StateBytes:
-        """Put back what belongs to the script; return the checkpoint without it."""
+    # --- checkpoints
+
+    def checkpoint(self, name: str, *, note: str = "") -> Checkpoint:
+        """Return the state as it stands; a named one compares the model with the scene's making."""
         scene = self._scene
-        state, packed = split_script(state)
-        # Setters run only when nothing can be refused any more.
-        scene.world.codec.check(state, timestep=scene.timestep_of_state)
+        world = scene.world
+        script = self.script.capture() if self.script.registered else b""
+        changes = ModelChanges(world).saved() if name else ()
+        made = world.codec.take(
+            scene.counters.state(),
+            timestep=scene.timestep_of_state,
+            edits=world.edits,
+            script=script,
+            record=CheckpointRecord(name, scene.name, note, bool(name), changes),
+        )
+        made.belongs_to(scene.scene_id, next(self._numbers))
+        self._kept[made.number] = made
+        return made
+
+    def restore_checkpoint(self, checkpoint: Checkpoint, *, with_model: bool = False) -> Exactness:
+        """Put a checkpoint back, all of it or nothing; return how the scene continues."""
+        scene = self._scene
+        world = scene.world
+        changes = ModelChanges(world)
+        undo = changes.put_back(checkpoint.record) if with_model else None
+        try:
+            world.codec.check_object(checkpoint, timestep=scene.timestep_of_state)
+            self._put_script(checkpoint.script)
+        except BaseException:
+            if undo is not None:
+                undo()
+            raise
+        counters = world.codec.put(checkpoint, timestep=scene.timestep_of_state)
+        scene.counters.set_state(counters)
+        self._replaced()
+        reasons = [checkpoint.exactness.reason, changes.difference(checkpoint)]
+        return Exactness("; ".join(reason for reason in reasons if reason))
+
+    def _put_script(self, packed: bytes) -> None:
+        """Put back what belongs to the script."""
+        if not packed and not self.script.registered:
+            return
+        scene = self._scene
         values = self.script.values_in(packed) if packed else {}
         missing = self.script.missing_in(values)
         self.script.put(values)
@@ -111,42 +141,58 @@ class SceneStates:
             )
             _log.warning("scene %r: %s", scene.name, text)
             scene.link.log_text(LogLevel.WARNING, text)
-        return state
 
-    def keep(self) -> StateHandle:
-        """Capture the state and keep it."""
-        handle = StateHandle(self._scene.scene_id, next(self._numbers))
-        self._kept[handle.number] = self.capture()
-        return handle
+    def _replaced(self) -> None:
+        """Everything that is remembered of the state before is of no use now."""
+        scene = self._scene
+        scene.stepper.mend()
+        scene.stepper.forget_time()
+        scene.forget_drawing()
+        if scene.world.codec.has_nonfinite_inputs:
+            _log.warning(
+                "scene %r: the restored checkpoint holds a control or force that is not finite",
+                scene.name,
+            )
 
-    def kept(self, handle: StateHandle) -> bytes:
-        """Return the state behind ``handle``; raises StateError when there is none."""
-        if not isinstance(handle, StateHandle):
+    # --- checkpoints of this scene
+
+    def own(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Return ``checkpoint`` when it is one of this scene's and can still be used."""
+        if not isinstance(checkpoint, Checkpoint):
             raise TypeError(
-                f"a StateHandle is needed (from capture_state), not {type(handle).__name__}"
+                f"a Checkpoint (StateHandle) is needed, from capture_state or checkpoint, not "
+                f"{type(checkpoint).__name__}"
             )
-        if handle.scene_id != self._scene.scene_id:
+        if checkpoint.scene_id != self._scene.scene_id:
             raise StateMismatchError(
-                f"{handle} belongs to another scene, this is {self._scene.name!r} "
-                f"(scene_id={self._scene.scene_id}); use capture_state_to_bytes between scenes"
+                f"{checkpoint!r} belongs to another scene, this is {self._scene.name!r} "
+                f"(scene_id={self._scene.scene_id}): use restore(), or capture_state_to_bytes, "
+                "between scenes"
             )
-        state = self._kept.get(handle.number)
-        if state is None:
-            raise StateError(f"{handle} was released: capture the state again")
-        return state
+        if checkpoint.is_released:
+            raise StateError(f"{checkpoint!r} was released: capture the state again")
+        return checkpoint
 
-    def release(self, handle: StateHandle) -> None:
-        """Forget one state; raises StateError when it was released before."""
-        self.kept(handle)
-        del self._kept[handle.number]
+    def release(self, checkpoint: Checkpoint) -> None:
+        """Drop the content of one; raises StateError when it was released before."""
+        self.own(checkpoint).release()
 
     def release_all(self) -> None:
-        """Forget all states."""
+        """Drop the content of all."""
+        for checkpoint in list(self._kept.values()):
+            checkpoint.release()
         self._kept.clear()
 
     def write_file(self, path: str | os.PathLike[str]) -> None:
         """Write the state for people to read."""
         write_state_file(self._scene, path)
+
+
+def checkpoint_of(state: object) -> Checkpoint:
+    """Return a checkpoint as it is, or the one in any bytes-like object."""
+    if isinstance(state, Checkpoint):
+        return state
+    return Checkpoint.from_bytes(bytes(_as_bytes_like(state)))
 
 
 def _as_bytes_like(state: object) -> StateBytes:

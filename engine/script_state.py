@@ -5,6 +5,7 @@ tuples, dicts with text for keys, NumPy arrays and scalars of numbers. Never pic
 may come from somewhere else, and reading it must not run anything.
 """
 
+import logging
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -17,6 +18,8 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
 
 __all__ = ["Getter", "ScriptStates", "Setter"]
+
+_log = logging.getLogger(__name__)
 
 Getter = Callable[[], Any]
 """Returns the present value."""
@@ -38,6 +41,8 @@ class ScriptStates:
         self._scene_name = scene_name
         self.registered: dict[str, tuple[Getter, Setter]] = {}
         """By name; empty for most scenes, which then pay nothing."""
+        self.pending: dict[str, Any] = {}
+        """Values that came with a copied scene, for states that are registered later."""
 
     def register(self, name: str, get: Getter, set_: Setter) -> Callable[[], None]:
         """Make ``name`` a part of checkpoints; returns a function that ends that."""
@@ -55,6 +60,9 @@ class ScriptStates:
                 f"scene {self._scene_name()!r} has a script state {name!r} already: end that "
                 "registration first, or use another name"
             )
+        if name in self.pending:
+            set_(self.pending[name])
+            del self.pending[name]
         entry = (get, set_)
         self.registered[name] = entry
 
@@ -84,13 +92,17 @@ class ScriptStates:
         Raises StateCorruptError for other bytes, StateMismatchError for a state that this scene
         doesn't know.
         """
-        values = _decoded(packed)
+        values = self.unpacked(packed)
         if unknown := sorted(set(values) - set(self.registered)):
             raise StateMismatchError(
                 f"the checkpoint holds script state that scene {self._scene_name()!r} has not "
                 f"registered ({', '.join(map(repr, unknown))}): call register_state first"
             )
         return values
+
+    def unpacked(self, packed: bytes) -> dict[str, Any]:
+        """Return all values in ``packed``; StateCorruptError for other bytes."""
+        return _decoded(packed)
 
     def missing_in(self, values: Mapping[str, Any]) -> list[str]:
         """Return the registered states that ``values`` says nothing about."""
@@ -109,14 +121,23 @@ class ScriptStates:
                 tried.append(name)
                 self.registered[name][1](value)
         except BaseException as error:
-            for name in tried:
-                self.registered[name][1](before[name])
+            stuck = [name for name in tried if not self._gives_back(name, before[name])]
             if not isinstance(error, Exception):
                 raise
+            also = f"; {', '.join(map(repr, stuck))} could not be given its old value again either"
             raise StateError(
                 f"the script state {tried[-1]!r} could not be restored, so nothing was: its "
-                f"setter raised {error!r}"
+                f"setter raised {error!r}{also if stuck else ''}"
             ) from error
+
+    def _gives_back(self, name: str, value: Any) -> bool:
+        """Hand a setter its old value; one that raises must not keep it from the others."""
+        try:
+            self.registered[name][1](value)
+        except Exception:  # noqa: BLE001 - logged, and said in the error that is on its way
+            _log.exception("scene %r: the setter of %r raised", self._scene_name(), name)
+            return False
+        return True
 
 
 def _packable(value: Any) -> Any:

@@ -6,15 +6,18 @@ carried over by accident.
 
 from typing import Any
 
-from stroboscope.engine.checkpoint import CheckpointCodec
+from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.frames import FrameMaker
+from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.interventions import Interventions
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.model_digest import model_digest
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.options import options_in_force
 from stroboscope.engine.scene_assets import SceneAssets
 from stroboscope.engine.signal_channels import ChannelTable, channel_table
+from stroboscope.engine.sim_state import StateLayout
 
 __all__ = ["World"]
 
@@ -40,7 +43,12 @@ class World:
         """The timestep [s] before somebody edited it in the debugger, and after; or None."""
         self.unedited_options: dict[str, tuple[float, ...]] = {}
         """What physics options were before somebody edited them in the debugger, by name."""
+        self.edits = 0
+        """How often somebody has edited physics options in the debugger."""
+        self.options = options_in_force(self.model, adapter=adapter)
+        """The physics options that the scene was made with."""
         self._channels: ChannelTable | None = None
+        self._state_layout: StateLayout | None = None
 
     def unedited_timestep(self, timestep: float) -> float:
         """Return what ``timestep`` [s] would be had nobody edited it in the debugger."""
@@ -52,10 +60,13 @@ class World:
 
         The identity of the model stays: a state may be continued under other options.
         """
+        self.edits += 1
+        self.refresh_codec()
+
+    def refresh_codec(self) -> None:
+        """Follow options that decide which parts a state has."""
         adapter = self.adapter
-        if self.codec.keeps_sleep is not adapter.sleeps(self.model) or (
-            self.codec.inexact_reason != adapter.hidden_state_reason(self.model)
-        ):
+        if self.codec.keeps_sleep is not needs_hidden_state(self.model, adapter=adapter):
             self.codec = CheckpointCodec(
                 self.model, self.live, digest=self.codec.digest, adapter=adapter
             )
@@ -66,3 +77,10 @@ class World:
         if self._channels is None:
             self._channels = channel_table(self.model, adapter=self.adapter)
         return self._channels
+
+    @property
+    def state_layout(self) -> StateLayout:
+        """Names, units and shapes of states, made on first use."""
+        if self._state_layout is None:
+            self._state_layout = StateLayout(self)
+        return self._state_layout

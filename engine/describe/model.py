@@ -27,6 +27,7 @@ from stroboscope.engine.describe.surfaces import (
     describe_textures,
 )
 from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
+from stroboscope.engine.hidden_state import inexact_reason
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.physics_options import describe_options
 from stroboscope.engine.scene_assets import SceneAssets
@@ -113,7 +114,7 @@ def _visual_scale(model: Any) -> VisualScale:
 
 
 def _notes(model: Any, *, adapter: MujocoAdapter) -> tuple[str, ...]:
-    reason = adapter.hidden_state_reason(model)
+    reason = inexact_reason(model, adapter=adapter)
     return (f"checkpoints of this scene are approximate: {reason}",) if reason else ()
 
 

@@ -352,7 +352,9 @@ def test_a_checkpoint_that_no_longer_fits_is_refused_and_says_why(arm: Callable[
     a = arm()
     number = a.client.save_checkpoint(a.id, "awake")
     a.client.edit_option(a.id, "enable.sleep", 1)
-    with pytest.raises(CommandError, match="one of the two has sleeping of islands enabled"):
+    with pytest.raises(
+        CommandError, match=r"enable.sleep .* was off when it was captured and is on"
+    ):
         a.client.restore_checkpoint(a.id, number)
     a.revert_last()
     a.client.restore_checkpoint(a.id, number)

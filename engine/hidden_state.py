@@ -1,25 +1,47 @@
-"""Which islands sleep: state that no MuJoCo state vector holds.
+"""What the next step reads besides the row: for some models no state vector of MuJoCo holds it all.
 
-Asleep trees keep the results of their last computation, so an exact copy needs every array of
-``MjData`` that lies outside its arena, and four counters. Measured: bit for bit, where a state
-vector alone drifts by 3e-6 in 300 steps.
+Asleep trees keep the results of their last computation, and with ``enable.ipc`` flexes remember
+multipliers and ages of their contacts. An exact copy then needs every array of ``MjData`` that lies
+outside its arena, and four counters. Measured: bit for bit, where a row alone drifts.
 """
 
+import ctypes
+import functools
+import pathlib
 from typing import Any
 
 import numpy as np
 
 from stroboscope.engine.live_data import LiveData
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["SleepState"]
+__all__ = ["HiddenState", "inexact_reason", "needs_hidden_state"]
 
 _COUNTERS = ("nbody_awake", "ntree_awake", "nv_awake", "nparent_awake")
 # Handles of this process, not numbers that could be copied elsewhere.
 _NOT_NUMBERS = frozenset({"plugin_data"})
 _COUNTER_BYTES = 8
+# Their plugins keep all that changes in plugin_state or act.
+_TRUSTED_PLUGINS = ("mujoco.pid", "mujoco.sensor.touch_grid", "mujoco.sdf.", "mujoco.elasticity.")
 
 
-class SleepState:
+def needs_hidden_state(model: Any, *, adapter: MujocoAdapter) -> bool:
+    """Return whether a row alone does not continue bit for bit."""
+    flag = getattr(adapter.module.mjtEnableBit, "mjENBL_IPC", None)
+    ipc = flag is not None and bool(model.opt.enableflags & int(flag))
+    return ipc or adapter.sleeps(model)
+
+
+def inexact_reason(model: Any, *, adapter: MujocoAdapter) -> str:
+    """Return why a checkpoint of ``model`` can only be approximate; empty when it is exact."""
+    names = _plugin_names(model, adapter)
+    doubtful = sorted({name for name in names if not name.startswith(_TRUSTED_PLUGINS)})
+    if not doubtful:
+        return ""
+    return f"the plugin {doubtful[0]} may keep state of its own that MuJoCo does not expose"
+
+
+class HiddenState:
     """Copies the arrays outside the arena of one ``MjData``; owner thread only."""
 
     def __init__(self, live: LiveData) -> None:
@@ -78,3 +100,33 @@ def _names_outside_arena(data: Any) -> tuple[str, ...]:
             if begin <= address < end:
                 found[address] = name
     return tuple(found[address] for address in sorted(found))
+
+
+def _plugin_names(model: Any, adapter: MujocoAdapter) -> tuple[str, ...]:
+    """Return the names of the plugins in ``model``; "(unknown)" where MuJoCo does not tell."""
+    slots = [int(slot) for slot in getattr(model, "plugin", ())]
+    if not slots:
+        return ()
+    name_at = _plugin_lookup(str(adapter.module.__file__))
+    if name_at is None:
+        return ("(unknown)",)
+    return tuple(bytes(name_at(slot)[0]).decode("utf-8", "replace") for slot in slots)
+
+
+@functools.cache
+def _plugin_lookup(module_file: str) -> Any | None:
+    """Return MuJoCo's ``mjp_getPluginAtSlot``, which its Python part does not offer.
+
+    A plugin's name is the first member of what it points to.
+    """
+    for library in sorted(pathlib.Path(module_file).parent.glob("*mujoco*.*")):
+        if library.suffix not in (".dll", ".dylib") and ".so" not in library.name:
+            continue
+        try:
+            lookup = ctypes.CDLL(str(library)).mjp_getPluginAtSlot
+        except (OSError, AttributeError):
+            continue
+        lookup.restype = ctypes.POINTER(ctypes.c_char_p)
+        lookup.argtypes = [ctypes.c_int]
+        return lookup
+    return None

@@ -1,0 +1,191 @@
+"""The layout of a checkpoint as bytes, little-endian.
+
+A *head* that is the same for all checkpoints of a model: magic, CRC, format, sizes, the model's
+digest, three texts (engine, its version, why it is only approximate) and a table of the model's
+fields. Then a *clock*: sizes of what follows, step counts, time, timestep. Then the row
+(``mjSTATE_INTEGRATION``, float64), for models with hidden state every array of ``MjData`` outside
+its arena, what the script has registered of its own, and a record (its name, changes to the model).
+The CRC covers all that follows it.
+"""
+
+import dataclasses
+import struct
+import zlib
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "CRC",
+    "CRC_AT",
+    "CRC_FROM",
+    "FORMAT_VERSION",
+    "MAGIC",
+    "Clock",
+    "Head",
+    "Layout",
+    "StateBytes",
+    "damage",
+    "pack_head",
+]
+
+FORMAT_VERSION = 2
+MAGIC = b"STROBCKP"
+
+# magic, crc, format, text bytes, table bytes, exactness, precision, n_envs, state mask,
+# row length, bytes of hidden state, digest
+_HEAD = struct.Struct("<8sIIIIIIIQQQ32s")
+# total bytes, script bytes, record bytes, step_count, physics_step_count, time, timestep, edits
+_CLOCK = struct.Struct("<QQQqqddQ")
+CRC = struct.Struct("<I")
+CRC_AT = 8
+CRC_FROM = 12
+
+StateBytes = bytes | bytearray | memoryview | NDArray[np.uint8]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Head:
+    """What is the same in all checkpoints of a model; field order as in the bytes."""
+
+    magic: bytes
+    crc: int
+    format_version: int
+    text_bytes: int
+    table_bytes: int
+    approximate: int
+    precision: int
+    n_envs: int
+    state_mask: int
+    row_length: int
+    hidden_bytes: int
+    digest: bytes
+
+    @property
+    def size(self) -> int:
+        """How many bytes the head has."""
+        return _HEAD.size + self.text_bytes + self.table_bytes
+
+    @classmethod
+    def of(cls, state: bytes) -> "Head":
+        """Return the head of a checkpoint, or of a head alone."""
+        return cls(*_HEAD.unpack_from(state))
+
+    def texts(self, state: bytes) -> tuple[str, str, str]:
+        """Return the engine, its version and why it is approximate."""
+        packed = state[_HEAD.size : _HEAD.size + self.text_bytes]
+        texts = []
+        at = 0
+        for _ in range(3):
+            length = int.from_bytes(packed[at : at + 2], "little")
+            texts.append(packed[at + 2 : at + 2 + length].decode("utf-8", "replace"))
+            at += 2 + length
+        return texts[0], texts[1], texts[2]
+
+    def table(self, state: bytes) -> bytes:
+        """Return the packed table of the model's fields."""
+        return state[self.size - self.table_bytes : self.size]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Clock:
+    """Sizes of the parts that follow, and where the scene stood; times in seconds."""
+
+    total: int
+    script_bytes: int
+    record_bytes: int
+    step_count: int
+    physics_step_count: int
+    time: float
+    timestep: float
+    edits: int
+
+    STRUCT: ClassVar[struct.Struct] = _CLOCK
+    SIZE: ClassVar[int] = _CLOCK.size
+
+    def pack_into(self, buffer: bytearray, at: int) -> None:
+        """Write it."""
+        _CLOCK.pack_into(buffer, at, *dataclasses.astuple(self))
+
+    def packed(self) -> bytes:
+        """Return it as bytes."""
+        return _CLOCK.pack(*dataclasses.astuple(self))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the parts of intact bytes stand."""
+
+    head: Head
+    clock: Clock
+
+    @classmethod
+    def of(cls, state: bytes) -> "Layout":
+        """Return the layout of bytes that :func:`damage` found intact."""
+        head = Head.of(state)
+        return cls(head, Clock(*_CLOCK.unpack_from(state, head.size)))
+
+    @property
+    def row(self) -> slice:
+        """The row."""
+        start = self.head.size + _CLOCK.size
+        return slice(start, start + 8 * self.head.row_length)
+
+    @property
+    def hidden(self) -> slice:
+        """Arrays outside the arena; empty for most models."""
+        return slice(self.row.stop, self.row.stop + self.head.hidden_bytes)
+
+    @property
+    def script(self) -> slice:
+        """What the script registered."""
+        return slice(self.hidden.stop, self.hidden.stop + self.clock.script_bytes)
+
+    @property
+    def record(self) -> slice:
+        """Name, note and changes to the model."""
+        return slice(self.script.stop, self.script.stop + self.clock.record_bytes)
+
+
+def pack_head(
+    *,
+    texts: tuple[str, str, str],
+    table: bytes,
+    precision: int,
+    state_mask: int,
+    row_length: int,
+    hidden_bytes: int,
+    digest: bytes,
+) -> bytes:
+    """Return a head, its CRC zero; its length keeps the row that follows aligned."""
+    parts = [text.encode("utf-8") for text in texts]
+    packed = b"".join(struct.pack("<H", len(part)) + part for part in parts)
+    packed += b"\0" * (-(len(packed) + len(table) + _HEAD.size + _CLOCK.size) % 8)
+    head = _HEAD.pack(
+        *(MAGIC, 0, FORMAT_VERSION, len(packed), len(table), bool(texts[2]), precision, 1),
+        *(state_mask, row_length, hidden_bytes, digest),
+    )
+    return head + packed + table
+
+
+def damage(state: bytes) -> str:
+    """Return what is broken in ``state``; empty when it is intact, or of another format."""
+    if len(state) < _HEAD.size:
+        return f"{len(state)} bytes, a header alone has {_HEAD.size}"
+    head = Head.of(state)
+    if head.magic != MAGIC:
+        return "it does not begin like a checkpoint"
+    intact = zlib.crc32(memoryview(state)[CRC_FROM:]) == head.crc
+    if head.format_version != FORMAT_VERSION:
+        return "" if intact else "its checksum is wrong"
+    if len(state) < head.size + _CLOCK.size:
+        return f"it should have more than {head.size + _CLOCK.size} bytes and has {len(state)}"
+    layout = Layout.of(state)
+    if layout.clock.total != len(state):
+        return f"it should have {layout.clock.total} bytes and has {len(state)}"
+    if not intact:
+        return "its checksum is wrong"
+    if layout.record.stop != layout.clock.total:
+        return "the sizes of its parts do not add up"
+    return ""

@@ -1,0 +1,255 @@
+"""The state of a scene as plain arrays with names: what scripts read, compare, change and put back.
+
+Where a checkpoint is a sealed whole, a :class:`SimState` is for looking inside.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.edit_labels import label
+from stroboscope.engine.errors import StateMismatchError
+from stroboscope.engine.row_layout import RowLayout
+
+if TYPE_CHECKING:
+    from stroboscope.engine.world import World
+
+__all__ = ["SimState", "StateLayout", "read_sim_state", "write_sim_state"]
+
+# What a state consists of, in the order in which it is shown.
+_FIELDS = (
+    "qpos", "qvel", "qacc", "act", "ctrl", "warmstart", "qfrc_applied", "xfrc_applied",
+    "mocap_pos", "mocap_quat", "eq_active", "plugin", "userdata", "plastic", "history",
+    "xpos", "xquat",
+)  # fmt: skip
+# Computed from the rest: written back where MuJoCo keeps it, or not at all.
+_COMPUTED = frozenset({"qacc", "xpos", "xquat"})
+_WIDTHS = {"xfrc_applied": 6, "mocap_pos": 3, "mocap_quat": 4, "xpos": 3, "xquat": 4}
+# Whose names and units a field has when it has none of its own.
+_CHANNELS = {"warmstart": "qacc"}
+_LABELLED = frozenset({"eq_active", "mocap_pos", "mocap_quat", "xfrc_applied"})
+_AXES = {"xpos": (("x", "y", "z"), "m"), "xquat": (("qw", "qx", "qy", "qz"), "")}
+_PRECISION = 64
+
+
+class StateLayout:
+    """Names and units of a model's states; made once per model, shared by its states."""
+
+    def __init__(self, world: "World") -> None:
+        model = world.model
+        self.names: dict[str, tuple[str, ...]] = {}
+        self.units: dict[str, tuple[str, ...]] = {"time": ("s",)}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        parts = RowLayout(model, adapter=world.adapter).parts
+        for field in _FIELDS:
+            if field in _AXES:
+                size = int(model.nbody) * _WIDTHS[field]
+            else:
+                place = parts.get("qvel" if field == "qacc" else field, slice(0, 0))
+                size = place.stop - place.start
+            width = _WIDTHS.get(field)
+            self.shapes[field] = (size,) if width is None else (size // width, width)
+            self.names[field], self.units[field] = _words(world, field, size)
+
+    def shape_text(self, field: str) -> str:
+        """Return a field's shape for people."""
+        return "×".join(map(str, self.shapes[field]))
+
+
+def _words(world: "World", field: str, size: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what people call each value of a field, and its unit."""
+    if field in _AXES:
+        axes, unit = _AXES[field]
+        bodies = [
+            label(world.model, "body", i, adapter=world.adapter)[0]
+            for i in range(size // len(axes))
+        ]
+        return tuple(f"{body} {axis}" for body in bodies for axis in axes), (unit,) * size
+    channel = world.channels.get(_CHANNELS.get(field, field))
+    if channel is not None and channel.width == size:
+        return channel.names or (field,) * size, channel.units or (channel.unit,) * size
+    if field in _LABELLED:
+        found = [label(world.model, field, i, adapter=world.adapter) for i in range(size)]
+        return tuple(name for name, _ in found), tuple(unit for _, unit in found)
+    return tuple(f"{field}[{i}]" for i in range(size)), ("",) * size
+
+
+class SimState:
+    """The state of a scene at one instant, as NumPy arrays that belong to nobody else.
+
+    ``qpos`` (nq,), ``qvel`` (nv,) in the joints' units, ``qacc`` (nv,) as last computed, ``act``
+    (na,), ``ctrl`` (nu,), ``warmstart`` (nv,), ``qfrc_applied`` (nv,) [N, N·m], ``xfrc_applied``
+    (nbody, 6) force and torque in the world frame [N, N·m], ``mocap_pos`` (nmocap, 3) [m],
+    ``mocap_quat`` (nmocap, 4) wxyz, ``eq_active`` (neq,) bool, ``plugin``, ``userdata``,
+    ``plastic``, ``history`` (MuJoCo's own shape, flat), and ``xpos`` (nbody, 3) [m], ``xquat``
+    (nbody, 4) wxyz in the world frame, recomputed for this very instant. ``time`` [s],
+    ``step_count`` and ``physics_step_count``. What a model does not have is empty.
+
+    Change what you like and hand it to :meth:`Scene.reset`; ``qacc``, ``xpos``, ``xquat`` follow
+    from the rest. It can be pickled as it is, and compared with ``==`` to the last bit.
+    """
+
+    qpos: NDArray[np.float64]
+    qvel: NDArray[np.float64]
+    qacc: NDArray[np.float64]
+    act: NDArray[np.float64]
+    ctrl: NDArray[np.float64]
+    warmstart: NDArray[np.float64]
+    qfrc_applied: NDArray[np.float64]
+    xfrc_applied: NDArray[np.float64]
+    mocap_pos: NDArray[np.float64]
+    mocap_quat: NDArray[np.float64]
+    eq_active: NDArray[np.bool_]
+    plugin: NDArray[np.float64]
+    userdata: NDArray[np.float64]
+    plastic: NDArray[np.float64]
+    history: NDArray[np.float64]
+    xpos: NDArray[np.float64]
+    xquat: NDArray[np.float64]
+    time: float
+    step_count: int
+    physics_step_count: int
+
+    def __init__(self, layout: StateLayout, *, head: bytes, row: bytes, hidden: bytes) -> None:
+        self._layout = layout
+        self._head = head
+        # As captured: what sleeps comes back exactly only when nothing was changed.
+        self._row = row
+        self._hidden = hidden
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of its arrays."""
+        return _FIELDS
+
+    @property
+    def units(self) -> Mapping[str, tuple[str, ...]]:
+        """The unit of each value of each field; empty where it has none."""
+        return self._layout.units
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of each field."""
+        return self._layout.shapes
+
+    @property
+    def precision(self) -> int:
+        """Bits per number."""
+        return _PRECISION
+
+    @property
+    def n_envs(self) -> int | None:
+        """How many environments it holds; None for a scene without."""
+        return None
+
+    def names(self, field: str) -> tuple[str, ...]:
+        """Return what each value of a field is called, in flat order; KeyError for no field."""
+        return self._layout.names[field]
+
+    def copy(self) -> "SimState":
+        """Return a state with arrays of its own."""
+        made = SimState(self._layout, head=self._head, row=self._row, hidden=self._hidden)
+        made.__dict__.update(
+            {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()}
+        )
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are of the same model and equal to the last bit.
+
+        What follows from the rest (``qacc``, ``xpos``, ``xquat``) is not looked at.
+        """
+        if not isinstance(other, SimState):
+            return NotImplemented
+        return self._head == other._head and not set(self.differences(other)) - _COMPUTED
+
+    # Its arrays may change.
+    __hash__ = None  # type: ignore[assignment]
+
+    def differences(self, other: "SimState") -> Mapping[str, float]:
+        """Return the fields that are not equal to the last bit: the largest absolute difference.
+
+        Infinite where shapes differ, or one is a number and the other is none.
+        """
+        found = {}
+        for field in ("time", "step_count", "physics_step_count", *_FIELDS):
+            mine, its = np.asarray(getattr(self, field)), np.asarray(getattr(other, field))
+            if mine.tobytes() != its.tobytes() or mine.shape != its.shape:
+                found[field] = _largest_difference(mine, its)
+        return found
+
+    def __repr__(self) -> str:
+        """Say when it is of, and how large."""
+        shapes = ", ".join(f"{f} {self._layout.shape_text(f)}" for f in ("qpos", "qvel", "ctrl"))
+        return f"SimState(time={self.time:g}, step_count={self.step_count}, {shapes})"
+
+
+def _largest_difference(one: NDArray[Any], two: NDArray[Any]) -> float:
+    if one.shape != two.shape:
+        return float("inf")
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = float(np.max(np.abs(one.astype(np.float64) - two.astype(np.float64))))
+    return largest if np.isfinite(largest) else float("inf")
+
+
+def read_sim_state(world: "World", *, step_count: int, physics_step_count: int) -> SimState:
+    """Return the state as it stands; owner thread only. The live data is not written."""
+    model, data, adapter = world.model, world.live(), world.adapter
+    row, hidden = world.codec.read_row()
+    layout = world.state_layout
+    state = SimState(layout, head=world.codec.head, row=row.tobytes(), hidden=hidden)
+    parts = RowLayout(model, adapter=adapter).parts
+    for field in _FIELDS:
+        if field not in _COMPUTED:
+            values = row[parts.get(field, slice(0, 0))].reshape(layout.shapes[field])
+            state.__dict__[field] = values != 0.0 if field == "eq_active" else values.copy()
+    state.qacc = np.array(data.qacc)
+    scratch = world.frames.scratch
+    adapter.copy_data(model, data, scratch)
+    adapter.module.mj_kinematics(model, scratch)
+    state.xpos, state.xquat = np.array(scratch.xpos), np.array(scratch.xquat)
+    state.time = float(row[0])
+    state.step_count, state.physics_step_count = step_count, physics_step_count
+    return state
+
+
+def write_sim_state(world: "World", state: SimState, *, zero_time: bool) -> None:
+    """Put a state back, all of it or nothing; owner thread only.
+
+    Raises StateMismatchError when it is of another model, count or precision, StateCorruptError
+    when a position, velocity, activation or the time is not finite.
+    """
+    if state._head != world.codec.head:
+        raise StateMismatchError(
+            f"the state does not fit this scene: {world.codec.difference(state._head)}; reset to a "
+            "state of a scene of the same model, made with the same MuJoCo"
+        )
+    layout = world.state_layout
+    parts = RowLayout(world.model, adapter=world.adapter).parts
+    row = np.frombuffer(state._row).copy()
+    for field in _FIELDS:
+        values = _checked(state, field, layout)
+        if field not in _COMPUTED and field in parts:
+            row[parts[field]] = values.reshape(-1)
+    row[0] = 0.0 if zero_time else float(state.time)
+    world.codec.check_row(row)
+    unchanged = row[1:].tobytes() == state._row[8:]
+    world.codec.put_row(row, state._hidden if unchanged else b"")
+    world.live().qacc[:] = state.qacc
+
+
+def _checked(state: SimState, field: str, layout: StateLayout) -> NDArray[Any]:
+    values = np.asarray(getattr(state, field))
+    wanted = np.dtype(np.bool_ if field == "eq_active" else np.float64)
+    if values.shape != layout.shapes[field]:
+        raise StateMismatchError(
+            f"the state's {field} has shape {values.shape}, this scene's {layout.shapes[field]}"
+        )
+    if values.dtype != wanted:
+        raise StateMismatchError(
+            f"the state's {field} is {values.dtype}, this scene's {wanted}: convert it with "
+            f"state.{field} = state.{field}.astype({wanted.name!r})"
+        )
+    return values
