@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from stroboscope.engine.options import Cone, Integrator, Jacobian, SceneOptions, Solver
     from stroboscope.engine.pose_controller import PoseControllerParams
+    from stroboscope.engine.rollouts.rollout import Rollouts, rollout
     from stroboscope.engine.runtime import initialize, is_initialized, shutdown
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.scene_state import StateHandle
@@ -53,6 +54,7 @@ __all__ = [
     "MujocoUnavailableError",
     "OwnerThreadError",
     "PoseControllerParams",
+    "Rollouts",
     "Scene",
     "SceneDestroyedError",
     "SceneOptions",
@@ -68,6 +70,7 @@ __all__ = [
     "destroy_scene",
     "initialize",
     "is_initialized",
+    "rollout",
     "shutdown",
 ]
 
@@ -82,6 +85,7 @@ _HOMES = {
     "checkpoint": ("Checkpoint", "Exactness"),
     "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),
+    "rollouts.rollout": ("Rollouts", "rollout"),
     "runtime": ("initialize", "is_initialized", "shutdown"),
     "scene": ("Scene",),
     "scene_state": ("StateHandle",),

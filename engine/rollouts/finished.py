@@ -1,0 +1,52 @@
+"""What is left of a scene that has ended: its last rows, to look at and to compare with."""
+
+from collections.abc import Iterator, Sequence
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.time_machine import FinishedRun
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
+from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.signal_channels import channel_table
+
+__all__ = ["FinishedScene", "read_stored"]
+
+
+class FinishedScene(FinishedRun):
+    """A finished scene as a rollout; read-only, any thread, one at a time."""
+
+    def __init__(self, rollout: StoredRollout, *, adapter: MujocoAdapter) -> None:
+        self.rollout = rollout
+        self.info = rollout.info()
+        self.nbytes = rollout.nbytes
+        self._adapter = adapter
+
+    def read_rows(
+        self, channels: Sequence[str], *, first: int, last: int, max_rows: int
+    ) -> Iterator[Arrays]:
+        """Yield channels of the rows ``first`` to ``last`` (-1: the last one)."""
+        return read_stored(
+            self.rollout, channels, first=first, last=last, max_rows=max_rows, adapter=self._adapter
+        )
+
+
+def read_stored(
+    rollout: StoredRollout,
+    channels: Sequence[str],
+    *,
+    first: int,
+    last: int,
+    max_rows: int,
+    adapter: MujocoAdapter,
+) -> Iterator[Arrays]:
+    """Yield channels of a rollout's steps ``first`` to ``last`` (-1: the last), evenly thinned."""
+    reader = RowChannels(
+        rollout.model,
+        channels,
+        table=channel_table(rollout.model, adapter=adapter),
+        adapter=adapter,
+    )
+    end = rollout.steps if last < 0 else min(last, rollout.steps)
+    begin = max(0, first)
+    steps = begin + thinned(max(0, end - begin + 1), max_rows)
+    return reader.pieces(steps, lambda step: rollout.rows[step])

@@ -1,0 +1,240 @@
+"""Recorded inputs run again, beside the scene: to check that they explain what was, or with edits.
+
+In slices, so that the thread that owns the scene goes on serving meanwhile.
+"""
+
+import copy
+import dataclasses
+import time as clock
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import WhatIf
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.rollouts.events import CandidateEnd, EventWords, physics_of
+from stroboscope.engine.rollouts.row_source import RowSource
+from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.rollouts.what_if import AppliedEdits, apply_what_if
+from stroboscope.engine.row_layout import RowLayout
+
+__all__ = ["Resimulation", "resimulate"]
+
+_SLICE_S = 0.005
+# How often the clock is looked at, in steps.
+_LOOK_EVERY = 8
+# Steps of one re-simulation, and what its rows take at most.
+_MOST_STEPS = 1_000_000
+_MOST_BYTES = 48 << 20
+
+
+@dataclasses.dataclass(slots=True)
+class Resimulation:
+    """What comes of it: set when the progress has come to its end."""
+
+    rollout: StoredRollout | None = None
+
+
+def resimulate(
+    source: RowSource,
+    result: Resimulation,
+    *,
+    model: Any,
+    axis: int,
+    steps: int,
+    edits: Sequence[WhatIf],
+    name: str,
+    digest: bytes,
+    adapter: MujocoAdapter,
+) -> Iterator[float]:
+    """Run what ``source`` has recorded from ``axis`` on again, and put a rollout into ``result``.
+
+    ``steps`` physics steps, 0: to the end of the source. ``model`` stays as it is. With another
+    timestep the same simulation time is run, every step with the inputs of its time. Yields
+    progress, 0 to 1. Raises CommandError for what can't be run or edited.
+    """
+    last = source.end if not steps else min(source.end, axis + steps)
+    if not source.begin <= axis < last:
+        raise CommandError(
+            f"there is nothing recorded to run from step {axis} on: this stretch has the steps "
+            f"{source.begin} … {source.end - 1}"
+        )
+    _refuse_callbacks(model, adapter)
+    edited = copy.copy(model)
+    applied = apply_what_if(edited, edits, adapter=adapter)
+    run = _Run(source, edited, applied, axis, last, adapter)
+    if not adapter.sleeps(model) and adapter.sleeps(edited):
+        adapter.prepare_sleep(edited, run.data)
+    yield from run.steps()
+    kept = edited if applied.edits_model else model
+    result.rollout = StoredRollout(
+        name=name or (", ".join(applied.texts) or f"again from step {axis}"),
+        rows=run.rows_taken(),
+        timestep=run.timestep,
+        model=kept,
+        digest=digest,
+        from_axis=axis,
+        outcome=run.end.text,
+        event_step=run.end.event_step,
+        edits=applied.texts,
+        numbers={"max penetration [m]": run.deepest},
+        reproducible="" if applied.texts else run.difference,
+        extra_bytes=int(adapter.module.mj_sizeModel(edited)) if applied.edits_model else 0,
+    )
+
+
+def _refuse_callbacks(model: Any, adapter: MujocoAdapter) -> None:
+    """Looking must not run the script's code, which may remember that it ran."""
+    called = list(adapter.callbacks_in_the_way(model))
+    if adapter.has_control_callback() and "control" not in called:
+        called.append("control")
+    if called:
+        raise CommandError(
+            f"not reproducible: script callback ({', '.join(called)}). It would be called again, "
+            "and what it does inside a step is not recorded"
+        )
+
+
+class _Run:
+    """One re-simulation under way."""
+
+    def __init__(
+        self,
+        source: RowSource,
+        model: Any,
+        applied: AppliedEdits,
+        first: int,
+        last: int,
+        adapter: MujocoAdapter,
+    ) -> None:
+        self.end = CandidateEnd(steps=0)
+        self.deepest = 0.0
+        self.difference = ""
+        """Why the recorded states did not come out; empty while they do."""
+        self._source = source
+        self._model = model
+        self._applied = applied
+        self._first, self._last = first, last
+        self._adapter = adapter
+        self._layout = RowLayout(model, adapter=adapter)
+        self.data = adapter.module.MjData(model)
+        source.put(first, self.data)
+        self._axes = self._plan()
+        self.timestep = applied.timestep or source.timestep(first)
+        count = len(self._axes)
+        needed = 8 * (count + 1) * self._layout.size
+        if count > _MOST_STEPS or needed > _MOST_BYTES:
+            raise CommandError(
+                f"{count} steps would take {needed / 2**20:.0f} MiB; at most "
+                f"{_MOST_BYTES >> 20} MiB and {_MOST_STEPS} steps are run at once: begin later, or "
+                "ask for fewer steps"
+            )
+        self._rows = np.full((count + 1, self._layout.size), np.nan)
+
+    def _plan(self) -> NDArray[np.int64]:
+        """Return for every step to be taken the recorded step whose inputs it gets."""
+        recorded = np.arange(self._first, self._last)
+        timestep = self._applied.timestep
+        if timestep is None:
+            return recorded
+        durations = np.array([self._source.timestep(axis) for axis in recorded.tolist()])
+        begins = np.concatenate(((0.0,), np.cumsum(durations)))
+        count = max(1, round(float(begins[-1]) / timestep))
+        if count > _MOST_STEPS:
+            raise CommandError(
+                f"{begins[-1]:g} s in steps of {timestep:g} s are {count} steps; at most "
+                f"{_MOST_STEPS} are run"
+            )
+        # A step that begins with a recorded one, but for rounding, gets that one's inputs.
+        times = np.arange(count) * timestep + 1e-6 * timestep
+        places = np.searchsorted(begins, times, side="right") - 1
+        return recorded[np.clip(places, 0, len(recorded) - 1)]
+
+    def rows_taken(self) -> NDArray[np.float64]:
+        """Return the rows, read-only: one more than there were steps without an event."""
+        rows = self._rows[: self.end.steps + 1].copy()
+        rows.flags.writeable = False
+        return rows
+
+    def steps(self) -> Iterator[float]:
+        """Take all steps, until the first event; yields progress."""
+        yield 0.0
+        adapter, model, data = self._adapter, self._model, self.data
+        words = EventWords(model, adapter=adapter)
+        checks = not self._applied.texts
+        total = len(self._axes)
+        due = clock.monotonic() + _SLICE_S
+        for at, axis in enumerate(self._axes.tolist()):
+            self._put_inputs(axis)
+            row = self._rows[at]
+            adapter.mj_getState(model, data, row, adapter.integration)
+            if checks:
+                self._compare(row, axis)
+            event = self._step(at, axis, words)
+            if event:
+                self.end = CandidateEnd(steps=at, event_step=at, text=event)
+                return
+            if at % _LOOK_EVERY == 0 and clock.monotonic() >= due:
+                yield (at + 1) / total
+                due = clock.monotonic() + _SLICE_S
+        self.end = CandidateEnd(steps=total)
+        last = self._rows[total]
+        adapter.mj_getState(model, data, last, adapter.integration)
+        finite = np.isfinite(last[physics_of(model)])
+        if not finite.all():
+            text = words.not_finite(int(np.flatnonzero(~finite)[0]))
+            self.end = CandidateEnd(steps=total - 1, event_step=total - 1, text=text)
+        elif checks:
+            self._compare(last, self._last, state_only=True)
+        yield 1.0
+
+    def _step(self, at: int, axis: int, words: EventWords) -> str:
+        """Take a step; return what its event was, empty without one."""
+        data, model = self.data, self._model
+        if self._applied.timestep is None:
+            model.opt.timestep = self._source.timestep(axis)
+        warnings = data.warning.number
+        before = warnings.tobytes()
+        try:
+            self._adapter.mj_step(model, data)
+        except self._adapter.module.FatalError as error:
+            return str(error)
+        if warnings.tobytes() != before:
+            raised = np.array((data.warning.lastinfo, warnings)).T
+            raised[:, 1] -= np.frombuffer(before, dtype=warnings.dtype)
+            return words.warning(raised)
+        if data.ncon:
+            self.deepest = max(self.deepest, -float(data.contact.dist.min()))
+        return ""
+
+    def _put_inputs(self, axis: int) -> None:
+        data = self.data
+        self._adapter.mj_setState(
+            self._model, data, self._source.inputs(axis), self._layout.inputs_mask
+        )
+        for index, values in self._applied.controls:
+            data.ctrl[index : index + len(values)] = values
+        for index, values in self._applied.forces:
+            data.qfrc_applied[index : index + len(values)] += values
+
+    def _compare(self, row: NDArray[np.float64], axis: int, *, state_only: bool = False) -> None:
+        """Notice where the recorded states do not come out; the first place tells."""
+        if self.difference:
+            return
+        recorded = self._source.row(axis)
+        if recorded is None:
+            return
+        if state_only:
+            # What a script has put in since belongs to a step that was not taken here.
+            place = self._layout.inputs
+            row = row.copy()
+            row[place] = recorded[place]
+        same = row.tobytes() == recorded.tobytes()
+        if not same:
+            self.difference = (
+                f"not reproducible: the recorded state before step {axis} does not follow from the "
+                "inputs; the script, or somebody, has changed it outside of a step"
+            )

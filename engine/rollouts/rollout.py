@@ -1,0 +1,282 @@
+"""Planning: many candidates from one checkpoint, on native threads."""
+
+import dataclasses
+import os
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stroboscope.engine.checkpoint import Checkpoint
+from stroboscope.engine.checkpoint_codec import CheckpointCodec
+from stroboscope.engine.errors import StateError
+from stroboscope.engine.live_data import HeldData
+from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.rollouts.candidates import run_candidates
+from stroboscope.engine.rollouts.events import EventWords
+from stroboscope.engine.rollouts.numbers import derived_numbers
+from stroboscope.engine.rollouts.row_probe import RowProbe
+from stroboscope.engine.rollouts.store import RolloutStore
+from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.runtime import current_runtime
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["Rollouts", "checkpoint_of", "rollout"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Rollouts:
+    """N candidates of T steps from one checkpoint; read-only arrays, any thread.
+
+    A candidate ends with its first event (a warning of MuJoCo, a step that fails, a number that is
+    not finite): its last state is the one before that step, and what follows is NaN.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    """(N,) what each candidate is called."""
+    states: NDArray[np.float64]
+    """(N, T + 1, row) the complete state before each step and, last, after the last one, with the
+    inputs of that step: MuJoCo's ``mjSTATE_INTEGRATION``."""
+    ctrl: NDArray[np.float64]
+    """(N, T, nu) the controls given."""
+    steps: NDArray[np.int64]
+    """(N,) how many steps each candidate completed."""
+    event_steps: NDArray[np.int64]
+    """(N,) the step in which a candidate's first event happened, -1 without one."""
+    outcomes: tuple[str, ...]
+    """(N,) "ended", or what the event was."""
+    timestep: float
+    """How long a physics step takes [s]."""
+    nstep: int
+    """Physics steps per step."""
+    inexact_reason: str
+    """Why stepping a single scene might differ in bits; empty when it doesn't."""
+    layout: RowLayout = dataclasses.field(repr=False)
+    tell: "Telling | None" = dataclasses.field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return len(self.names)
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """(N, T + 1) simulation time [s]."""
+        return self.states[:, :, 0]
+
+    @property
+    def qpos(self) -> NDArray[np.float64]:
+        """(N, T + 1, nq) positions."""
+        return self._part("qpos")
+
+    @property
+    def qvel(self) -> NDArray[np.float64]:
+        """(N, T + 1, nv) velocities."""
+        return self._part("qvel")
+
+    @property
+    def act(self) -> NDArray[np.float64]:
+        """(N, T + 1, na) activations of actuators."""
+        return self._part("act")
+
+    def _part(self, name: str) -> NDArray[np.float64]:
+        return self.states[:, :, self.layout.parts.get(name, slice(0, 0))]
+
+    @property
+    def completed(self) -> NDArray[np.bool_]:
+        """(N,) whether a candidate ran to its end without an event."""
+        return self.event_steps < 0
+
+    def note(self, name: str, values: ArrayLike) -> None:
+        """Show a number per candidate, such as its cost, in the debugger's table of rollouts.
+
+        ``values`` (N,). Any thread. Raises ValueError for another shape.
+        """
+        numbers = np.asarray(values, dtype=np.float64)
+        if numbers.shape != (len(self),):
+            raise ValueError(
+                f"note({name!r}) needs a number per candidate, shape ({len(self)},), not "
+                f"{numbers.shape}"
+            )
+        if self.tell is not None:
+            self.tell(name, numbers.tolist())
+
+
+class Telling:
+    """Hands numbers of candidates to the table that shows them; any thread."""
+
+    def __init__(self, store: RolloutStore, rollout_ids: Sequence[int]) -> None:
+        self._store = store
+        self._ids = rollout_ids
+
+    def __call__(self, name: str, numbers: Sequence[float]) -> None:
+        """Add ``name`` to what is known of each candidate."""
+        for rollout_id, number in zip(self._ids, numbers, strict=True):
+            self._store.note(rollout_id, name, number)
+
+
+def rollout(
+    checkpoint: Any,
+    ctrl: ArrayLike,
+    *,
+    nstep: int = 1,
+    threads: int | None = None,
+    name: str | None = None,
+    names: Sequence[str] | None = None,
+    scene: "Scene | None" = None,
+) -> Rollouts:
+    """Run N candidates from one checkpoint beside the scene, which is not touched.
+
+    ``ctrl`` (N, T, nu): the controls of each step, which are held over its ``nstep`` physics
+    steps. ``threads``: native threads, the caller's among them; by default those of
+    ``initialize``, else one per core. The result does not depend on them: its states are, bit for
+    bit, those that a single scene has which is stepped from that checkpoint. ``name`` is what the
+    candidates are called together, ``names`` each of them. ``scene``: whose model it is; by
+    default the one that the checkpoint was taken of, or one of this thread that it fits.
+
+    On the scene's owner thread. While a debugger is attached the candidates appear in the window
+    and stay there. Raises ValueError for controls of another shape, StateCorruptError and
+    StateMismatchError for a checkpoint that does not fit.
+    """
+    begin = checkpoint_of(checkpoint)
+    scene = scene or _scene_of(begin)
+    model = scene.model  # guarded: only its owner may use the scene
+    world, adapter = scene.world, load_mujoco()
+    controls = _checked_controls(ctrl, nu=int(model.nu))
+    if nstep < 1:
+        raise ValueError(f"nstep must be 1 or more, not {nstep}")
+    title = name or f"rollout {scene.rollouts.next_group()}"
+    titles = _checked_names(names, title, len(controls))
+    start = adapter.module.MjData(model)
+    codec = CheckpointCodec(model, HeldData(start), digest=world.codec.digest, adapter=adapter)
+    codec.put(begin, timestep=scene.timestep_of_state)
+    layout = RowLayout(model, adapter=adapter)
+    run = run_candidates(
+        model,
+        start,
+        controls,
+        nstep=nstep,
+        threads=_thread_count(threads),
+        layout=layout,
+        words=EventWords(model, adapter=adapter),
+        adapter=adapter,
+    )
+    run.states.flags.writeable = False
+    made = Rollouts(
+        name=title,
+        names=titles,
+        states=run.states,
+        ctrl=controls,
+        steps=np.array([end.steps for end in run.ends]),
+        event_steps=np.array([end.event_step for end in run.ends]),
+        outcomes=tuple(end.text for end in run.ends),
+        timestep=float(model.opt.timestep),
+        nstep=nstep,
+        inexact_reason=_inexact_reason(codec, model),
+        layout=layout,
+    )
+    if not scene.link.active:
+        return made
+    return dataclasses.replace(made, tell=Telling(scene.rollouts, _kept(scene, made)))
+
+
+def _kept(scene: "Scene", made: Rollouts) -> list[int]:
+    """Keep candidates for the debugger's table, and return their ids."""
+    world = scene.world
+    adapter, digest = world.adapter, world.codec.digest
+    probe = RowProbe(world.model, adapter=adapter, scratch=lambda: world.frames.scratch)
+    ids = []
+    for index, name in enumerate(made.names):
+        stored = StoredRollout(
+            name=name,
+            rows=made.states[index, : made.steps[index] + 1],
+            timestep=made.timestep * made.nstep,
+            model=world.model,
+            digest=digest,
+            from_axis=-1,
+            outcome=made.outcomes[index],
+            event_step=int(made.event_steps[index]),
+            group=made.name,
+        )
+        stored.numbers.update(derived_numbers(stored, adapter, probe))
+        ids.append(scene.rollouts.add(stored))
+    return ids
+
+
+def checkpoint_of(value: Any) -> Checkpoint:
+    """Return a checkpoint, read from its bytes when it isn't one; TypeError for anything else."""
+    if isinstance(value, Checkpoint):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview | np.ndarray):
+        return Checkpoint.from_bytes(value)
+    raise TypeError(
+        "a rollout begins with a checkpoint: what scene.checkpoint() returns, or the bytes of "
+        f"capture_state_to_bytes, not {type(value).__name__}"
+    )
+
+
+def _scene_of(checkpoint: Checkpoint) -> "Scene":
+    """Return the scene that a checkpoint was taken of, else one of this thread that it fits."""
+    here = threading.current_thread()
+    scenes = [each for each in current_runtime().scenes if each.owner is here]
+    scenes.sort(key=lambda each: each.scene_id != checkpoint.scene_id)
+    refusal: StateError | None = None
+    for scene in scenes:
+        try:
+            scene.world.codec.check_object(checkpoint, timestep=scene.timestep_of_state)
+        except StateError as error:
+            refusal = refusal or error
+        else:
+            return scene
+    if refusal is not None:
+        raise refusal
+    raise StateError(
+        "no scene of this thread has the checkpoint's model: create one, or call rollout() on the "
+        "thread that owns the scene"
+    )
+
+
+def _checked_controls(ctrl: ArrayLike, *, nu: int) -> NDArray[np.float64]:
+    """Return the controls as a read-only copy; ValueError unless they are (N, T, nu)."""
+    controls = np.array(ctrl, dtype=np.float64, order="C")
+    if controls.ndim != 3 or controls.shape[2] != nu or 0 in controls.shape[:2]:
+        raise ValueError(
+            f"ctrl must have the shape (candidates, steps, {nu}), with at least one candidate and "
+            f"step, not {controls.shape}"
+        )
+    controls.flags.writeable = False
+    return controls
+
+
+def _checked_names(names: Sequence[str] | None, title: str, count: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{title} #{index}" for index in range(count))
+    if len(names) != count or not all(isinstance(each, str) for each in names):
+        raise ValueError(f"names must be {count} texts, one per candidate, not {len(names)}")
+    return tuple(names)
+
+
+def _thread_count(threads: int | None) -> int:
+    if threads is None:
+        return current_runtime().num_worker_threads or os.cpu_count() or 1
+    if threads < 1:
+        raise ValueError(f"threads must be 1 (the calling one) or more, not {threads}")
+    return threads
+
+
+def _inexact_reason(codec: CheckpointCodec, model: Any) -> str:
+    adapter = load_mujoco()
+    called = list(adapter.callbacks_in_the_way(model))
+    if adapter.has_control_callback() and "control" not in called:
+        called.append("control")
+    if called:
+        return (
+            f"the script's callbacks ({', '.join(called)}) ran for every candidate in turn: what "
+            "they remember themselves is not part of the checkpoint"
+        )
+    return codec.inexact_reason

@@ -1,0 +1,169 @@
+"""Channels of the past: what follows from rows alone, read again or recomputed on scratch data."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.expressions import is_expression
+from stroboscope.engine.expression_channels import ExpressionScope
+from stroboscope.engine.frames import FrameMaker
+from stroboscope.engine.frames.evaluation import evaluate
+from stroboscope.engine.hidden_state import needs_hidden_state
+from stroboscope.engine.live_data import HeldData
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.signal_channels import ChannelTable, MujocoSignalSource
+
+__all__ = ["RowChannels", "thinned"]
+
+_PIECE_BYTES = 1 << 20
+# Parts of a row under their own names.
+_IN_ROWS = frozenset({"time", "qpos", "qvel", "act", "ctrl", "qfrc_applied"})
+_ENERGIES = frozenset({"energy.potential", "energy.kinetic", "energy.total"})
+_POSES = frozenset({"xpos", "xquat", "xipos", "site_xpos", "geom_xpos"})
+_NOT_IN_ROWS = {
+    "timing.step": "how long a step took is no part of a row",
+}
+
+
+def thinned(count: int, most: int) -> NDArray[np.int64]:
+    """Return which of ``count`` places are read when at most ``most`` may be, evenly chosen."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, max(1, most)).round().astype(np.int64))
+
+
+class RowChannels:
+    """Reads some channels from rows of one model; one thread at a time.
+
+    The model has data of its own here: nothing of a scene is touched. Raises CommandError for
+    channels that do not follow from rows.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        channels: Sequence[str],
+        *,
+        table: ChannelTable,
+        adapter: MujocoAdapter,
+    ) -> None:
+        if not channels:
+            raise CommandError("name at least one channel to read")
+        self._model = model
+        self._adapter = adapter
+        self._data = adapter.module.MjData(model)
+        live = HeldData(self._data)
+        named = [name for name in dict.fromkeys(channels) if name != "time"]
+        for name in named:
+            if name in _NOT_IN_ROWS:
+                raise CommandError(f"{name} can't be read from the past: {_NOT_IN_ROWS[name]}")
+        scope = ExpressionScope(model, channels=table, user={}, report=_nobody, adapter=adapter)
+        self._source = MujocoSignalSource(
+            named,
+            table={name: info for name, info in table.items() if name not in _NOT_IN_ROWS},
+            model=model,
+            live=live,
+            frames=FrameMaker(model, live, adapter=adapter),
+            adapter=adapter,
+            scope=lambda: scope,
+        )
+        read = _channels_read(named, scope)
+        self._prepare = self._preparation(read)
+        places = [self._place(name) for name in channels]
+        self._columns = np.concatenate([np.r_[place] for place in places]).astype(np.intp)
+        self.widths = tuple(place.stop - place.start for place in places)
+        """How many values each channel has."""
+        self._row = np.empty(1 + self._source.width)
+
+    def _place(self, name: str) -> slice:
+        """Return where a channel stands behind the time."""
+        if name == "time":
+            return slice(0, 1)
+        place = self._source.columns[name]
+        return slice(place.start + 1, place.stop + 1)
+
+    def _preparation(self, read: frozenset[str]) -> Callable[[], None]:
+        """Return what computes on the data what these channels need."""
+        adapter, model, data = self._adapter, self._model, self._data
+        module = adapter.module
+        others = read - _IN_ROWS - _ENERGIES
+        if not others:
+            return _nothing
+        if others <= _POSES:
+
+            def place() -> None:
+                module.mj_kinematics(model, data)
+                module.mj_comPos(model, data)
+
+            return place
+        called = adapter.callbacks_in_the_way(model)
+        if called:
+            raise CommandError(
+                f"{', '.join(sorted(others))} can't be read from the past: computing them would "
+                f"call the script's callbacks ({', '.join(called)})"
+            )
+        if needs_hidden_state(model, adapter=adapter):
+            raise CommandError(
+                f"{', '.join(sorted(others))} can't be read from the past: a row does not hold "
+                "which bodies slept; positions, velocities, controls and energies can be"
+            )
+        return lambda: evaluate(model, data, adapter=adapter)
+
+    def values(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the channels' values of one row, (sum of widths,)."""
+        adapter, source = self._adapter, self._source
+        adapter.mj_setState(self._model, self._data, row, adapter.integration)
+        behind_time = self._row[1:]
+        self._row[0] = row[0]
+        source.before(behind_time)
+        self._prepare()
+        source.after(behind_time)
+        chosen: NDArray[np.float64] = self._row[self._columns]
+        return chosen
+
+    def pieces(
+        self, axes: NDArray[np.int64], row: Callable[[int], NDArray[np.float64]]
+    ) -> Iterator[Arrays]:
+        """Yield ``axis`` (n,), ``time`` (n,) [s], ``values`` (n, width), ``widths`` (channels,).
+
+        ``row`` returns the row of an axis. Each piece has about a MiB; the last may be empty.
+        """
+        width = sum(self.widths)
+        length = max(1, _PIECE_BYTES // (8 * (width + 2)))
+        widths = np.array(self.widths, dtype=np.int64)
+        for begin in range(0, max(1, len(axes)), length):
+            part = axes[begin : begin + length]
+            time, values = np.empty(len(part)), np.empty((len(part), width))
+            for at, axis in enumerate(part.tolist()):
+                one = row(axis)
+                time[at] = one[0]
+                values[at] = self.values(one)
+            yield {"axis": part, "time": time, "values": values, "widths": widths}
+
+
+def _channels_read(names: Sequence[str], scope: ExpressionScope) -> frozenset[str]:
+    """Return the channels and pose arrays that these channels are made of."""
+    read: set[str] = set()
+    for name in names:
+        if is_expression(name):
+            for use in scope.compile(name).channels:
+                if use.channel in _NOT_IN_ROWS:
+                    raise CommandError(
+                        f"{name} can't be read from the past: {_NOT_IN_ROWS[use.channel]}"
+                    )
+                read.add(use.channel)
+        else:
+            read.add(name)
+    return frozenset(read)
+
+
+def _nothing() -> None:
+    """Compute nothing: it stands in the row."""
+
+
+def _nobody(text: str) -> None:
+    """Tell nobody of steps without a value: they are NaN in what is read."""

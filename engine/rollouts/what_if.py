@@ -1,0 +1,211 @@
+"""Edits of a re-simulation: what they change in a copy of the model, or in every step's inputs.
+
+A field of the model may be edited when a step reads it as it stands, or when MuJoCo can work out
+anew what was derived from it; what decides over sizes and addresses may not.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.edit_texts import change_text, option_text
+from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
+from stroboscope.engine.element_names import ElementNames
+from stroboscope.engine.interventions import LARGEST_VALUE
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.physics_options import option_info, read_option, write_option
+from stroboscope.engine.signal_channels import channel_table
+
+__all__ = ["AppliedEdits", "apply_what_if"]
+
+_TIMESTEP = "timestep"
+# Elements whose numbers are physics, and what of them is not: derived, or sizes of buffers.
+_ELEMENTS = {
+    "body": "body",
+    "jnt": "joint",
+    "dof": "dof",
+    "geom": "geom",
+    "site": "site",
+    "actuator": "actuator",
+    "tendon": "tendon",
+    "eq": "equality",
+    "pair": "pair",
+    "flex": "flex",
+}
+_WHOLE = ("qpos0", "qpos_spring")
+_DERIVED = (
+    "0", "_user", "_subtreemass", "_lengthrange", "_rbound", "_aabb", "_delay", "_fluid", "_length",
+    "_size", "_vert", "_node", "body_margin",
+)  # fmt: skip
+_FLAGS = frozenset(
+    {
+        "jnt_limited",
+        "jnt_actfrclimited",
+        "jnt_actgravcomp",
+        "tendon_limited",
+        "tendon_actfrclimited",
+        "actuator_ctrllimited",
+        "actuator_forcelimited",
+        "actuator_actlimited",
+    }
+)
+# From these MuJoCo derives constants; newer versions have a list of their own.
+_GIVES_CONSTANTS = frozenset(
+    {
+        "body_mass", "body_inertia", "body_ipos", "body_iquat", "body_pos", "body_quat",
+        "body_gravcomp", "dof_armature", "jnt_pos", "jnt_axis", "qpos0", "qpos_spring", "geom_pos",
+        "geom_quat", "site_pos", "site_quat", "tendon_armature", "tendon_stiffness",
+        "tendon_damping", "actuator_gear", "actuator_cranklength", "eq_data",
+    }
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedEdits:
+    """What was changed, in words; and what every step's inputs are changed by."""
+
+    texts: tuple[str, ...] = ()
+    timestep: float | None = None
+    """The timestep asked for [s]; None: each step takes as long as it was recorded."""
+    controls: tuple[tuple[int, NDArray[np.float64]], ...] = ()
+    """Values held from an index of ``ctrl`` on."""
+    forces: tuple[tuple[int, NDArray[np.float64]], ...] = ()
+    """Values added from an index of ``qfrc_applied`` on."""
+    edits_model: bool = False
+    """Whether fields of the model were changed, so that a copy of it must be kept."""
+
+
+def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter) -> AppliedEdits:
+    """Write edits into ``model``, a copy that nobody else uses, and return what remains to be done.
+
+    Raises CommandError, saying which edit, what was asked and what is allowed; the copy is of no
+    use then.
+    """
+    texts: list[str] = []
+    controls: list[tuple[int, NDArray[np.float64]]] = []
+    forces: list[tuple[int, NDArray[np.float64]]] = []
+    timestep = None
+    constants = False
+    for edit in edits:
+        values = _checked_values(edit)
+        match edit.kind:
+            case EditKind.OPTION:
+                texts.append(_edit_option(model, edit, adapter))
+                if edit.name == _TIMESTEP:
+                    timestep = float(values[0])
+            case EditKind.MODEL:
+                texts.append(_edit_model(model, edit, adapter))
+                constants = constants or _gives_constants(edit.name, adapter)
+            case EditKind.CONTROL:
+                texts.append(_input_text(model, edit, "ctrl", int(model.nu), "held at", adapter))
+                controls.append((edit.index, values))
+            case EditKind.FORCE:
+                words = "more than recorded by"
+                texts.append(
+                    _input_text(model, edit, "qfrc_applied", int(model.nv), words, adapter)
+                )
+                forces.append((edit.index, values))
+    if constants:
+        adapter.module.mj_setConst(model, adapter.module.MjData(model))
+    return AppliedEdits(
+        texts=tuple(texts),
+        timestep=timestep,
+        controls=tuple(controls),
+        forces=tuple(forces),
+        edits_model=any(edit.kind is EditKind.MODEL for edit in edits),
+    )
+
+
+def _checked_values(edit: WhatIf) -> NDArray[np.float64]:
+    what = edit.name or edit.kind.value
+    wrong = next((value for value in edit.values if not abs(value) <= LARGEST_VALUE), None)
+    if wrong is not None:
+        raise CommandError(
+            f"{what} takes finite numbers of at most {LARGEST_VALUE:g}, not {wrong:g}"
+        )
+    if not edit.values:
+        raise CommandError(f"an edit of {what} needs at least one value")
+    return np.array(edit.values, dtype=np.float64)
+
+
+def _edit_option(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
+    info = option_info(edit.name, adapter=adapter)
+    old = read_option(model, edit.name, adapter=adapter)
+    new = (*old[: edit.index], *edit.values, *old[edit.index + len(edit.values) :])
+    write_option(model, edit.name, new, adapter=adapter)
+    return option_text(info, old, new)
+
+
+def _edit_model(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
+    name = edit.name
+    field = _field(model, name)
+    flat = field.reshape(-1)
+    end = edit.index + len(edit.values)
+    if edit.index < 0 or end > flat.size:
+        raise CommandError(
+            f"{name} has {flat.size} values; {len(edit.values)} from index {edit.index} on do not "
+            "fit"
+        )
+    if edit.name in _FLAGS and not all(value in (0.0, 1.0) for value in edit.values):
+        raise CommandError(f"{name} is 0 (off) or 1 (on), not {edit.values}")
+    old = tuple(map(float, flat[edit.index : end]))
+    flat[edit.index : end] = edit.values
+    return f"{_label(model, field, edit, adapter)}: {change_text(old, edit.values, '')}"
+
+
+def _field(model: Any, name: str) -> "np.ndarray[Any, Any]":
+    """Return an array of the model that may be edited; CommandError for anything else."""
+    field = None if name.startswith("_") else getattr(model, name, None)
+    if not isinstance(field, np.ndarray):
+        raise CommandError(f"a MuJoCo model has no field {name!r}: see mujoco.MjModel")
+    prefix = name.partition("_")[0]
+    is_physics = name in _WHOLE or (
+        prefix in _ELEMENTS
+        and field.dtype == np.float64
+        and not any(name.endswith(ending) for ending in _DERIVED)
+    )
+    if not is_physics and name not in _FLAGS:
+        raise CommandError(
+            f"{name} can't be tried out: only numbers that a step reads as they stand can be, like "
+            "actuator_gainprm, dof_damping, geom_friction; change the model's file instead"
+        )
+    return field
+
+
+def _label(model: Any, field: "np.ndarray[Any, Any]", edit: WhatIf, adapter: MujocoAdapter) -> str:
+    """Return "actuator_gainprm of elbow"."""
+    names = ElementNames(model, adapter=adapter)
+    width = field[0].size
+    element, column = divmod(edit.index, width)
+    kind = _ELEMENTS.get(edit.name.partition("_")[0], "")
+    if edit.name in _WHOLE:
+        whose = names.qpos()[edit.index]
+    elif kind == "dof":
+        whose = names.dofs()[element]
+    else:
+        whose = getattr(names, kind)(element)
+    place = f"[{column}]" if width > 1 else ""
+    return f"{edit.name}{place} of {whose}"
+
+
+def _input_text(
+    model: Any, edit: WhatIf, field: str, size: int, words: str, adapter: MujocoAdapter
+) -> str:
+    """Return "ctrl of elbow held at 0.5"; CommandError when the values do not fit."""
+    if edit.index < 0 or edit.index + len(edit.values) > size:
+        raise CommandError(
+            f"{field} has {size} values; {len(edit.values)} from index {edit.index} on do not fit"
+        )
+    channel = channel_table(model, adapter=adapter)[field]
+    unit = channel.units[edit.index] if channel.units else channel.unit
+    numbers = ", ".join(f"{value:g}" for value in edit.values)
+    return f"{field} of {channel.names[edit.index]} {words} {numbers} {unit}".rstrip()
+
+
+def _gives_constants(name: str, adapter: MujocoAdapter) -> bool:
+    known = getattr(adapter.module.MjModel, "_setconst_inputs", _GIVES_CONSTANTS)
+    return name in known

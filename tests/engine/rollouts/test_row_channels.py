@@ -1,0 +1,195 @@
+"""Channels read from rows: those that were there, bit for bit, and nothing that was not."""
+
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.expressions import expression_channel
+from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
+from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
+from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.signal_channels import MujocoSignalSource
+
+Make = Callable[..., physics.Scene]
+StateOf = Callable[[physics.Scene], NDArray[np.float64]]
+Array = NDArray[np.float64]
+
+CHANNELS = (
+    "qpos",
+    "qvel",
+    "ctrl",
+    "energy.potential",
+    "energy.total",
+    "contact.force",
+    "contact.depth",
+    "sensordata",
+    "qacc",
+)
+
+
+def live(scene: physics.Scene, state_of: StateOf, steps: int) -> tuple[Array, Array]:
+    """Step a scene; return its rows, and what its channels were while it ran."""
+    world = scene.world
+    names = [name for name in CHANNELS if name in world.channels]
+    source = MujocoSignalSource(
+        names,
+        table=world.channels,
+        model=world.model,
+        live=world.live,
+        frames=world.frames,
+        adapter=world.adapter,
+    )
+    rng = np.random.default_rng(5)
+    rows, values = [], np.empty((steps, source.width))
+    for step in range(steps):
+        scene.ctrl[:] = rng.uniform(-1.0, 1.0, scene.model.nu)
+        rows.append(state_of(scene))
+        source.before(values[step])
+        scene.step()
+        source.after(values[step])
+    return np.array(rows), values
+
+
+def reader(scene: physics.Scene, *channels: str) -> RowChannels:
+    return RowChannels(scene.model, channels, table=scene.world.channels, adapter=load_mujoco())
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
+@pytest.mark.parametrize("model", ["humanoid", "arm"])
+def test_recomputed_channels_are_bit_for_bit_what_they_were(
+    make_scene: Make, state_of: StateOf, model: str, integrator: str
+) -> None:
+    scene = make_scene(model, options=physics.SceneOptions(integrator=integrator))
+    rows, values = live(scene, state_of, 150)
+    names = [name for name in CHANNELS if name in scene.world.channels]
+    read = reader(scene, *names)
+    again = np.array([read.values(row) for row in rows])
+    assert again.tobytes() == values.tobytes()
+
+
+def test_the_time_and_the_order_asked_for(make_scene: Make, state_of: StateOf) -> None:
+    scene = make_scene("arm")
+    rows, _ = live(scene, state_of, 5)
+    read = reader(scene, "ctrl", "time", "qpos", "time")
+    assert read.widths == (scene.model.nu, 1, scene.model.nq, 1)
+    values = read.values(rows[3])
+    assert values[scene.model.nu] == values[-1] == rows[3, 0]
+    assert values[: scene.model.nu].tolist() == read.values(rows[3])[: scene.model.nu].tolist()
+
+
+def test_expressions_over_bodies_and_channels_are_read(make_scene: Make, state_of: StateOf) -> None:
+    scene = make_scene("humanoid")
+    rows, _ = live(scene, state_of, 30)
+    body = mujoco.mj_id2name(scene.model, int(mujoco.mjtObj.mjOBJ_BODY), 1)
+    read = reader(
+        scene, expression_channel(f"xpos['{body}']['z']"), expression_channel("max(abs(qvel))")
+    )
+    height, speed = read.values(rows[20])
+    data = mujoco.MjData(scene.model)
+    mujoco.mj_setState(scene.model, data, rows[20], int(mujoco.mjtState.mjSTATE_INTEGRATION))
+    mujoco.mj_kinematics(scene.model, data)
+    assert height == data.xpos[1, 2]
+    assert speed == np.abs(data.qvel).max()
+
+
+@pytest.mark.parametrize(
+    ("channels", "words"),
+    [
+        (("timing.step",), "no part of a row"),
+        (("=timing.step * 2",), "no part of a row"),
+        (("reward",), "no channel 'reward'"),
+        (("=reward + 1",), "reward"),
+        ((), "at least one channel"),
+    ],
+)
+def test_what_does_not_follow_from_rows_is_refused(
+    make_scene: Make, channels: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(CommandError, match=words):
+        reader(make_scene("arm"), *channels)
+
+
+def test_the_script_s_callbacks_are_not_called(make_scene: Make) -> None:
+    scene = make_scene("arm")
+    mujoco.set_mjcb_passive(lambda model, data: None)
+    try:
+        with pytest.raises(CommandError, match=r"callbacks \(passive\)"):
+            reader(scene, "qacc")
+        reader(scene, "qpos", "energy.total")
+    finally:
+        mujoco.set_mjcb_passive(None)
+
+
+def test_rows_of_sleepers_give_positions_and_energies_and_refuse_the_rest() -> None:
+    if not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
+        pytest.skip("this MuJoCo has no sleep")
+    scene = physics.create_scene(
+        "sleeper",
+        '<mujoco><option><flag sleep="enable"/></option><worldbody><body><freejoint/>'
+        '<geom size=".1"/></body></worldbody></mujoco>',
+    )
+    reader(scene, "qpos", "energy.total")
+    with pytest.raises(CommandError, match="which bodies slept"):
+        reader(scene, "qacc")
+
+
+def stored(scene: physics.Scene, rows: Array) -> StoredRollout:
+    return StoredRollout(
+        name="one",
+        rows=rows,
+        timestep=float(scene.model.opt.timestep),
+        model=scene.model,
+        digest=scene.world.codec.digest,
+    )
+
+
+def test_a_rollout_is_read_evenly_thinned_and_in_pieces(
+    make_scene: Make, state_of: StateOf
+) -> None:
+    scene = make_scene("arm")
+    rows, _ = live(scene, state_of, 101)
+    pieces = list(
+        read_stored(
+            stored(scene, rows),
+            ("qpos", "time"),
+            first=10,
+            last=90,
+            max_rows=21,
+            adapter=load_mujoco(),
+        )
+    )
+    assert len(pieces) == 1
+    piece = pieces[0]
+    assert piece["axis"].tolist() == list(range(10, 91, 4))
+    assert piece["time"].tolist() == rows[10:91:4, 0].tolist()
+    assert piece["widths"].tolist() == [scene.model.nq, 1]
+    assert piece["values"].shape == (21, scene.model.nq + 1)
+    everything = FinishedScene(stored(scene, rows), adapter=load_mujoco())
+    axes = [
+        piece["axis"] for piece in everything.read_rows(("qpos",), first=0, last=-1, max_rows=500)
+    ]
+    assert np.concatenate(axes).tolist() == list(range(101))
+
+
+def test_pieces_have_about_a_mebibyte(make_scene: Make, state_of: StateOf) -> None:
+    scene = make_scene("humanoid")
+    rows, _ = live(scene, state_of, 2)
+    read = reader(scene, "qpos", "qvel")
+    pieces = list(read.pieces(np.arange(9000), lambda axis: rows[axis % 2]))
+    assert len(pieces) > 1
+    sizes = [sum(piece[name].nbytes for name in ("axis", "time", "values")) for piece in pieces]
+    assert all(0.9 * 2**20 < size <= 2**20 for size in sizes[:-1])
+    assert sum(len(piece["axis"]) for piece in pieces) == 9000
+
+
+def test_thinning_keeps_the_first_and_the_last() -> None:
+    assert thinned(5, 10).tolist() == [0, 1, 2, 3, 4]
+    assert thinned(1000, 3).tolist() == [0, 500, 999]
+    assert thinned(7, 1).tolist() == [0]
+    assert thinned(0, 5).tolist() == []
