@@ -24,21 +24,18 @@ class OutlinePass:
         self._edge: Any = Program(SCREEN_VERTEX, EDGE_FRAGMENT)
         self._edge["a_position"] = screen_quad()
 
-    def draw(
+    def draw_mask(
         self,
         programs: ItemPrograms,
         buffers: SceneBuffers,
         *,
         matrix: NDArray[np.float32],
         size: tuple[int, int],
-        color: tuple[float, float, float],
-        pixel_ratio: float,
-        area: Rect | None = None,
     ) -> int:
-        """Outline what is selected; return the number of draw calls.
+        """Draw the pixels of what is selected into the mask; return the number of draw calls.
 
-        ``area`` is where all of it lies in the picture, None: anywhere. Looking for edges elsewhere
-        takes a processor a third of a picture.
+        llvmpipe makes :meth:`draw_edge` wait until that is done, and everything before it: draw
+        the mask before the picture, and the picture when the mask is finished.
         """
         self._mask.resize(size)
         with self._mask.framebuffer:
@@ -50,6 +47,21 @@ class OutlinePass:
                 program["u_matrix"] = matrix
                 program["u_color"] = (1.0, 1.0, 1.0, 1.0)
                 program.draw("triangles", batch.indices)
+        return len(buffers.selected)
+
+    def draw_edge(
+        self,
+        *,
+        size: tuple[int, int],
+        color: tuple[float, float, float],
+        pixel_ratio: float,
+        area: Rect | None = None,
+    ) -> int:
+        """Draw the line about the mask; return the number of draw calls.
+
+        ``area`` is where all of it lies in the picture, None: anywhere. Looking for edges elsewhere
+        takes a processor a third of a picture.
+        """
         gloo.set_viewport(0, 0, *size)
         gloo.set_state(depth_test=False, blend=True, cull_face=False)
         gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "one", "one_minus_src_alpha")
@@ -61,4 +73,4 @@ class OutlinePass:
             gloo.set_scissor(*area)
         self._edge.draw("triangles")
         gloo.set_state(scissor_test=False)
-        return 1 + len(buffers.selected)
+        return 1

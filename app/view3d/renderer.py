@@ -118,17 +118,21 @@ class Renderer:
         self._average["a_position"] = self._quad
 
     def prepare(self, scene: DrawnScene, frame: Frame) -> bool:
-        """Upload what has changed and draw the shadow map; return whether there was one to draw.
+        """Upload what has changed, draw the shadow map and the mask of what is selected.
 
-        llvmpipe makes whoever draws with a map wait until it is done. :meth:`draw` may follow
-        later; until it does, the scene must keep its description. The context must be current.
+        Returns whether there was one to draw. llvmpipe makes whoever draws with a map wait until it
+        is done. :meth:`draw` may follow later; until it does, the scene must keep its description.
+        The context must be current.
         """
         self._canvas.make_current()
         self.draw_calls = 0
         self._upload(scene, frame)
         self._set_rig(scene, frame)
         self._ground = self._ground_of(scene, frame)
-        drawn = self._update_shadow(scene, frame)
+        # The mask before the shadow map: llvmpipe counts what was drawn last as being drawn still,
+        # and to look that up late in a picture waits for all of the picture before.
+        drawn = self._draw_mask(frame) if frame.supersample == 1 else 0
+        drawn += self._update_shadow(scene, frame)
         self._canvas.flush()
         self.draw_calls = drawn
         return drawn > 0
@@ -474,6 +478,17 @@ class Renderer:
             seen["u_clip_plane"] = (*normal, offset)
             self._draw_opaque(frame, matrix, seen, mirrored=True)
 
+    def _draw_mask(self, frame: Frame) -> int:
+        """Draw which pixels are selected; return how many draw calls that took."""
+        if not self.buffers.selected:
+            return 0
+        return self._outline.draw_mask(
+            self._programs,
+            self.buffers,
+            matrix=gl_matrix(frame.view.matrix()),
+            size=frame.size,
+        )
+
     def _draw_overlays(self, scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64]) -> None:
         if frame.overlays is not None:
             self.draw_calls += self._glyphs.draw(
@@ -486,10 +501,9 @@ class Renderer:
                 ink=rgb(frame.palette.text) if frame.palette.name == LIGHT.name else None,
             )
         if self.buffers.selected:
-            self.draw_calls += self._outline.draw(
-                self._programs,
-                self.buffers,
-                matrix=gl_matrix(matrix),
+            if not self._prepared or frame.supersample > 1:
+                self.draw_calls += self._draw_mask(frame)
+            self.draw_calls += self._outline.draw_edge(
                 size=frame.size,
                 color=self._selection_color,
                 pixel_ratio=frame.pixel_ratio,

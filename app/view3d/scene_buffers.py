@@ -176,7 +176,7 @@ class SceneBuffers:
         self._update_surfaces(scene, selected)
         self._faces = self._sets[detail]
         self._update_faces(scene, options, detail, selected)
-        self._update_selected(scene, options, selected)
+        self._update_selected(scene, options, selected, detail)
         self._update_ghost(scene, options, detail)
         self._update_hulls(scene, options)
         self._sort_transparent(scene, options, detail, eye)
@@ -297,11 +297,13 @@ class SceneBuffers:
             if len(faces)
         ]
 
-    def _update_selected(self, scene: DrawnScene, options: ViewOptions, selected: Ints) -> None:
-        key = (self._faces.key, selected.tobytes())
+    def _update_selected(
+        self, scene: DrawnScene, options: ViewOptions, selected: Ints, detail: Detail
+    ) -> None:
+        key = (self._faces.key, selected.tobytes(), detail)
         if self._changed("selected", key):
             shown = selected[scene.visible(options)[selected]]
-            self.selected = self._batches(scene, shown, -1, Detail.FULL) if len(shown) else []
+            self.selected = self._batches(scene, shown, -1, detail) if len(shown) else []
 
     def _update_ghost(self, scene: DrawnScene, options: ViewOptions, detail: Detail) -> None:
         if scene.ghost is None:

@@ -41,7 +41,7 @@ __all__ = ["SPACING", "Viewport"]
 # Where the processor draws, new poses are drawn no sooner than this many durations of a picture
 # after the last ones; of pictures that take longer than these [ms] a third is left besides.
 SPACING = 1.0
-SHORT_MS = 60.0
+SHORT_MS = 100.0
 LONG_SPACING = 1.5
 REFINE_DELAY_MS = 500
 REFINE_PIXELS = 6_000_000
