@@ -76,6 +76,16 @@ class JointType(enum.StrEnum):
     SLIDE = "slide"
     HINGE = "hinge"
 
+    @property
+    def n_qpos(self) -> int:
+        """How many positions a joint of this kind has."""
+        return {JointType.FREE: 7, JointType.BALL: 4}.get(self, 1)
+
+    @property
+    def n_dof(self) -> int:
+        """How many velocities it has."""
+        return {JointType.FREE: 6, JointType.BALL: 3}.get(self, 1)
+
 
 class CameraMode(enum.StrEnum):
     """How a camera or light follows its body."""

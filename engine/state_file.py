@@ -6,6 +6,7 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
+from stroboscope.engine.describe.bodies import JOINT_TYPES
 from stroboscope.engine.element_names import (
     ElementNames,
     actuator_kind,
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_state_file"]
 
-_JOINT_KINDS = ("free", "ball", "slide", "hinge")
-# Per kind: coordinates in qpos, in qvel, and the units of position, velocity and force.
-_JOINT_SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
+# Units of position, velocity and force.
 _WIDE_UNITS = {
     "free": ("m (x, y, z), quaternion (w, x, y, z)", "m/s, rad/s", "N, N·m"),
     "ball": ("quaternion (w, x, y, z)", "rad/s", "N·m"),
@@ -82,12 +81,12 @@ def _state(scene: "Scene") -> dict[str, Any]:
 
 
 def _joint(model: Any, data: Any, index: int, *, adapter: Any) -> dict[str, Any]:
-    kind = _JOINT_KINDS[int(model.jnt_type[index])]
-    positions, dofs = _JOINT_SIZES[kind]
+    kind = JOINT_TYPES[int(model.jnt_type[index])]
+    positions, dofs = kind.n_qpos, kind.n_dof
     units = _WIDE_UNITS.get(kind) or joint_units(model, index, adapter=adapter)
     qpos, dof = int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
     entry: dict[str, Any] = {
-        "type": kind,
+        "type": kind.value,
         "position": _values(data.qpos[qpos : qpos + positions], units[0]),
         "velocity": _values(data.qvel[dof : dof + dofs], units[1]),
         "applied_force": _values(data.qfrc_applied[dof : dof + dofs], units[2]),

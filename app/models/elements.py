@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from stroboscope.app.models.expressions import position_channel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.scene_description import (
-    JointType,
     SceneDescription,
     SensorInfo,
 )
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = [
-    "JOINT_SIZES",
     "actuator_columns",
     "element_name",
     "elements_of",
@@ -21,14 +19,6 @@ __all__ = [
     "signals_of",
     "topics_for",
 ]
-
-JOINT_SIZES = {
-    JointType.FREE: (7, 6),
-    JointType.BALL: (4, 3),
-    JointType.SLIDE: (1, 1),
-    JointType.HINGE: (1, 1),
-}
-"""How many positions and velocities a joint has."""
 
 
 def elements_of(description: SceneDescription, kind: ElementKind) -> Sequence[object]:
@@ -68,7 +58,7 @@ def signals_of(description: SceneDescription, element: Element) -> tuple[tuple[s
     match element.kind:
         case ElementKind.JOINT:
             joint = description.joints[element.index]
-            return tuple(("qpos", joint.qpos + n) for n in range(JOINT_SIZES[joint.type][0]))
+            return tuple(("qpos", joint.qpos + n) for n in range(joint.type.n_qpos))
         case ElementKind.ACTUATOR:
             controls, outputs = actuator_columns(description, element.index)
             return (

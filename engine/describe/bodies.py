@@ -11,11 +11,10 @@ from stroboscope.debugger_protocol.scene_description import (
 from stroboscope.engine.describe.columns import first_column, ranges, scalars, tuples
 from stroboscope.engine.describe.part import Part
 
-__all__ = ["describe_bodies", "describe_geoms", "describe_joints", "describe_sites"]
+__all__ = ["JOINT_TYPES", "describe_bodies", "describe_geoms", "describe_joints", "describe_sites"]
 
-# In the order of MuJoCo's mjtJoint, with how many positions each has.
-_JOINT_TYPES = (JointType.FREE, JointType.BALL, JointType.SLIDE, JointType.HINGE)
-_POSITIONS = {JointType.FREE: 7, JointType.BALL: 4, JointType.SLIDE: 1, JointType.HINGE: 1}
+# In the order of MuJoCo's mjtJoint.
+JOINT_TYPES = (JointType.FREE, JointType.BALL, JointType.SLIDE, JointType.HINGE)
 
 
 def describe_bodies(part: Part) -> tuple[BodyInfo, ...]:
@@ -90,7 +89,7 @@ def describe_geoms(part: Part) -> tuple[GeomInfo, ...]:
 def describe_joints(part: Part) -> tuple[JointInfo, ...]:
     """Return the joints; damping, armature and friction loss are those of their first dof."""
     model = part.model
-    kind = [_JOINT_TYPES[number] for number in scalars(model.jnt_type)]
+    kind = [JOINT_TYPES[number] for number in scalars(model.jnt_type)]
     body, group = scalars(model.jnt_bodyid), scalars(model.jnt_group)
     qpos, dof = scalars(model.jnt_qposadr), scalars(model.jnt_dofadr)
     pos, axis = tuples(model.jnt_pos), tuples(model.jnt_axis)
@@ -114,11 +113,11 @@ def describe_joints(part: Part) -> tuple[JointInfo, ...]:
             group=group[i],
             margin=margin[i],
             stiffness=stiffness[i],
-            springref=spring[qpos[i]] if _POSITIONS[kind[i]] == 1 else 0.0,
+            springref=spring[qpos[i]] if kind[i].n_qpos == 1 else 0.0,
             damping=damping[dof[i]],
             armature=armature[dof[i]],
             frictionloss=frictionloss[dof[i]],
-            qpos0=tuple(initial[qpos[i] : qpos[i] + _POSITIONS[kind[i]]]),
+            qpos0=tuple(initial[qpos[i] : qpos[i] + kind[i].n_qpos]),
         )
         for i in range(model.njnt)
     )

@@ -18,7 +18,6 @@ from stroboscope.app.models.element_values.rows import (
     vector,
     with_edits,
 )
-from stroboscope.app.models.elements import JOINT_SIZES
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import number_text, range_text, with_unit
 from stroboscope.app.models.selection import ElementKind
@@ -76,7 +75,7 @@ def _about(d: SceneDescription, joint: JointInfo) -> tuple[ValueRow, ...]:
         if value:
             # As text: a unit this long would push the notes of all other rows away.
             rows.append(ValueRow(label=label, text=with_unit(f"{value:.4g}", of)))
-    if joint.stiffness and JOINT_SIZES[joint.type][0] == 1:
+    if joint.stiffness and joint.type.n_qpos == 1:
         rows.append(ValueRow(label="spring ref", value=joint.springref, unit=per))
     return tuple(rows)
 
@@ -187,7 +186,7 @@ def _has_part(joint: JointInfo, name: str, d: SceneDescription) -> bool:
 
 
 def _many(joint: JointInfo, frames: FrameSet | None) -> tuple[Section, ...]:
-    nq, nv = JOINT_SIZES[joint.type]
+    nq, nv = joint.type.n_qpos, joint.type.n_dof
     qpos = sub(frames, Topic.STATE, "qpos", slice(joint.qpos, joint.qpos + nq))
     qvel = sub(frames, Topic.STATE, "qvel", slice(joint.dof, joint.dof + nv))
     sections = []

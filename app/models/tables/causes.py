@@ -6,7 +6,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.elements import JOINT_SIZES, element_name
+from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.tables.contact_words import side_name
@@ -75,7 +75,7 @@ def dofs_of(d: SceneDescription, element: Element | None) -> range:
     if not 0 <= joint < len(d.joints):
         return range(0)
     info = d.joints[joint]
-    return range(info.dof, info.dof + JOINT_SIZES[info.type][1])
+    return range(info.dof, info.dof + info.type.n_dof)
 
 
 def _joint_of(d: SceneDescription, element: Element) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.elements import JOINT_SIZES, element_name
+from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.scene_description import JointType, SceneDescription
 
@@ -32,7 +32,7 @@ def dof_rows(d: SceneDescription) -> tuple[DofRow, ...]:
     rows: list[DofRow] = []
     for index, joint in enumerate(d.joints):
         name = element_name(d, Element(ElementKind.JOINT, index))
-        nq, _ = JOINT_SIZES[joint.type]
+        nq = joint.type.n_qpos
         if nq == 1:
             linear = joint.type is JointType.SLIDE
             rows.append(DofRow(index, name, joint.qpos, joint.dof, linear))
@@ -53,7 +53,7 @@ _WXYZ = tuple(enumerate("wxyz"))
 def joint_of_dof(d: SceneDescription, dof: int) -> int:
     """Return the joint that a dof belongs to, -1: none."""
     for index, joint in enumerate(d.joints):
-        if joint.dof <= dof < joint.dof + JOINT_SIZES[joint.type][1]:
+        if joint.dof <= dof < joint.dof + joint.type.n_dof:
             return index
     return -1
 
@@ -71,7 +71,7 @@ def reflected_stiffness(
     if inertia is None or not 0 <= info.joint < len(d.joints):
         return None, None
     joint = d.joints[info.joint]
-    single = JOINT_SIZES[joint.type][1] == 1
+    single = joint.type.n_dof == 1
     if not single or joint.dof >= len(inertia) or not inertia[joint.dof] > 0.0:
         return None, None
     gear = info.gear[0] if info.gear else 1.0
