@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol import messages as wire
 from stroboscope.debugger_protocol.arrays import parse_asset, unpack_arrays
 from stroboscope.debugger_protocol.client_connection import ClientConnection, fetch_asset
-from stroboscope.debugger_protocol.client_edits import EditingClient
+from stroboscope.debugger_protocol.client_time import TimeClient
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionInfo,
     find_session,
@@ -96,7 +96,7 @@ class Frame:
     notes: tuple[str, ...] = ()
 
 
-class DebuggerClient(EditingClient):
+class DebuggerClient(TimeClient):
     """A connected client. Methods may be called from any thread and block until they are done.
 
     Commands raise CommandError (the server's reason), CommandTimeout (where the owner thread is)
@@ -400,6 +400,8 @@ class DebuggerClient(EditingClient):
             self._changed.notify_all()
 
     def _take_event(self, message: Any) -> None:
+        if self._take_time_news(message):
+            return
         self._events.append(message)
         match message:
             case wire.SceneAdded():
@@ -410,6 +412,7 @@ class DebuggerClient(EditingClient):
                 for table in (self._added, self._status, self._descriptions):
                     table.pop(scene_id, None)
                 self._forget_edits(scene_id)
+                self._forget_time(scene_id)
                 self._frames.discard_scene(scene_id)
             case wire.ControlChanged(controller=controller) if self._session_status:
                 self._session_status = msgspec.structs.replace(
@@ -449,12 +452,15 @@ class DebuggerClient(EditingClient):
         if self._closed_reason:
             raise ConnectionLost(f"the connection has ended: {self._closed_reason}")
 
-    def _command(self, kind: type[wire.Command], /, **fields: Any) -> None:
+    def _done(self, kind: type[wire.Command], /, **fields: Any) -> wire.Done:
         self._raise_if_closed()
         try:
-            self._call(self._request(kind, fields))
+            answer = self._call(self._request(kind, fields))
         except InvalidMessage as error:
             raise CommandError(str(error)) from error
+        if not isinstance(answer, wire.Done):
+            raise CommandError(f"{kind.__name__} was answered by {type(answer).__name__}")
+        return answer
 
     async def _request(self, kind: type[wire.Command], fields: dict[str, Any]) -> msgspec.Struct:
         return await self._connection.request(kind, **fields)

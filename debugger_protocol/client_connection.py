@@ -32,7 +32,9 @@ from stroboscope.debugger_protocol.messages import (
     Failed,
     FailureKind,
     Goodbye,
+    Rows,
     SessionInfo,
+    StatesCompared,
 )
 from stroboscope.debugger_protocol.sessions import ClientSession, Dialect, Left, Opened
 
@@ -278,7 +280,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
 
     def _dispatch(self, message: Any) -> None:
         id = getattr(message, "id", None)
-        if id is None:
+        if id is None or isinstance(message, Rows | StatesCompared):
             try:
                 self._on_message(message)
             except Exception:

@@ -25,8 +25,12 @@ class EditingClient(abc.ABC):
         self._findings: dict[int, tuple[wire.Finding, ...]] = {}
 
     @abc.abstractmethod
-    def _command(self, kind: type[wire.Command], /, **fields: Any) -> None:
-        """Send a command and wait until it is done."""
+    def _done(self, kind: type[wire.Command], /, **fields: Any) -> wire.Done:
+        """Send a command, wait until it is done, and return the answer."""
+
+    def _command(self, kind: type[wire.Command], /, **fields: Any) -> int | None:
+        """Send a command, wait until it is done, and return the id of what it has made."""
+        return self._done(kind, **fields).value
 
     def edit_state(
         self, scene_id: int, field: EditField | str, index: int, values: Iterable[float]

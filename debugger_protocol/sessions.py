@@ -47,9 +47,11 @@ from stroboscope.debugger_protocol.messages import (
     FailureKind,
     Goodbye,
     Heartbeat,
+    Rows,
     ServerHello,
     ServerMessage,
     SessionInfo,
+    StatesCompared,
     Welcome,
 )
 from stroboscope.debugger_protocol.version import CAPABILITIES, PASSING, RELAY
@@ -519,8 +521,14 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
             raise InvalidMessage(
                 f"{type(message).__name__} belongs to the handshake, which is over"
             )
-        # Every server message with an id answers the command of that id.
+        # Every server message with an id answers the command of that id, or comes before that.
         id = getattr(message, "id", None)
+        if isinstance(message, Rows | StatesCompared):
+            if id not in self._pending:
+                raise InvalidMessage(
+                    f"{type(message).__name__} came for {id}, which waits for none"
+                )
+            return message
         if id is not None and self._pending.pop(id, None) is None:
             raise InvalidMessage(f"the server answered command {id}, which waits for no answer")
         return message

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.playback import Ticket
+from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
+from stroboscope.debugger_protocol.message_base import Command
 from stroboscope.debugger_protocol.time_machine import FinishedRun, Keeper
-from stroboscope.debugger_protocol.time_messages import GhostRef, RolloutInfo, SceneRollouts
+from stroboscope.debugger_protocol.time_messages import (
+    DropRollout,
+    GhostRef,
+    ReadRows,
+    RolloutInfo,
+    SceneRollouts,
+)
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -61,6 +70,28 @@ class FinishedRuns:
         with self._lock:
             self._runs.pop(rollout_id, None)
             self._tell()
+
+    def obey(self, command: Command, ticket: Ticket) -> None:
+        """Do what a client asks of scenes that have ended, all at once; CommandError."""
+        match command:
+            case DropRollout():
+                self.drop(command.rollout_id)
+            case ReadRows():
+                run = self.find(command.rollout_id)
+                last = run.info.steps if command.last is None else command.last
+                pieces = run.read_rows(
+                    command.channels,
+                    first=command.first,
+                    last=last,
+                    max_rows=min(command.max_rows, MAX_ROWS),
+                )
+                for _ in rows_of(pieces, ticket, command):
+                    pass
+            case _:
+                raise CommandError(
+                    "there is no scene 0: of scenes that have ended, rollouts can be read, shown "
+                    "as ghosts and compared in other scenes, and dropped"
+                )
 
     def clear(self) -> None:
         """Forget all of them: another session begins."""

@@ -439,6 +439,10 @@ class Host(HostNews):
         scene_id: int = command.scene_id  # type: ignore[attr-defined]
         ticket = Ticket(TIME_WORDS[type(command)], scene_id, reply)
         ticket.tell = tell or ticket.tell
+        if not scene_id:
+            self.finished.obey(command, ticket)
+            ticket.settle()
+            return ticket
         with self.playback.lock:
             self._check_attached()
             if isinstance(command, PAUSING):

@@ -12,33 +12,37 @@ from stroboscope.debugger_protocol.time_messages import ReadRows, Rows
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.playback import Ticket
 
-__all__ = ["rows_of"]
+__all__ = ["MAX_ROWS", "rows_of"]
+
+# What all rows of one ReadRows may have.
+_MAX_BYTES: Final = 16 << 20
+
+MAX_ROWS: Final = _MAX_BYTES // 32
+"""More of the narrowest rows would have more bytes than may be read at once."""
 
 # So many may wait for a client in its lane.
 _PIECE_BYTES: Final = 256 << 10
 
 
-def rows_of(
-    pieces: Iterator[Arrays], ticket: "Ticket", command: ReadRows, *, max_bytes: int
-) -> Iterator[float]:
+def rows_of(pieces: Iterator[Arrays], ticket: "Ticket", command: ReadRows) -> Iterator[float]:
     """Tell ``ticket`` the rows that an engine reads, a piece per step; yields how far that is.
 
-    More than ``max_bytes`` are a CommandError: they can't be thinned any more.
+    More than 16 MiB are a CommandError: they can't be thinned any more.
     """
     sent = 0
     for piece in pieces:
         widths = _widths(piece, command.channels)
         count = len(piece["axis"])
         sent += count * 8 * (2 + sum(widths))
-        if sent > max_bytes:
+        if sent > _MAX_BYTES:
             raise CommandError(
-                f"these rows have more than {max_bytes:,} bytes: ask for fewer rows or channels"
+                f"these rows have more than {_MAX_BYTES:,} bytes: ask for fewer rows or channels"
             )
         step = max(1, _PIECE_BYTES // (8 * (2 + sum(widths))))
         for begin in range(0, count, step):
             part = {name: piece[name][begin : begin + step] for name in ("axis", "time", "values")}
             ticket.tell(_Pack(command, part, widths))
-            yield min(0.99, sent / max_bytes)
+            yield min(0.99, sent / _MAX_BYTES)
 
 
 class _Pack:

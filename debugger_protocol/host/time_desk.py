@@ -13,7 +13,7 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
 from stroboscope.debugger_protocol.host.playback import Ticket
-from stroboscope.debugger_protocol.host.row_pieces import rows_of
+from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
 from stroboscope.debugger_protocol.host.stop_desk import StopDesk
 from stroboscope.debugger_protocol.host.works import Work, Works
 from stroboscope.debugger_protocol.message_base import Command
@@ -81,9 +81,6 @@ _TOLD_SEGMENTS: Final = 128
 _TOLD_FAILED: Final = 256
 _SHOWN_ENVIRONMENTS: Final = 64
 _MAX_EDITS: Final = 64
-# What all rows of one ReadRows may have; more are thinned.
-_ROWS_BYTES: Final = 16 << 20
-_BYTES_OF_NUMBER: Final = 8
 
 
 class TimeDesk:
@@ -475,9 +472,9 @@ class TimeDesk:
             command.channels,
             first=command.first,
             last=last,
-            max_rows=max(1, min(command.max_rows, _ROWS_BYTES // (4 * _BYTES_OF_NUMBER))),
+            max_rows=max(1, min(command.max_rows, MAX_ROWS)),
         )
-        return rows_of(pieces, ticket, command, max_bytes=_ROWS_BYTES)
+        return rows_of(pieces, ticket, command)
 
     def _last_row(self, machine: TimeMachine, rollout_id: int) -> int:
         if not rollout_id:

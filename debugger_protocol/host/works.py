@@ -73,7 +73,9 @@ class Works:
 
     def run_slice(self) -> None:
         """Go on with the first of them for a few milliseconds; then it is the next one's turn."""
-        link, work = self._link, self._works.pop(0)
+        link, work = self._link, self._works[0]
+        # It stays in the list meanwhile: who lets the scene go on looks there.
+        self._works = [*self._works[1:], work]
         if work.ticket.abandoned or work.ticket.settled:
             self._close(work, CommandError("given up: nobody waits for it any more"))
             return
@@ -82,7 +84,6 @@ class Works:
             for progress in work.steps:
                 work.progress = min(max(progress, 0.0), 1.0)
                 if link.monotonic() >= until:
-                    self._works.append(work)
                     self._told()
                     return
         except CommandError as error:
@@ -95,15 +96,14 @@ class Works:
 
     def _finish(self, work: Work) -> None:
         link = self._link
+        self._works = [each for each in self._works if each is not work]
         self._told()
         if work.finish():
             link.answer(work.ticket, None)
 
     def end(self, reason: str) -> None:
         """End what must not go on when the scene does."""
-        ended = [work for work in self._works if work.title]
-        self._works = [work for work in self._works if not work.title]
-        for work in ended:
+        for work in [work for work in self._works if work.title]:
             self._close(work, CommandError(f"{work.ticket.what} was ended: {reason}"))
 
     def forget(self, error: CommandError) -> None:
@@ -112,6 +112,7 @@ class Works:
             work.ticket.settle(error)
 
     def _close(self, work: Work, error: CommandError) -> None:
+        self._works = [each for each in self._works if each is not work]
         close = getattr(work.steps, "close", None)
         try:
             if close is not None:

@@ -26,8 +26,9 @@ def _load(name: str) -> None:
     spec.loader.exec_module(module)
 
 
-if "oscillator" not in sys.modules:
-    _load("oscillator")
+for _name in ("oscillator", "remembering"):
+    if _name not in sys.modules:
+        _load(_name)
 
 
 class Answer:
@@ -133,4 +134,26 @@ def own(clients: list[DebuggerClient]) -> Iterator[Callable[..., Any]]:
     yield make
     for stepper in steppers:
         stepper.scene.link._host.close()
+        stepper.join()
+
+
+@pytest.fixture
+def remember(host: Host, clients: list[DebuggerClient]) -> Iterator[Callable[..., Any]]:
+    """``remember("A")``: an owner thread of oscillators with a memory, joined at the end."""
+    from remembering import GuardedStepper
+
+    steppers: list[GuardedStepper] = []
+
+    def make(*names: str, **options: Any) -> GuardedStepper:
+        stepper = GuardedStepper(host, *names, **options)
+        steppers.append(stepper)
+        known = {scene.link.name for scene in stepper.scenes}
+        for client in clients:
+            if not client.closed_reason:
+                client.wait_until(lambda c: known <= {s.name for s in c.scenes()}, 5)
+        return stepper
+
+    yield make
+    host.close()
+    for stepper in steppers:
         stepper.join()
