@@ -8,20 +8,20 @@ without Python's lock.
 
 import concurrent.futures
 import dataclasses
-import functools
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.hidden_state import needs_hidden_state
+from stroboscope.engine.hidden_state import HiddenState, needs_hidden_state
+from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.rollouts.events import CandidateEnd, EventWords, physics_of
 from stroboscope.engine.row_layout import RowLayout
 
-__all__ = ["CandidateRun", "run_candidates"]
+__all__ = ["CandidateRun", "Start", "run_candidates"]
 
 # Rows that the batch writes before they are copied to where they belong.
 _CHUNK_BYTES = 64 << 20
@@ -35,9 +35,17 @@ class CandidateRun:
     ends: tuple[CandidateEnd, ...]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Start:
+    """The state that all candidates begin with: its row, and what no row holds (else empty)."""
+
+    row: NDArray[np.float64]
+    hidden: bytes = b""
+
+
 def run_candidates(
     model: Any,
-    start: Any,
+    start: Start,
     ctrl: NDArray[np.float64],
     *,
     nstep: int,
@@ -46,7 +54,7 @@ def run_candidates(
     words: EventWords,
     adapter: MujocoAdapter,
 ) -> CandidateRun:
-    """Run ``ctrl`` (N, T, nu) from the state in the data ``start``, ``nstep`` physics steps each.
+    """Run ``ctrl`` (N, T, nu) from ``start``, ``nstep`` physics steps for each of them.
 
     A candidate ends with its first event: a warning of MuJoCo, a step that fails, a number that is
     not finite. Its last row is the one before that step; what follows is NaN.
@@ -71,7 +79,7 @@ class _Run:
     """What all candidates of one call have in common."""
 
     model: Any
-    start: Any
+    start: Start
     ctrl: NDArray[np.float64]
     states: NDArray[np.float64]
     nstep: int
@@ -96,10 +104,8 @@ class _Run:
         batch_module: Any = adapter.batch_module()
         count, steps, nu = self.ctrl.shape
         batch = batch_module.Batch(self.model, count, min(threads, count))
-        first = np.empty(self.layout.size)
-        adapter.mj_getState(self.model, self.start, first, adapter.integration)
-        batch.state[:] = first
-        states[:, 0] = first
+        batch.state[:] = self.start.row
+        states[:, 0] = self.start.row
         ends: dict[int, CandidateEnd] = {}
         per_step = self.nstep * count * 8 * self.layout.size
         chunk = max(1, _CHUNK_BYTES // per_step)
@@ -141,12 +147,14 @@ class _Run:
     def by_own_threads(self, indices: Sequence[int], *, threads: int) -> list[CandidateEnd]:
         """Step candidates one by one, each thread with data of its own."""
         threads = min(threads, len(indices))
-        if threads <= 1:
-            spare = _Spare(self.adapter, self.model)
+        if not threads:
+            return []
+        if threads == 1:
+            spare = _Spare(self.adapter, self.model, self.start)
             return [self._one(index, spare) for index in indices]
         spares: queue.SimpleQueue[_Spare] = queue.SimpleQueue()
         for _ in range(threads):
-            spares.put(_Spare(self.adapter, self.model))
+            spares.put(_Spare(self.adapter, self.model, self.start))
 
         def one(index: int) -> CandidateEnd:
             spare = spares.get()
@@ -161,8 +169,7 @@ class _Run:
     def _one(self, index: int, spare: "_Spare") -> CandidateEnd:
         adapter, model, rows = self.adapter, self.model, self.states[index]
         step, get_state, mask = adapter.mj_step, adapter.mj_getState, adapter.integration
-        data = spare.data
-        adapter.copy_data(model, self.start, data)
+        data = spare.begin()
         warnings, before = data.warning.number, data.warning.number.tobytes()
         ctrl, nstep = data.ctrl, self.nstep
         get_state(model, data, rows[0], mask)
@@ -204,13 +211,24 @@ class _Run:
 class _Spare:
     """Data that candidates are stepped in, one after the other."""
 
-    def __init__(self, adapter: MujocoAdapter, model: Any) -> None:
-        self._make: Callable[[], Any] = functools.partial(adapter.module.MjData, model)
-        self.data = self._make()
+    def __init__(self, adapter: MujocoAdapter, model: Any, start: Start) -> None:
+        self._adapter = adapter
+        self._model = model
+        self._start = start
+        self.replace()
 
     def replace(self) -> None:
         """Take other data: a step that failed leaves some of its memory in use for ever."""
-        self.data = self._make()
+        self._data = self._adapter.module.MjData(self._model)
+        self._hidden = HiddenState(HeldData(self._data)) if self._start.hidden else None
+
+    def begin(self) -> Any:
+        """Return the data in the state that all candidates begin with."""
+        adapter = self._adapter
+        adapter.mj_setState(self._model, self._data, self._start.row, adapter.integration)
+        if self._hidden is not None:
+            self._hidden.copy_from(memoryview(self._start.hidden))
+        return self._data
 
 
 def _last_new(times: NDArray[np.float64]) -> int:

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stroboscope.engine.checkpoint import Checkpoint
-from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.errors import StateError
-from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.mujoco_adapter import load_mujoco
-from stroboscope.engine.rollouts.candidates import run_candidates
+from stroboscope.engine.rollouts.candidates import Start, run_candidates
 from stroboscope.engine.rollouts.events import EventWords
 from stroboscope.engine.rollouts.numbers import derived_numbers
 from stroboscope.engine.rollouts.row_probe import RowProbe
@@ -152,13 +150,11 @@ def rollout(
         raise ValueError(f"nstep must be 1 or more, not {nstep}")
     title = name or f"rollout {scene.rollouts.next_group()}"
     titles = _checked_names(names, title, len(controls))
-    start = adapter.module.MjData(model)
-    codec = CheckpointCodec(model, HeldData(start), digest=world.codec.digest, adapter=adapter)
-    codec.put(begin, timestep=scene.timestep_of_state)
+    world.codec.check_object(begin, timestep=scene.timestep_of_state)
     layout = RowLayout(model, adapter=adapter)
     run = run_candidates(
         model,
-        start,
+        Start(begin.row, begin.hidden),
         controls,
         nstep=nstep,
         threads=_thread_count(threads),
@@ -177,7 +173,7 @@ def rollout(
         outcomes=tuple(end.text for end in run.ends),
         timestep=float(model.opt.timestep),
         nstep=nstep,
-        inexact_reason=_inexact_reason(codec, model),
+        inexact_reason=_inexact_reason(world.codec.inexact_reason, model),
         layout=layout,
     )
     if not scene.link.active:
@@ -269,7 +265,7 @@ def _thread_count(threads: int | None) -> int:
     return threads
 
 
-def _inexact_reason(codec: CheckpointCodec, model: Any) -> str:
+def _inexact_reason(of_state: str, model: Any) -> str:
     adapter = load_mujoco()
     called = list(adapter.callbacks_in_the_way(model))
     if adapter.has_control_callback() and "control" not in called:
@@ -279,4 +275,4 @@ def _inexact_reason(codec: CheckpointCodec, model: Any) -> str:
             f"the script's callbacks ({', '.join(called)}) ran for every candidate in turn: what "
             "they remember themselves is not part of the checkpoint"
         )
-    return codec.inexact_reason
+    return of_state
