@@ -5,7 +5,9 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QEventLoop, Qt, QTimer
-from PySide6.QtWidgets import QProgressDialog, QWidget
+from PySide6.QtWidgets import QProgressBar, QProgressDialog, QWidget
+
+from stroboscope.app.panels.style import METRICS
 
 __all__ = ["UNKNOWN", "in_thread", "in_turns"]
 
@@ -29,7 +31,12 @@ def in_turns(work: Generator[float, None, T], *, text: str, parent: QWidget) -> 
     dialog.setMinimumDuration(_SHOW_MS)
     dialog.setAutoReset(False)
     dialog.setAutoClose(False)
-    dialog.setMinimumWidth(320)
+    bar = QProgressBar()
+    bar.setRange(0, _STEPS)  # the dialog takes those of its bar
+    bar.setTextVisible(False)  # the bar is as thin as a line
+    dialog.setBar(bar)
+    dialog.setContentsMargins(METRICS.gap, METRICS.gap, METRICS.gap, METRICS.gap)
+    dialog.setMinimumWidth(360)
     loop = QEventLoop()
     outcome: list[T] = []
     problems: list[BaseException] = []

@@ -126,8 +126,8 @@ class PictureCommands:
         try:
             image = in_turns(
                 view.still_in_bands(still),
-                text=f"Drawing a picture of {width} × {height} pixels. The view stands still "
-                "until it is done; the simulation goes on.",
+                text=f"Drawing a picture of {width} × {height} pixels.\n"
+                "The view stands still until it is done; the simulation goes on.",
                 parent=w,
             )
         except (ValueError, MemoryError) as error:

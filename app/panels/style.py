@@ -118,7 +118,7 @@ def _icon_path(name: str) -> str:
 
 def _stylesheet(p: Palette) -> str:
     m = METRICS
-    chevron = _icon_path(f"chevron_{p.name}.svg")
+    chevron, check = _icon_path(f"chevron_{p.name}.svg"), _icon_path(f"check_{p.name}.svg")
     hover = _mix(p.text, p.surface2, 0.08)
     selected = _mix(p.accent, p.surface1, SELECTED_ALPHA)
     return f"""
@@ -177,7 +177,12 @@ QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QCheckBox {{ spacing: 8px; }}
 QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {p.muted};
     border-radius: 3px; background: {p.surface0}; }}
-QCheckBox::indicator:checked {{ background: {p.accent}; border-color: {p.accent}; }}
+QCheckBox::indicator:checked {{ background: {p.accent}; border-color: {p.accent};
+    image: url("{check}"); }}
+QCheckBox::indicator:checked:disabled {{ background: {p.disabled}; border-color: {p.disabled}; }}
+QProgressBar {{ background: {p.surface2}; border: none; border-radius: 3px; max-height: 6px;
+    min-height: 6px; }}
+QProgressBar::chunk {{ background: {p.accent}; border-radius: 3px; }}
 
 QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px;
     padding: 3px; min-width: 22px; min-height: 20px; }}
