@@ -8,12 +8,18 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.time_messages import StatesCompared, WhatIf
+from stroboscope.debugger_protocol.time_machine import Keeper
+from stroboscope.debugger_protocol.time_messages import (
+    GhostRef,
+    GhostSource,
+    StatesCompared,
+    WhatIf,
+)
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.rollouts.compare import compare_rollouts, compare_states
 from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
-from stroboscope.engine.rollouts.numbers import derived_numbers
+from stroboscope.engine.rollouts.numbers import derived_numbers, logged_numbers
 from stroboscope.engine.rollouts.resimulation import Resimulation, resimulate
 from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
 from stroboscope.engine.rollouts.row_names import RowNames
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["RolloutDesk"]
 
 Row = NDArray[np.float64]
+RowAt = Callable[[int], Row]
 
 
 class RolloutDesk:
@@ -47,6 +54,7 @@ class RolloutDesk:
         self._probe = RowProbe(
             world.model, adapter=world.adapter, scratch=lambda: world.frames.scratch
         )
+        self._other_probe: RowProbe | None = None
         self._names: RowNames | None = None
 
     # --- made
@@ -90,6 +98,7 @@ class RolloutDesk:
             extra_bytes=int(self._adapter.module.mj_sizeModel(world.model)),
         )
         rollout.numbers.update(derived_numbers(rollout, self._adapter))
+        rollout.numbers.update(logged_numbers(self._scene.link.user_channels.values()))
         return FinishedScene(rollout, adapter=self._adapter)
 
     # --- read
@@ -110,7 +119,7 @@ class RolloutDesk:
     def read_history(
         self,
         axes: NDArray[np.int64],
-        row: Callable[[int], Row],
+        row: RowAt,
         channels: Sequence[str],
         *,
         max_rows: int,
@@ -124,49 +133,110 @@ class RolloutDesk:
         )
         return reader.pieces(axes[thinned(len(axes), max_rows)], row)
 
-    # --- shown
+    # --- shown and compared
 
-    def pose_of_row(self, row: Row) -> Arrays:
-        """Return ``xpos`` (nbody, 3), ``xquat`` (nbody, 4), ``time`` (1,) of a row."""
-        return self._probe.pose(row)
+    def ghost_pose(
+        self, ghost: GhostRef, *, time: float, keeper: Keeper | None, row_at: RowAt
+    ) -> Arrays:
+        """Return ``xpos`` (nbody, 3), ``xquat`` (nbody, 4), ``time`` (1,) of a ghost.
 
-    def pose_of_checkpoint(self, state: bytes) -> Arrays:
-        """Return the same of a checkpoint's bytes; CommandError when it is of another model."""
-        return self._probe.pose(self.row_of_checkpoint(state))
+        A rollout stands at ``time`` [s]: at its row of that time, or the one just before.
+        ``row_at`` returns a row of this scene's own history.
+        """
+        if ghost.source is GhostSource.ROLLOUT:
+            rollout = self._rollout(ghost, keeper)
+            return self._probe_of(rollout).pose(rollout.rows[rollout.step_at(time)])
+        return self._probe.pose(self._row(ghost, keeper, row_at))
 
-    def pose_of_rollout(self, rollout: StoredRollout, *, time: float) -> Arrays:
-        """Return the same of a rollout, at the row that stands at ``time`` [s] or just before."""
-        self._check_model(rollout)
-        row = rollout.rows[rollout.step_at(time)]
-        if rollout.model is self._world.model:
-            return self._probe.pose(row)
-        return RowProbe(rollout.model, adapter=self._adapter).pose(row)
-
-    # --- compared
-
-    def compare_rows(self, first: Row, second: Row, *, tolerance: float) -> StatesCompared:
-        """Compare two states of this scene's model."""
-        return compare_states(
-            first,
-            second,
-            names=self.names,
-            contacts=self._contacts(),
-            tolerance=tolerance,
-        )
-
-    def compare_rollouts(
-        self, first: StoredRollout, second: StoredRollout, *, tolerance: float
+    def compare(
+        self,
+        first: GhostRef,
+        second: GhostRef,
+        *,
+        tolerance: float,
+        keeper: Keeper | None,
+        row_at: RowAt,
     ) -> StatesCompared:
-        """Compare two rollouts step by step; CommandError when one is of another model."""
-        self._check_model(first)
-        self._check_model(second)
-        return compare_rollouts(
-            first.rows,
-            second.rows,
+        """Compare two states, or two rollouts step by step; ``id`` and ``scene_id`` are 0.
+
+        A state and a rollout are compared with each other at the state's time.
+        """
+        refs = (first, second)
+        if all(ref.source is GhostSource.ROLLOUT for ref in refs):
+            rollouts = [self._rollout(ref, keeper) for ref in refs]
+            return compare_rollouts(
+                rollouts[0].rows,
+                rollouts[1].rows,
+                names=self.names,
+                contacts=self._contacts(),
+                tolerance=tolerance,
+            )
+        states = [
+            None if ref.source is GhostSource.ROLLOUT else self._row(ref, keeper, row_at)
+            for ref in refs
+        ]
+        time = next(float(row[0]) for row in states if row is not None)
+        rows = [
+            self._row_of_rollout(ref, keeper, time) if row is None else row
+            for ref, row in zip(refs, states, strict=True)
+        ]
+        return compare_states(
+            rows[0],
+            rows[1],
             names=self.names,
             contacts=self._contacts(),
             tolerance=tolerance,
         )
+
+    def _row_of_rollout(self, ref: GhostRef, keeper: Keeper | None, time: float) -> Row:
+        rollout = self._rollout(ref, keeper)
+        row: Row = rollout.rows[rollout.step_at(time)]
+        return row
+
+    def _row(self, ref: GhostRef, keeper: Keeper | None, row_at: RowAt) -> Row:
+        """Return the state that a reference means."""
+        if ref.source is GhostSource.ROW and ref.scene_id == self._scene.scene_id:
+            return row_at(ref.number)
+        if keeper is None:
+            raise CommandError("states of other scenes and checkpoints are kept by the debugger")
+        if ref.source is GhostSource.CHECKPOINT:
+            return self.row_of_checkpoint(keeper.checkpoint(ref))
+        if ref.source is GhostSource.ROW:
+            return self.row_of_checkpoint(keeper.row(ref))
+        raise CommandError(f"this scene has no {ref.source.value} {ref.number}")
+
+    def _rollout(self, ref: GhostRef, keeper: Keeper | None) -> StoredRollout:
+        """Return the rollout that a reference means; CommandError for one of another model."""
+        if ref.scene_id == self._scene.scene_id:
+            rollout = self.store.get(ref.number)
+        elif ref.scene_id == 0 and keeper is not None:
+            run = keeper.finished(ref.number)
+            if not isinstance(run, FinishedScene):
+                raise CommandError("what is left of that scene has no states to compare with")
+            rollout = run.rollout
+        else:
+            raise CommandError(
+                f"rollout {ref.number} is another scene's: only those of one scene, and of scenes "
+                "that have ended, can be compared here"
+            )
+        codec = self._world.codec
+        if rollout.digest != codec.digest:
+            raise CommandError(
+                f"{rollout.name!r} is of another model (digest {rollout.digest.hex()[:12]}…) than "
+                f"{self._scene.name!r} ({codec.digest.hex()[:12]}…): only rollouts of one model "
+                "can be shown and compared"
+            )
+        return rollout
+
+    def _probe_of(self, rollout: StoredRollout) -> RowProbe:
+        """Return what places a rollout's bodies: of its own model, where that was edited."""
+        if rollout.model is self._world.model:
+            return self._probe
+        known = self._other_probe
+        if known is None or known.model is not rollout.model:
+            # One is kept: a ghost is placed anew with every picture.
+            known = self._other_probe = RowProbe(rollout.model, adapter=self._adapter)
+        return known
 
     def row_of_checkpoint(self, state: bytes) -> Row:
         """Return the row in a checkpoint's bytes; CommandError when it is of another model."""
@@ -195,12 +265,3 @@ class RolloutDesk:
             if self._adapter.callbacks_in_the_way(self._world.model)
             else (self._probe.contacts)
         )
-
-    def _check_model(self, rollout: StoredRollout) -> None:
-        codec = self._world.codec
-        if rollout.digest != codec.digest:
-            raise CommandError(
-                f"{rollout.name!r} is of another model (digest {rollout.digest.hex()[:12]}…) than "
-                f"{self._scene.name!r} ({codec.digest.hex()[:12]}…): only rollouts of one model "
-                "can be shown and compared"
-            )

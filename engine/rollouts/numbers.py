@@ -1,15 +1,19 @@
 """Numbers that say in a table what became of a rollout."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from stroboscope.debugger_protocol.host.signals import UserChannel
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.rollouts.row_probe import RowProbe
 from stroboscope.engine.rollouts.stored import StoredRollout
 from stroboscope.engine.row_layout import RowLayout
 
-__all__ = ["derived_numbers"]
+__all__ = ["derived_numbers", "logged_numbers"]
+
+# More columns than a table has place for.
+_MOST_LOGGED = 16
 
 
 def derived_numbers(
@@ -27,3 +31,16 @@ def derived_numbers(
         yield "max |ctrl|", float(np.abs(rows[:, parts["ctrl"]]).max())
     probe = probe or RowProbe(model, adapter=adapter)
     yield "energy drift [J]", probe.energy(rows[-1]) - probe.energy(rows[0])
+
+
+def logged_numbers(channels: Iterable[UserChannel]) -> Iterator[tuple[str, float]]:
+    """Yield the mean, and where all of it is still there the sum, of the numbers that were logged.
+
+    Vectors are left out: they have no one number.
+    """
+    scalars = (channel for channel in channels if channel.width == 1 and channel.count)
+    for channel, _ in zip(scalars, range(_MOST_LOGGED), strict=False):
+        values = channel.values[: min(channel.count, channel.capacity), 0]
+        yield f"{channel.name} (mean)", float(values.mean())
+        if channel.count <= channel.capacity:
+            yield f"{channel.name} (sum)", float(values.sum())

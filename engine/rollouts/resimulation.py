@@ -236,5 +236,6 @@ class _Run:
         if not same:
             self.difference = (
                 f"not reproducible: the recorded state before step {axis} does not follow from the "
-                "inputs; the script, or somebody, has changed it outside of a step"
+                "inputs: the script, or somebody, has changed it outside of a step, or the model "
+                "since"
             )

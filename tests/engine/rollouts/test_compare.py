@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource, StatesCompared
 from stroboscope.engine.rollouts.desk import RolloutDesk
 from stroboscope.engine.rollouts.stored import StoredRollout
 
@@ -30,8 +31,30 @@ def ball() -> physics.Scene:
     return physics.create_scene("ball", BALL)
 
 
-def desk_of(scene: physics.Scene) -> RolloutDesk:
-    return RolloutDesk(scene, scene.rollouts)
+def compare(
+    scene: physics.Scene, first: int, second: int, *, tolerance: float = 0.0
+) -> StatesCompared:
+    """Compare two rollouts of a scene."""
+    refs = [
+        GhostRef(source=GhostSource.ROLLOUT, number=number, scene_id=scene.scene_id)
+        for number in (first, second)
+    ]
+    desk = RolloutDesk(scene, scene.rollouts)
+    return desk.compare(*refs, tolerance=tolerance, keeper=None, row_at=no_row)
+
+
+def compare_rows(scene: physics.Scene, *rows: Array) -> StatesCompared:
+    """Compare two rows of a scene's history."""
+    refs = [
+        GhostRef(source=GhostSource.ROW, number=number, scene_id=scene.scene_id)
+        for number in (0, 1)
+    ]
+    desk = RolloutDesk(scene, scene.rollouts)
+    return desk.compare(*refs, tolerance=0.0, keeper=None, row_at=lambda axis: rows[axis])
+
+
+def no_row(axis: int) -> Array:
+    raise AssertionError(axis)
 
 
 def stored(scene: physics.Scene, rows: Array, *, timestep: float | None = None) -> StoredRollout:
@@ -59,7 +82,7 @@ def rows_of(
 
 def test_equal_states_have_no_differences(ball: physics.Scene, state_of: StateOf) -> None:
     row = state_of(ball)
-    compared = desk_of(ball).compare_rows(row, row.copy(), tolerance=0.0)
+    compared = compare_rows(ball, row, row.copy())
     assert compared.differences == ()
     assert (compared.first_bit, compared.first_beyond, compared.first_contacts) == (-1, -1, -1)
     assert compared.text == "no bit differs"
@@ -74,7 +97,7 @@ def test_values_have_the_names_and_units_of_the_model(
     ball.data.ctrl[0] = -2.0
     ball.data.time = 1.0
     ball.data.xfrc_applied[1, 2] = 3.0
-    compared = desk_of(ball).compare_rows(first, state_of(ball), tolerance=0.0)
+    compared = compare_rows(ball, first, state_of(ball))
     found = {each.name: (each.unit, each.first, each.second) for each in compared.differences}
     assert found == {
         "time": ("s", 0.0, 1.0),
@@ -92,10 +115,7 @@ def test_the_most_different_comes_first_within_its_kind(
     scene = make_scene("arm")
     first = state_of(scene)
     scene.data.qvel[:3] = (0.1, 5.0, 1.0)
-    names = [
-        each.name
-        for each in desk_of(scene).compare_rows(first, state_of(scene), tolerance=0.0).differences
-    ]
+    names = [each.name for each in compare_rows(scene, first, state_of(scene)).differences]
     velocity = [f"qvel {mujoco.mj_id2name(scene.model, 3, index)}" for index in (1, 2, 0)]
     assert names == velocity
 
@@ -106,7 +126,7 @@ def test_what_the_solver_keeps_for_itself_comes_last(
     scene = make_scene()
     first = state_of(scene)
     drive(scene, 30)
-    compared = desk_of(scene).compare_rows(first, state_of(scene), tolerance=0.0)
+    compared = compare_rows(scene, first, state_of(scene))
     internal = [each.name.startswith("warmstart") for each in compared.differences]
     assert internal == sorted(internal)
     assert any(internal)
@@ -117,7 +137,7 @@ def test_nan_against_a_number_is_the_largest_difference(
 ) -> None:
     first, second = state_of(ball), state_of(ball)
     second[1], second[2] = 3.0, np.nan
-    compared = desk_of(ball).compare_rows(first, second, tolerance=0.0)
+    compared = compare_rows(ball, first, second)
     assert [each.name for each in compared.differences] == ["qpos spin", "qpos lift"]
     assert compared.first_beyond == 0
 
@@ -131,8 +151,8 @@ def test_rollouts_say_the_first_step_that_differs_in_a_bit_beyond_and_in_contact
         ball.ctrl[0] = 60.0 if step == 20 else 0.0
 
     pushed = rows_of(ball, state_of, 100, push)
-    desk = desk_of(ball)
-    compared = desk.compare_rollouts(stored(ball, falling), stored(ball, pushed), tolerance=0.5)
+    ids = [ball.rollouts.add(stored(ball, rows)) for rows in (falling, pushed)]
+    compared = compare(ball, *ids, tolerance=0.5)
     assert compared.first_bit == 20
     assert compared.first_beyond == 20  # the control itself
     landed = int(np.argmax(falling[:, 1] <= -0.2))
@@ -156,13 +176,13 @@ def test_other_timesteps_are_compared_where_both_have_a_state(
     ball.model.opt.timestep = 0.0025
     fine = rows_of(ball, state_of, 60, lambda step: None)
     ball.model.opt.timestep = 0.005
-    desk = desk_of(ball)
-    compared = desk.compare_rollouts(stored(ball, coarse), stored(ball, fine), tolerance=1e-9)
+    ids = [ball.rollouts.add(stored(ball, rows)) for rows in (coarse, fine)]
+    compared = compare(ball, *ids, tolerance=1e-9)
     assert "compared at 31 of 31 and 61 states" in compared.text
     assert compared.first_beyond == 1
     time = next((each for each in compared.differences if each.name == "time"), None)
     assert time is None or abs(time.first - time.second) < 1e-12
-    other = desk.compare_rollouts(stored(ball, fine), stored(ball, coarse), tolerance=1e-9)
+    other = compare(ball, *reversed(ids), tolerance=1e-9)
     assert other.first_beyond == 2  # steps of the first one
 
 
@@ -170,10 +190,10 @@ def test_rollouts_of_other_models_are_refused(
     ball: physics.Scene, make_scene: Make, state_of: StateOf
 ) -> None:
     arm = make_scene("arm")
-    mine = stored(ball, state_of(ball)[None])
-    other = stored(arm, state_of(arm)[None])
+    mine = ball.rollouts.add(stored(ball, state_of(ball)[None]))
+    other = ball.rollouts.add(stored(arm, state_of(arm)[None]))
     with pytest.raises(CommandError, match="of another model"):
-        desk_of(ball).compare_rollouts(mine, other, tolerance=0.0)
+        compare(ball, mine, other)
 
 
 def test_the_script_s_contact_filter_is_not_called(ball: physics.Scene, state_of: StateOf) -> None:
@@ -188,9 +208,8 @@ def test_the_script_s_contact_filter_is_not_called(ball: physics.Scene, state_of
     try:
         second = first.copy()
         second[30:, 1] += 0.3
-        compared = desk_of(ball).compare_rollouts(
-            stored(ball, first), stored(ball, second), tolerance=0.0
-        )
+        ids = [ball.rollouts.add(stored(ball, rows)) for rows in (first, second)]
+        compared = compare(ball, *ids)
     finally:
         mujoco.set_mjcb_contactfilter(None)
     assert calls == []
