@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
+from stroboscope.debugger_protocol import ctl_edits, ctl_time
 from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionInfo,
@@ -22,7 +23,8 @@ from stroboscope.debugger_protocol.connection_file import (
     list_sessions,
     read_connection_file,
 )
-from stroboscope.debugger_protocol.ctl_edits import EDIT_COMMANDS, add_arguments, only_looks
+from stroboscope.debugger_protocol.ctl_edits import EDIT_COMMANDS
+from stroboscope.debugger_protocol.ctl_time import TIME_COMMANDS
 from stroboscope.debugger_protocol.exceptions import (
     CommandError,
     ConnectionLost,
@@ -94,7 +96,8 @@ def _parser() -> argparse.ArgumentParser:
         )
         return command
 
-    add_arguments(add_edit)
+    ctl_edits.add_arguments(add_edit)
+    ctl_time.add_arguments(add_edit)
     watch = add("watch", _watch, "follow all scenes until Ctrl+C")
     watch.add_argument("--once", action="store_true", help="print one table and end")
     return parser
@@ -239,15 +242,15 @@ def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def _edit(name: str, arguments: argparse.Namespace, out: TextIO) -> int:
-    if only_looks(name, arguments):
+    run = {**EDIT_COMMANDS, **TIME_COMMANDS}[name]
+    if ctl_edits.only_looks(name, arguments) or ctl_time.only_looks(name, arguments):
         info = _session(arguments.session)
         with DebuggerClient.connect(info, passing=True, name="ctl") as client:
-            scene_id = _scene(client, arguments.scene).scene_id
-            EDIT_COMMANDS[name](client, scene_id, arguments, out)
+            run(client, _scene(client, arguments.scene).scene_id, arguments, out)
         return 0
     with _Control(arguments.session) as (client, holds):
         scene_id = _scene(client, arguments.scene).scene_id
-        EDIT_COMMANDS[name](client, scene_id, arguments, out)
+        run(client, scene_id, arguments, out)
         # What is done beside the script ends with the client that did it.
         if holds and (client.interventions(scene_id).overrides or _is_paused(client)):
             _hold(client, "held", out)

@@ -31,6 +31,7 @@ def add_arguments(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     checkpoint.add_argument("name", nargs="?", default="")
     back = add("back", "put a scene back to a checkpoint")
     back.add_argument("checkpoint", help="name or number; of several with that name the newest")
+    back.add_argument("--from", dest="source", help="the scene that keeps it, by name or id")
     undo = add("undo", "undo the last edit, or another one")
     undo.add_argument("edit", nargs="?", type=int, help="its number in `ctl edits`")
     add("edits", "list the edits of a scene")
@@ -127,15 +128,24 @@ def _back(
     client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
 ) -> None:
     chosen = arguments.checkpoint
-    kept = client.checkpoints(scene_id)
+    source = _scene_of(client, arguments.source) if arguments.source else scene_id
+    kept = client.checkpoints(source)
     found = [c for c in kept if c.name == chosen] or [
         c for c in kept if str(c.checkpoint_id) == chosen
     ]
     if not found:
         known = ", ".join(f"{c.checkpoint_id} ({c.name})" for c in kept[-10:])
         raise CommandError(f"there is no checkpoint {chosen!r}; there are {known or 'none'}")
-    client.restore_checkpoint(scene_id, found[-1].checkpoint_id)
+    client.restore(scene_id, found[-1].checkpoint_id, source_scene_id=source)
     _tell_last_edit(client, scene_id, out)
+
+
+def _scene_of(client: DebuggerClient, chosen: str) -> int:
+    for scene in client.scenes():
+        if chosen in (scene.name, str(scene.scene_id)):
+            return scene.scene_id
+    names = ", ".join(f"{scene.scene_id} ({scene.name})" for scene in client.scenes())
+    raise CommandError(f"there is no scene {chosen!r}; there are {names or 'none'}")
 
 
 def _undo(

@@ -392,6 +392,8 @@ class Memory(TimeMachine):
                 return self.rows[ghost.number]
             case GhostSource.ROLLOUT:
                 rows = self._run(ghost).rows
+                if math.isinf(time):
+                    return rows[-1]
                 index = round((time - rows[0].time) / TIMESTEP)
                 return rows[min(max(index, 0), len(rows) - 1)]
             case _:

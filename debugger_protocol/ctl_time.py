@@ -1,0 +1,466 @@
+"""The words of ``stroboscope ctl`` that travel in time: looking back, branches, stops, rollouts."""
+
+import argparse
+from collections.abc import Callable, Iterable
+from typing import TextIO
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import (
+    ConditionInfo,
+    EditKind,
+    GhostRef,
+    GhostSource,
+    RolloutInfo,
+    Segment,
+    StopInfo,
+    StopReason,
+    WhatIf,
+)
+
+__all__ = ["TIME_COMMANDS", "add_arguments", "only_looks"]
+
+Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
+Add = Callable[[str, str], argparse.ArgumentParser]
+
+_REFERENCE = "row:118, checkpoint:NAME or :ID, rollout:ID, ended:ID (a scene that has ended), env:N"
+_LOOKS = frozenset(
+    {"branches", "checkpoints", "conditions", "environments", "rollouts", "rows", "stops"}
+)
+
+
+def add_arguments(add: Add) -> None:
+    """Add the parsers of :data:`TIME_COMMANDS`; ``add`` makes one from a name and a help text."""
+    _add_looking(add)
+    _add_branches(add)
+    _add_stops(add)
+    environments = add("environments", "list the environments of a scene, or look at one")
+    environments.add_argument("selected", nargs="?", type=int, help="number of the one to look at")
+    environments.add_argument("--shown", nargs="*", type=int, default=[], help="those in the grid")
+    fork = add("fork", "copy the state of one environment to others")
+    fork.add_argument("source", type=int)
+    fork.add_argument("targets", nargs="+", type=int)
+
+
+def _add_looking(add: Add) -> None:
+    for name, text in (
+        ("step-back", "look one step back, or several; the scene is paused, and stays where it is"),
+        ("step-forward", "look one step forward, or several, to the live state at most"),
+    ):
+        parser = add(name, text)
+        parser.add_argument("-n", "--count", type=int, default=1, help="how many (default 1)")
+        parser.add_argument("--physics", action="store_true", help="physics steps, not steps")
+    goto = add("goto", "look at a step, a time or an episode of the past")
+    where = goto.add_mutually_exclusive_group()
+    where.add_argument("--step", type=int, help="physics step, of the episode when that is given")
+    where.add_argument("--time", type=float, help="simulation time [s]")
+    where.add_argument("--axis", type=int, help="physics steps ever taken")
+    goto.add_argument("--episode", type=int, help="alone: its beginning")
+    add("live", "look at where the scene stands; ends what is being re-simulated")
+    history = add("history", "tell what is remembered, or keep it or not")
+    history.add_argument("keep", nargs="?", choices=("on", "off"))
+    history.add_argument("--max-mib", type=float, help="in at most so many MiB")
+
+
+def _add_branches(add: Add) -> None:
+    parser = add("continue", "move the scene to the step that is looked at: a branch begins")
+    parser.add_argument(
+        "--recorded-inputs",
+        action="store_true",
+        help="simulate the recorded inputs again; the script goes on after that",
+    )
+    add("branches", "list where a scene has continued from its past")
+    add("checkpoints", "list what is kept of a scene")
+    again = add("resimulate", "simulate recorded inputs again beside the scene, with edits")
+    again.add_argument("--axis", type=int, help="where to begin; without it: what is looked at")
+    again.add_argument("--steps", type=int, default=0, help="physics steps; 0: all that follow")
+    again.add_argument("--name", default="", help="of the rollout")
+    again.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="WHAT=VALUES",
+        help="option.timestep=0.001, ctrl[2]=0.5, qfrc_applied[0]=3, actuator_gainprm[20]=50",
+    )
+    rollouts = add("rollouts", "list the rollouts of a scene, or of scenes that have ended")
+    rollouts.add_argument("--ended", action="store_true", help="of scenes that have ended")
+    drop = add("drop-rollout", "forget a rollout")
+    drop.add_argument("rollout", type=int)
+    ghosts = add("ghosts", f"show others beside a scene: {_REFERENCE}; none: show none")
+    ghosts.add_argument("references", nargs="*")
+    compare = add("compare", f"compare two states or rollouts: {_REFERENCE}")
+    compare.add_argument("first")
+    compare.add_argument("second")
+    compare.add_argument("--tolerance", type=float, default=0.0)
+    rows = add("rows", "print channels of the history, or of a rollout, as CSV")
+    rows.add_argument("channels", nargs="+", help="qpos, ctrl, energy.total, …")
+    rows.add_argument("--rollout", type=int, default=0)
+    rows.add_argument("--first", type=int, default=0, help="axis, or step of the rollout")
+    rows.add_argument("--last", type=int)
+    rows.add_argument("--max-rows", type=int, default=1000)
+
+
+def _add_stops(add: Add) -> None:
+    add("stops", "list what has stopped a scene, and its rules")
+    rules = add("stop-rules", "say what stops a scene; what is not named is on again")
+    rules.add_argument("--off", nargs="*", default=[], choices=[r.value for r in StopReason])
+    rules.add_argument("--stop-all", action="store_true", help="a stop pauses all scenes")
+    rules.add_argument("--mark-only", action="store_true", help="a stop holds nothing")
+    when = add("break-when", 'stop when an expression becomes true: "contact.count > 3"')
+    when.add_argument("expression")
+    when.add_argument("--name", default="")
+    when.add_argument("--hits", type=int, default=1, help="at the how manieth time")
+    when.add_argument("--once", action="store_true", help="and forget it then")
+    when.add_argument("--log-only", action="store_true", help="tell it instead of stopping")
+    add("conditions", "list the conditions that stop a scene")
+    edit = add("edit-condition", "change a condition")
+    edit.add_argument("condition", type=int)
+    edit.add_argument("--expression")
+    edit.add_argument("--hits", type=int)
+    for name in ("enabled", "once", "log-only"):
+        edit.add_argument(f"--{name}", choices=("on", "off"))
+    remove = add("remove-condition", "forget a condition")
+    remove.add_argument("condition", type=int)
+
+
+def only_looks(name: str, arguments: argparse.Namespace) -> bool:
+    """Return whether a command changes nothing, so that it needs no control."""
+    if name in ("environments", "history"):
+        return (arguments.selected if name == "environments" else arguments.keep) is None
+    # Reading rows is done by the scene's own thread, for whoever controls it.
+    return name in _LOOKS - {"rows"}
+
+
+# --- looking
+
+
+def _step_back(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    client.step_back(scene_id, a.count, physics=a.physics)
+    _tell_view(client, scene_id, out)
+
+
+def _step_forward(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    client.step_forward(scene_id, a.count, physics=a.physics)
+    _tell_view(client, scene_id, out)
+
+
+def _goto(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    client.goto(scene_id, step=a.step, time=a.time, axis=a.axis, episode=a.episode)
+    _tell_view(client, scene_id, out)
+
+
+def _live(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    client.go_live(scene_id)
+    _tell_view(client, scene_id, out)
+
+
+def _tell_view(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+    scene = next(scene for scene in client.scenes() if scene.scene_id == scene_id)
+    history = client.history(scene_id)
+    if history is None or history.view is None:
+        out.write(f"{scene.name}: live, step {scene.step_count}, {scene.time:.6g} s\n")
+        return
+    note = f" ({history.view_note})" if history.view_note else ""
+    out.write(
+        f"{scene.name}: looking at step {history.view_step}, {history.view_time:.6g} s, "
+        f"{history.view_back} before live; row {history.view}{note}\n"
+    )
+
+
+def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    if a.keep is not None:
+        limit = None if a.max_mib is None else round(a.max_mib * (1 << 20))
+        client.set_history(scene_id, keep=a.keep == "on", max_bytes=limit)
+    history = client.history(scene_id)
+    if history is None:
+        out.write("nothing is remembered: the engine of this scene keeps no history\n")
+        return
+    kept = "kept" if history.keeps else "not kept"
+    out.write(
+        f"{history.rows} rows from {history.first} on, every one from {history.dense} on; "
+        f"{history.used_bytes / (1 << 20):.1f} of {history.max_bytes / (1 << 20):.1f} MiB, {kept}\n"
+    )
+    if history.older_segments:
+        out.write(f"+{history.older_segments} older segments\n")
+    for segment in history.segments:
+        out.write(_segment(segment))
+
+
+def _segment(segment: Segment) -> str:
+    parent = f", from row {segment.parent_axis}" if segment.parent_axis >= 0 else ""
+    text = f"  {segment.text}" if segment.text else ""
+    return (
+        f"{segment.segment_id:>4}  row {segment.begin:>9}  {segment.time:10.3f} s  "
+        f"episode {segment.episode}, {segment.kind.value}{parent}{text}\n"
+    )
+
+
+# --- branches and rollouts
+
+
+def _continue(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    branch = client.continue_from_here(scene_id, with_script=not a.recorded_inputs)
+    out.write(f"branch {_segment(branch).strip()}\n")
+
+
+def _branches(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    _list(out, map(_segment, client.branches(scene_id)), "no branches yet")
+
+
+def _checkpoints(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    _list(
+        out,
+        (
+            f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
+            f"{info.nbytes:>9,} bytes  {info.name}"
+            f"{f' (approximate: {info.approximate})' if info.approximate else ''}"
+            f"{f'  {info.note}' if info.note else ''}\n"
+            for info in client.checkpoints(scene_id)
+        ),
+        "no checkpoints yet",
+    )
+
+
+def _resimulate(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    edits = [_what_if(text) for text in a.set]
+    made = client.resimulate(scene_id, axis=a.axis, steps=a.steps, edits=edits, name=a.name)
+    for info in client.rollouts(scene_id):
+        if info.rollout_id == made:
+            out.write(_rollout(info))
+
+
+def _what_if(text: str) -> WhatIf:
+    """Return the edit that ``ctrl[2]=0.5`` means."""
+    what, equals, numbers = text.partition("=")
+    name, bracket, index = what.strip().partition("[")
+    try:
+        values = tuple(float(number) for number in numbers.replace(",", " ").split())
+        first = int(index.rstrip("]")) if bracket else 0
+    except ValueError:
+        values, first = (), 0
+    if not equals or not name or not values:
+        raise CommandError(
+            f"{text!r} is no edit: write option.timestep=0.001, ctrl[2]=0.5 or "
+            "actuator_gainprm[20]=50"
+        )
+    if name.startswith("option."):
+        return WhatIf(kind=EditKind.OPTION, name=name.removeprefix("option."), values=values)
+    if name in (EditKind.CONTROL, EditKind.FORCE):
+        return WhatIf(kind=EditKind(name), index=first, values=values)
+    return WhatIf(kind=EditKind.MODEL, name=name, index=first, values=values)
+
+
+def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    rollouts = client.rollouts(0 if a.ended else scene_id)
+    _list(out, map(_rollout, rollouts), "no rollouts yet")
+
+
+def _rollout(info: RolloutInfo) -> str:
+    begin = f", from row {info.from_axis}" if info.from_axis >= 0 else ""
+    edits = f"; {', '.join(info.edits)}" if info.edits else ""
+    numbers = "".join(f"; {name} {value:.6g}" for name, value in info.numbers)
+    event = f" at step {info.event_step}" if info.event_step >= 0 else ""
+    doubt = f"; {info.reproducible}" if info.reproducible else ""
+    return (
+        f"{info.rollout_id:>4}  {info.name}: {info.steps} steps to {info.time:.6g} s{begin}, "
+        f"{info.outcome}{event}{edits}{numbers}{doubt}\n"
+    )
+
+
+def _drop_rollout(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    client.drop_rollout(scene_id, a.rollout)
+    out.write(f"rollout {a.rollout} dropped\n")
+
+
+def _ghosts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    client.show_ghosts(scene_id, [_reference(client, scene_id, text) for text in a.references])
+    out.write(f"{len(a.references)} ghosts are shown\n")
+
+
+def _reference(client: DebuggerClient, scene_id: int, text: str) -> GhostRef:
+    kind, _, what = text.partition(":")
+    sources = {
+        "row": GhostSource.ROW,
+        "checkpoint": GhostSource.CHECKPOINT,
+        "rollout": GhostSource.ROLLOUT,
+        "ended": GhostSource.ROLLOUT,
+        "env": GhostSource.ENVIRONMENT,
+    }
+    if kind == "checkpoint" and not what.isdecimal():
+        named = [i.checkpoint_id for i in client.checkpoints(scene_id) if i.name == what]
+        what = str(named[-1]) if named else ""
+    if kind not in sources or not what.isdecimal():
+        raise CommandError(f"{text!r} is nothing to compare with or show: write {_REFERENCE}")
+    scene = 0 if kind == "ended" else scene_id
+    return GhostRef(source=sources[kind], number=int(what), scene_id=scene)
+
+
+def _compare(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    first, second = (_reference(client, scene_id, text) for text in (a.first, a.second))
+    compared = client.compare(scene_id, first, second, tolerance=a.tolerance)
+    if compared.text:
+        out.write(f"{compared.text}\n")
+    for each in compared.differences:
+        step = f"  step {each.at_step}" if each.at_step else ""
+        out.write(f"  {each.name:<32} {each.first:>14.8g} {each.second:>14.8g} {each.unit}{step}\n")
+    if compared.more:
+        out.write(f"  +{compared.more} more\n")
+    for name, first_step in (
+        ("not the same to the last bit", compared.first_bit),
+        ("beyond the tolerance", compared.first_beyond),
+        ("with other contacts", compared.first_contacts),
+    ):
+        if first_step >= 0:
+            out.write(f"first step {name}: {first_step}\n")
+
+
+def _rows(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    rows = client.read_rows(
+        scene_id,
+        a.channels,
+        rollout_id=a.rollout,
+        first=a.first,
+        last=a.last,
+        max_rows=a.max_rows,
+    )
+    names = [
+        name if rows[name].shape[1] == 1 else f"{name}[{column}]"
+        for name in a.channels
+        for column in range(rows[name].shape[1])
+    ]
+    out.write(",".join(["axis", "time", *names]) + "\n")
+    for index, (axis, time) in enumerate(zip(rows["axis"], rows["time"], strict=True)):
+        values = [float(value) for name in a.channels for value in rows[name][index]]
+        out.write(",".join([str(int(axis)), *map(repr, [float(time), *values])]) + "\n")
+
+
+# --- stops
+
+
+def _stops(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    told = client.stop_rules(scene_id)
+    if told.count > len(told.stops):
+        out.write(f"+{told.count - len(told.stops)} older ones\n")
+    _list(out, map(_stop, told.stops), "nothing has stopped it")
+    rules = [f"{rule.value} is off" for rule in told.off]
+    rules += ["a stop pauses all scenes"] * told.stop_all + ["stops only mark"] * told.mark_only
+    if rules:
+        out.write(f"rules: {'; '.join(rules)}\n")
+
+
+def _stop(stop: StopInfo) -> str:
+    held = "" if stop.held else " (only marked)"
+    more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice) if text)
+    return (
+        f"{stop.stop_id:>4}  episode {stop.episode}, step {stop.step}, {stop.time:.6g} s, "
+        f"{stop.reason.value}{held}: {stop.message}{more}\n"
+    )
+
+
+def _stop_rules(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    client.set_stop_rules(scene_id, off=a.off, stop_all=a.stop_all, mark_only=a.mark_only)
+    off = ", ".join(a.off) or "none"
+    out.write(f"rules that are off: {off}\n")
+
+
+def _break_when(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    condition = client.break_when(
+        scene_id, a.expression, name=a.name, hits=a.hits, once=a.once, log_only=a.log_only
+    )
+    out.write(f"condition {condition}: {a.expression}\n")
+
+
+def _conditions(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    _list(out, map(_condition, client.conditions(scene_id)), "no conditions yet")
+
+
+def _condition(info: ConditionInfo) -> str:
+    words = [f"true {info.hit_count}×"]
+    words += ["off"] * (not info.enabled) + ["once"] * info.once + ["log only"] * info.log_only
+    words += [f"from the {info.hits}. time on"] * (info.hits > 1)
+    words += [f"not watched: {info.failure}"] * bool(info.failure)
+    name = f"{info.name}: " if info.name else ""
+    return f"{info.condition_id:>4}  {name}{info.expression}  ({', '.join(words)})\n"
+
+
+def _edit_condition(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    switches = {
+        name: value == "on"
+        for name in ("enabled", "once", "log_only")
+        if (value := getattr(a, name)) is not None
+    }
+    client.edit_condition(
+        a.condition, scene_id=scene_id, expression=a.expression, hits=a.hits, **switches
+    )
+    _conditions(client, scene_id, a, out)
+
+
+def _remove_condition(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    client.remove_condition(a.condition, scene_id=scene_id)
+    out.write(f"condition {a.condition} removed\n")
+
+
+# --- environments
+
+
+def _environments(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    if a.selected is not None:
+        client.select_environments(scene_id, a.selected, a.shown)
+    told = client.environments(scene_id)
+    if told is None:
+        out.write("this scene has no environments: it is one world\n")
+        return
+    failed = ", ".join(map(str, told.failed)) or "none"
+    more = told.failed_count - len(told.failed)
+    out.write(
+        f"{told.count} environments, {told.selected} selected, "
+        f"{len(told.shown)} shown; failed: {failed}{f' (+{more} more)' if more else ''}\n"
+    )
+
+
+def _fork(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    client.fork(scene_id, a.source, a.targets)
+    out.write(f"environment {a.source} copied to {len(a.targets)} others\n")
+
+
+def _list(out: TextIO, lines: Iterable[str], empty: str) -> None:
+    written = [out.write(line) for line in lines]
+    if not written:
+        out.write(f"{empty}\n")
+
+
+TIME_COMMANDS: dict[str, Command] = {
+    "step-back": _step_back,
+    "step-forward": _step_forward,
+    "goto": _goto,
+    "live": _live,
+    "history": _history,
+    "continue": _continue,
+    "branches": _branches,
+    "checkpoints": _checkpoints,
+    "resimulate": _resimulate,
+    "rollouts": _rollouts,
+    "drop-rollout": _drop_rollout,
+    "ghosts": _ghosts,
+    "compare": _compare,
+    "rows": _rows,
+    "stops": _stops,
+    "stop-rules": _stop_rules,
+    "break-when": _break_when,
+    "conditions": _conditions,
+    "edit-condition": _edit_condition,
+    "remove-condition": _remove_condition,
+    "environments": _environments,
+    "fork": _fork,
+}
+"""What each word does with a client, a scene and its arguments."""

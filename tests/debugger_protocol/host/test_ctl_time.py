@@ -1,0 +1,133 @@
+"""``stroboscope ctl`` travels in time, relayed through the window that controls the session."""
+
+from collections.abc import Callable
+
+import pytest
+from remembering import GuardedStepper
+
+from stroboscope.debugger_protocol import ctl
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.host.server import DebugServer
+
+Connect = Callable[..., DebuggerClient]
+Remember = Callable[..., GuardedStepper]
+Say = Callable[..., str]
+
+
+@pytest.fixture
+def window(connect: Connect) -> DebuggerClient:
+    """Whoever controls the session."""
+    return connect()
+
+
+@pytest.fixture
+def scene(window: DebuggerClient, remember: Remember) -> GuardedStepper:
+    """A scene that has taken twenty steps."""
+    stepper = remember("arm")
+    window.step(stepper.id, 20)
+    return stepper
+
+
+@pytest.fixture
+def say(server: DebugServer, capsys: pytest.CaptureFixture[str]) -> Say:
+    """``say("goto", "--step", "3")``: what ctl writes."""
+
+    def run(*words: str, code: int = 0) -> str:
+        assert ctl.main(["--session", str(server.connection_file), *words]) == code
+        told = capsys.readouterr()
+        return told.err if code else told.out
+
+    return run
+
+
+def test_looking_back_is_told_with_the_step_and_how_far_it_is_from_live(
+    scene: GuardedStepper, say: Say
+) -> None:
+    assert say("step-back") == "arm: looking at step 19, 0.038 s, 1 before live; row 19\n"
+    assert say("step-back", "-n", "4").startswith("arm: looking at step 15,")
+    assert say("step-forward", "--physics").startswith("arm: looking at step 16,")
+    assert say("goto", "--step", "3").startswith("arm: looking at step 3, 0.006 s, 17 before")
+    assert say("goto", "--time", "0.01").startswith("arm: looking at step 5,")
+    assert say("goto", "--episode", "1").startswith("arm: looking at step 0,")
+    assert say("live") == "arm: live, step 20, 0.04 s\n"
+    assert "row 999" not in say("goto", "--axis", "999")
+    assert "goto needs one of" in say("goto", code=1)
+
+
+def test_branches_and_the_history_are_listed(scene: GuardedStepper, say: Say) -> None:
+    assert say("branches") == "no branches yet\n"
+    say("goto", "--axis", "7")
+    assert "episode 1, branch, from row 7" in say("continue")
+    assert say("branches").count("branch, from row 7") == 1
+    say("goto", "--axis", "9")
+    assert "branch, from row 9" in say("continue", "--recorded-inputs")
+    history = say("history")
+    assert history.startswith("20 rows from 0 on")
+    assert "episode 1, begin" in history
+    assert "not kept" in say("history", "off")
+    assert "the view is live" in say("continue", code=1)
+
+
+def test_rollouts_are_made_listed_compared_shown_and_dropped(
+    scene: GuardedStepper, say: Say
+) -> None:
+    assert say("rollouts") == "no rollouts yet\n"
+    made = say("resimulate", "--axis", "5", "--set", "ctrl[0]=3", "--name", "pushed")
+    assert made == "   1  pushed: 15 steps to 0.04 s, from row 5, ended\n"
+    assert say("rollouts") == made
+    assert say("ghosts", "rollout:1", "row:3") == "2 ghosts are shown\n"
+    compared = say("compare", "row:3", "rollout:1")
+    assert compared.startswith("2 differ\n")
+    assert "qvel" in compared
+    assert say("drop-rollout", "1") == "rollout 1 dropped\n"
+    assert "there is no rollout 1" in say("drop-rollout", "1", code=1)
+    assert "is nothing to compare with" in say("ghosts", "banana", code=1)
+    assert "is no edit" in say("resimulate", "--axis", "5", "--set", "banana", code=1)
+    assert say("rollouts", "--ended") == "no rollouts yet\n"
+
+
+def test_rows_are_printed_as_csv(scene: GuardedStepper, say: Say) -> None:
+    lines = say("rows", "qpos", "qvel", "--first", "4", "--last", "6").splitlines()
+    assert lines[0] == "axis,time,qpos,qvel"
+    assert [line.split(",")[0] for line in lines[1:]] == ["4", "5", "6"]
+    assert float(lines[1].split(",")[2]) == scene.memory.rows[4].q
+    assert "does not follow from rows" in say("rows", "qacc", code=1)
+
+
+def test_stops_rules_and_conditions_are_set_and_listed(
+    window: DebuggerClient, scene: GuardedStepper, say: Say
+) -> None:
+    assert say("stops") == "nothing has stopped it\n"
+    assert say("conditions") == "no conditions yet\n"
+    assert say("break-when", "qpos < 0.5", "--name", "half") == "condition 1: qpos < 0.5\n"
+    window.fast_forward()
+    assert window.wait_until(lambda c: c.scenes()[0].held, 5)
+    assert "condition: qpos < 0.5" in say("stops")
+    assert say("conditions") == "   1  half: qpos < 0.5  (true 1×)\n"
+    assert say("edit-condition", "1", "--enabled", "off", "--hits", "2") == (
+        "   1  half: qpos < 0.5  (true 1×, off, from the 2. time on)\n"
+    )
+    assert say("remove-condition", "1") == "condition 1 removed\n"
+    assert say("stop-rules", "--off", "warning", "arena", "--mark-only") == (
+        "rules that are off: warning, arena\n"
+    )
+    assert "rules: warning is off; arena is off; stops only mark" in say("stops")
+
+
+def test_checkpoints_are_listed_and_restored_into_another_scene(
+    window: DebuggerClient, scene: GuardedStepper, remember: Remember, say: Say
+) -> None:
+    other = remember("leg")
+    say("checkpoint", "here", "--scene", "arm")
+    assert "48 bytes  here" in say("checkpoints", "--scene", "arm")
+    told = say("back", "here", "--scene", "leg", "--from", "arm")
+    assert told == "checkpoint 'here' of 'arm' was restored\n"
+    assert other.scene.backend.q == scene.scene.backend.q
+    assert "there is no scene 'tail'" in say(
+        "back", "here", "--scene", "leg", "--from", "tail", code=1
+    )
+
+
+def test_a_scene_without_environments_says_so(scene: GuardedStepper, say: Say) -> None:
+    assert say("environments") == "this scene has no environments: it is one world\n"
+    assert "has no environments" in say("fork", "0", "1", code=1)
