@@ -5,6 +5,7 @@ expression never mixes two instants. What the script logs counts with its latest
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ from stroboscope.engine.contacts import body_velocities
 from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["ExpressionChannel", "ExpressionScope"]
+__all__ = ["ExpressionChannel", "ExpressionScope", "MakeReader", "Reader", "reader_of"]
 
 Array = NDArray[np.float64]
 Reader = Callable[[Any], Any]
@@ -78,8 +79,8 @@ class ExpressionScope:
 class ExpressionChannel:
     """Writes the values of one expression; owner thread only.
 
-    ``inputs`` are the names of what a physics step reads, ``make_reader`` returns what reads a
-    channel from the data after the step.
+    ``inputs`` are the names of what follows from what a physics step reads, ``make_reader`` returns
+    what reads a channel from data of its instant.
     """
 
     def __init__(
@@ -96,14 +97,16 @@ class ExpressionChannel:
         uses = self._expression.channels
         self.channels = frozenset(use.channel for use in uses if not use.is_user)
         self._arrays: list[Array] = [np.full(use.width, math.nan) for use in uses]
-        self._before: list[tuple[Array, str]] = []
+        self._before: list[tuple[Array, Reader]] = []
         self._after: list[tuple[int, Reader]] = []
         self._told = False
         for slot, use in enumerate(uses):
-            if use.channel in inputs or use.channel == "time":
-                self._before.append((self._arrays[slot], use.channel))
+            if use.channel == "time":
+                self._before.append((self._arrays[slot], operator.attrgetter("time")))
+            elif use.channel in inputs:
+                self._before.append((self._arrays[slot], make_reader(use.channel)))
             else:
-                self._after.append((slot, self._reader(use, make_reader)))
+                self._after.append((slot, reader_of(use, scope=scope, make_reader=make_reader)))
 
     @property
     def reads_after(self) -> bool:
@@ -112,8 +115,8 @@ class ExpressionChannel:
 
     def before(self, data: Any) -> None:
         """Copy what the coming physics step reads."""
-        for buffer, name in self._before:
-            buffer[:] = getattr(data, name)
+        for buffer, read in self._before:
+            buffer[:] = read(data)
 
     def after(self, source: Any) -> Array:
         """Return the value, (width,), which the next call overwrites; NaN where there is none."""
@@ -127,20 +130,21 @@ class ExpressionChannel:
             self._scope.report(f"“{text}” has no value at some steps: {problem}")
         return result
 
-    def _reader(self, use: ChannelUse, make_reader: MakeReader) -> Reader:
-        scope = self._scope
-        if use.is_user:
-            ring = scope.user[use.channel]
-            return lambda source: _latest(ring)
-        if use.part:
-            return _contact_reader(use, scope)
-        if use.channel in _POSES:
-            name = use.channel
-            return lambda source: getattr(source, name).reshape(-1)
-        if use.channel == "xvel":
-            return lambda source: body_velocities(scope.model, source).reshape(-1)
-        read = make_reader(use.channel)
-        return lambda source: np.atleast_1d(read(source))
+
+def reader_of(use: ChannelUse, *, scope: ExpressionScope, make_reader: MakeReader) -> Reader:
+    """Return what reads one use, (width,), from data that holds what a step has computed."""
+    if use.is_user:
+        ring = scope.user[use.channel]
+        return lambda _source: _latest(ring)
+    if use.part:
+        return _contact_reader(use, scope)
+    if use.channel in _POSES:
+        name = use.channel
+        return lambda source: getattr(source, name).reshape(-1)
+    if use.channel == "xvel":
+        return lambda source: body_velocities(scope.model, source).reshape(-1)
+    read = make_reader(use.channel)
+    return lambda source: np.atleast_1d(read(source))
 
 
 def _contact_reader(use: ChannelUse, scope: ExpressionScope) -> Reader:

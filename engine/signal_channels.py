@@ -1,7 +1,5 @@
 """Engine channels: quantities of every physics step, by name, and the writer of their rows."""
 
-import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ from stroboscope.debugger_protocol.backend import SignalSource
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.expressions import is_expression
 from stroboscope.debugger_protocol.scene_description import ChannelInfo
-from stroboscope.engine.contacts import contact_forces
+from stroboscope.engine.channel_readers import ARRAYS_AFTER, INPUTS, READ_BEFORE, ChannelReaders
 from stroboscope.engine.element_names import (
     SHOWN_NAME_BYTES,
     ElementNames,
@@ -21,31 +19,13 @@ from stroboscope.engine.element_names import (
 )
 from stroboscope.engine.expression_channels import ExpressionChannel, ExpressionScope
 from stroboscope.engine.frames import FrameMaker
-from stroboscope.engine.frames.bodies import momenta
+from stroboscope.engine.limit_channels import LIMIT_CHANNELS, limit_channels
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["ENGINE_CHANNELS", "ChannelTable", "MujocoSignalSource", "channel_table"]
 
 ChannelTable = Mapping[str, ChannelInfo]
-
-# What a physics step reads: it is taken before the step, everything else after it.
-_INPUTS = ("qpos", "qvel", "act", "ctrl", "qfrc_applied")
-_ARRAYS_AFTER = (
-    "qacc",
-    "qfrc_actuator",
-    "qfrc_passive",
-    "qfrc_constraint",
-    "qfrc_bias",
-    "qfrc_spring",
-    "qfrc_damper",
-    "qfrc_gravcomp",
-    "qfrc_fluid",
-    "actuator_force",
-    "actuator_length",
-    "actuator_velocity",
-    "sensordata",
-)
 
 
 _COMPUTED = (
@@ -60,8 +40,9 @@ _COMPUTED = (
     "timing.step",
     "momentum",
     "angular_momentum",
+    *LIMIT_CHANNELS,
 )
-ENGINE_CHANNELS = frozenset((*_INPUTS, *_ARRAYS_AFTER, *_COMPUTED))
+ENGINE_CHANNELS = frozenset((*INPUTS, *ARRAYS_AFTER, *_COMPUTED))
 """The names of all channels that a model may have."""
 
 
@@ -112,6 +93,7 @@ def channel_table(model: Any, *, adapter: MujocoAdapter) -> ChannelTable:
         ChannelInfo(name="timing.step", unit="s"),
         vector("momentum", ("x", "y", "z"), ("kg·m/s",) * 3),
         vector("angular_momentum", ("x", "y", "z"), ("kg·m²/s",) * 3),
+        *limit_channels(model, adapter=adapter),
     ]
     return {channel.name: channel for channel in channels if channel.width}
 
@@ -215,8 +197,7 @@ class MujocoSignalSource(SignalSource):
         self._live = live
         self._frames = frames
         self._adapter = adapter
-        self._row: NDArray[np.float64] | None = None
-        data = live()
+        self._readers = ChannelReaders(model, live, frames=frames, adapter=adapter)
         # These views do not keep the data alive: whoever uses them asks for it first.
         self._inputs: list[_Copy] = []
         self._results: list[_Copy] = []
@@ -226,12 +207,6 @@ class MujocoSignalSource(SignalSource):
         self._elsewhere: list[_Writer] = []
         self._expressions: list[ExpressionChannel] = []
         self._scope: ExpressionScope | None = None
-        enums = adapter.module
-        self._pyramidal = int(enums.mjtCone.mjCONE_PYRAMIDAL)
-        self._first_contact_kind = int(enums.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
-        self._keeps_forces_elsewhere = bool(adapter.hidden_state_reason(model))
-        self._step_durations = data.timer.duration
-        self._step_timer = 0.0
         columns: dict[str, slice] = {}
         at = 0
         read: set[str] = set()
@@ -254,22 +229,23 @@ class MujocoSignalSource(SignalSource):
         self.width = at
         self.columns = columns
         self._runge_kutta = adapter.is_runge_kutta(model)
-        computed = read - {"time", *_INPUTS}
+        computed = read - {"time", *READ_BEFORE}
         self._needs_row = bool(computed) and (
             self._runge_kutta or any(name.startswith("energy.") for name in computed)
         )
         self._copies_only = not (self._expressions or self._before or self._needs_row)
 
     def _add(self, name: str, columns: slice) -> None:
-        if name in _INPUTS:
+        if name in INPUTS:
             self._inputs.append((columns, getattr(self._live(), name)))
-        elif name in _ARRAYS_AFTER:
+        elif name in ARRAYS_AFTER:
             self._results.append((columns, getattr(self._live(), name)))
-            self._elsewhere.append((columns, self._reader(name)))
+            self._elsewhere.append((columns, self._readers.reader(name)))
         else:
             # A number goes five times as fast into a place as into a slice of one.
             is_number = columns.stop - columns.start == 1
-            self._after.append((columns.start if is_number else columns, self._reader(name)))
+            writers = self._before if name in READ_BEFORE else self._after
+            writers.append((columns.start if is_number else columns, self._readers.reader(name)))
 
     def _add_expression(
         self, name: str, make_scope: Callable[[], ExpressionScope]
@@ -277,7 +253,7 @@ class MujocoSignalSource(SignalSource):
         if self._scope is None:
             self._scope = make_scope()
         expression = ExpressionChannel(
-            name, scope=self._scope, inputs=frozenset(_INPUTS), make_reader=self._reader
+            name, scope=self._scope, inputs=frozenset(READ_BEFORE), make_reader=self._readers.reader
         )
         self._expressions.append(expression)
         return expression
@@ -294,16 +270,17 @@ class MujocoSignalSource(SignalSource):
         for place, read in self._before:
             row[place] = read(data)
         if self._needs_row:
-            if self._row is None:
+            readers = self._readers
+            if readers.row is None:
                 length = self._adapter.module.mj_stateSize(self._model, self._adapter.integration)
-                self._row = np.empty(length)
-            self._adapter.mj_getState(self._model, data, self._row, self._adapter.integration)
+                readers.row = np.empty(length)
+            self._adapter.mj_getState(self._model, data, readers.row, self._adapter.integration)
 
     def after(self, row: NDArray[np.float64]) -> None:
         """Write what the physics step has computed into the same ``row``."""
         data = self._live()
-        if self._runge_kutta and self._row is not None:
-            self._write_recomputed(row, self._frames.recompute(self._row))
+        if self._runge_kutta and self._readers.row is not None:
+            self._write_recomputed(row, self._frames.recompute(self._readers.row))
             return
         for columns, values in self._results:
             row[columns] = values
@@ -317,62 +294,3 @@ class MujocoSignalSource(SignalSource):
         """
         for place, read in (*self._elsewhere, *self._after):
             row[place] = np.nan if source is None else read(source)
-
-    def _reader(self, name: str) -> Callable[[Any], Any]:
-        if name in _INPUTS or name in _ARRAYS_AFTER:
-            return operator.attrgetter(name)
-        if name.startswith("energy."):
-            part = name.removeprefix("energy.")
-            return lambda source: self._energy(source, part)
-        computed: dict[str, Callable[[Any], Any]] = {
-            "contact.count": operator.attrgetter("ncon"),
-            "contact.force": self._contact_force,
-            "contact.depth": _contact_depth,
-            "constraint.count": operator.attrgetter("nefc"),
-            "solver.iterations": _solver_iterations,
-            "timing.step": lambda source: self._step_duration(),
-            "momentum": lambda source: momenta(self._model, source)[0],
-            "angular_momentum": lambda source: momenta(self._model, source)[1],
-        }
-        return computed[name]
-
-    def _energy(self, source: Any, part: str) -> float:
-        potential, kinetic = self._frames.energy(source, self._row)
-        return float({"potential": potential, "kinetic": kinetic}.get(part, potential + kinetic))
-
-    def _step_duration(self) -> float:
-        """Return how long the step took [s], NaN where MuJoCo doesn't measure."""
-        before, self._step_timer = self._step_timer, float(self._step_durations[0])
-        taken = self._step_timer - before
-        return taken if before > 0.0 < taken else math.nan
-
-    def _contact_force(self, source: Any) -> float:
-        """Return the sum of all normal forces [N]."""
-        if not source.ncon or not source.nefc:
-            return 0.0
-        if self._keeps_forces_elsewhere:
-            return float(contact_forces(self._model, source, adapter=self._adapter)[:, 0].sum())
-        force, kinds = source.efc_force, source.efc_type
-        # Edges of pyramids add up to the normal force; contacts come last among the rows.
-        if self._model.opt.cone == self._pyramidal:
-            return float(force[kinds >= self._first_contact_kind].sum())
-        address = source.contact.efc_address
-        return float(force[address[address >= 0]].sum())
-
-
-def _contact_depth(source: Any) -> float:
-    """Return the deepest penetration [m], 0 when nothing overlaps."""
-    if not source.ncon:
-        return 0.0
-    return float(max(0.0, -np.min(source.contact.dist)))
-
-
-def _solver_iterations(source: Any) -> int:
-    """Return the most iterations of any island."""
-    if not source.nefc:
-        return 0
-    islands = source.nisland
-    # An array's maximum takes as long as several of the steps that small models take.
-    if islands <= 1:
-        return int(source.solver_niter[0])
-    return int(max(source.solver_niter[:islands].tolist()))
