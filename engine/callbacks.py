@@ -50,6 +50,10 @@ class SceneCallbacks:
         """Return whether a step has to call anything."""
         return bool(self._by_event.get(Event.PRE_STEP) or self._by_event.get(Event.POST_STEP))
 
+    def has(self, event: Event) -> bool:
+        """Return whether anything is called on ``event``."""
+        return bool(self._by_event.get(event))
+
     def run(self, event: Event, scene: "Scene") -> None:
         """Call everything registered for ``event``; what one raises reaches the caller."""
         for callback, wants_scene in tuple(self._by_event.get(event, ())):

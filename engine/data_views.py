@@ -53,7 +53,7 @@ def _raw(address: int, size: int) -> memoryview:
     return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 
-def _time_view(data: Any) -> memoryview | None:
+def _time_view(data: Any) -> Any | None:
     """Return a view of ``data.time``, which stands just before the energies; None if it doesn't."""
     view = _raw(int(data.energy.ctypes.data) - _DOUBLE, _DOUBLE).cast("d")
     kept = float(data.time)
@@ -67,7 +67,7 @@ def _time_view(data: Any) -> memoryview | None:
     return view
 
 
-def _timestep_view(model: Any, adapter: MujocoAdapter) -> memoryview | None:
+def _timestep_view(model: Any, adapter: MujocoAdapter) -> Any | None:
     """Return a view of ``model.opt.timestep``; None when it isn't where it is expected."""
     before = _timestep_before_gravity(adapter.module)
     option = model.opt

@@ -1,11 +1,17 @@
 """Errors of the engine. Each message says what was seen, what is allowed, and what to do next."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stroboscope.engine.stops.event import StopEvent
+
 __all__ = [
     "EngineError",
     "ModelError",
     "MujocoUnavailableError",
     "OwnerThreadError",
     "SceneDestroyedError",
+    "SimulationStopped",
     "StateCorruptError",
     "StateError",
     "StateMismatchError",
@@ -35,6 +41,14 @@ class SceneDestroyedError(EngineError):
 
 class StepFailedError(EngineError):
     """A physics step raised; the engine's own error is chained (``__cause__``)."""
+
+
+class SimulationStopped(EngineError):
+    """A physics step went wrong and was taken back; ``event`` says what, with names and numbers."""
+
+    def __init__(self, message: str, event: "StopEvent") -> None:
+        super().__init__(message)
+        self.event = event
 
 
 class StateError(EngineError):

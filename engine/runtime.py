@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.engine.errors import EngineError
+from stroboscope.engine.history.budget import HistoryBudget
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -30,6 +31,7 @@ class Runtime:
 
     def __init__(self, *, num_worker_threads: int = 0) -> None:
         self.host = Host()
+        self.history_budget = HistoryBudget()
         self.num_worker_threads = num_worker_threads
         self.process_id = os.getpid()
         self._lock = threading.Lock()
@@ -68,6 +70,7 @@ class Runtime:
         self.process_id = os.getpid()
         self._lock = threading.Lock()
         self.host.forget_parent()
+        self.history_budget.forget_parent()
         survivor = threading.current_thread()
         for scene in tuple(self._scenes.values()):
             if scene.owner is not survivor:

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.articulation import Articulation
 from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
+from stroboscope.engine.history.scene_history import SceneHistory
+from stroboscope.engine.history_methods import HistoryMethods
 from stroboscope.engine.live_data import HeldData, LiveData, check_pair
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
@@ -32,6 +35,7 @@ from stroboscope.engine.scene_state import SceneStates
 from stroboscope.engine.state_methods import StateMethods
 from stroboscope.engine.step_plan import checked_nstep, plan_step
 from stroboscope.engine.stepping import Stepper
+from stroboscope.engine.stops.scene_stops import SceneStops
 from stroboscope.engine.world import World
 
 if TYPE_CHECKING:
@@ -47,7 +51,7 @@ _log = logging.getLogger(__name__)
 _NOBODY = -1
 
 
-class Scene(StateMethods):
+class Scene(StateMethods, HistoryMethods):
     """A MuJoCo model and its data that a debugger can stop, look at and put back.
 
     Made by :func:`~stroboscope.engine.create_scene`. Every method and attribute may only be used
@@ -80,6 +84,8 @@ class Scene(StateMethods):
         """Whether it follows the debugger's playback."""
         self.counters = StepCounters()
         self.callbacks = SceneCallbacks()
+        self.stops = SceneStops(self)
+        self.history = SceneHistory(self, runtime.history_budget)
         self.drawing: DebugDraw | None = None
         self.rollouts = RolloutStore()
         self.nominal_timestep: float | None = None
@@ -98,12 +104,21 @@ class Scene(StateMethods):
         self._option = world.model.opt
         # Data that the script may drop at any time is looked up for every use instead.
         self._data = world.live() if world.live.keeps_alive else None
+        self.history.enter_world(world)
         self.stepper = Stepper(self)
         self._update_fast_path()
 
     def _update_fast_path(self) -> None:
         """Decide whether a step may be one bare ``mj_step``."""
-        self._bare = self._data is not None and not self.callbacks.has_step_callbacks()
+        callbacks, stops = self.callbacks, self.stops
+        stops.guards_detached = (
+            stops.raise_on_stop or self.history.wanted or callbacks.has(Event.STOP)
+        )
+        self._bare = (
+            self._data is not None
+            and not callbacks.has_step_callbacks()
+            and not stops.guards_detached
+        )
 
     # --- stepping
 
@@ -329,7 +344,7 @@ class Scene(StateMethods):
         return self._register(Event.PLAY, callback)
 
     def on_stop(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` when a physics step has failed."""
+        """Call ``callback`` when the scene has stopped, see :attr:`last_stop`; attached or not."""
         return self._register(Event.STOP, callback)
 
     def _register(self, event: Event, callback: SceneCallback) -> Callable[[], None]:
@@ -400,6 +415,7 @@ class Scene(StateMethods):
         self._guard()
         self.counters.set_state(Counters(0, 0))
         self.stepper.forget_time()
+        self.history.begin(SegmentKind.EPISODE, reason)
         self.link.state_replaced(reason)
 
     def model_changed(self) -> None:

@@ -1,17 +1,23 @@
 """Steps that are more than one bare ``mj_step``: several physics steps, callbacks, a debugger."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
 from stroboscope.engine.callbacks import Event
+from stroboscope.engine.data_views import DataViews
 from stroboscope.engine.errors import StepFailedError
+from stroboscope.engine.stops.detector import FAST, StepWatch
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from stroboscope.engine.scene import Scene
+    from stroboscope.engine.stops.trouble import Trouble
 
 __all__ = ["Stepper"]
 
@@ -37,12 +43,13 @@ class Stepper:
         self._mj_step = adapter.mj_step
         self._get_state = adapter.mj_getState
         self._mask = adapter.integration
-        size = int(adapter.module.mj_stateSize(world.model, adapter.integration))
-        self._row = np.full(size, np.nan)
-        # MuJoCo's integration state begins with the time.
-        self._row_time = self._row.data
-        # The time after the last physics step, or that before it when a quiet step has run since.
-        self._time_seen = self._time_before = -np.inf
+        self._history = scene.history
+        self._stops = scene.stops
+        self._views = views = DataViews(world.model, world.live, adapter=adapter)
+        self._time, self._timestep, self._motion = views.time, views.timestep, views.motion
+        self._qvel, self._norm = views.qvel, adapter.module.mju_norm
+        self._watch = StepWatch(views, world.model, adapter=adapter)
+        self._warnings, self._warnings_seen = views.warnings, self._watch.seen
         self._time_from = float(self._live().time)
         """The time when the state was replaced last, or this began: sync() counts from there."""
         self._last_slow_step = (0, 0.0)
@@ -86,36 +93,62 @@ class Stepper:
     def step_once(self) -> None:
         """Complete an application step of one physics step that somebody follows.
 
-        The same as :meth:`step` without its generality: this runs before every bare step while a
-        debugger is attached, so it is written out, and while the link is quiet it calls nothing
-        but MuJoCo, and what writes rows of signals.
+        The same as :meth:`_step_watched` for the case that nothing is unusual: this runs before
+        every bare step while a debugger is attached, so it is written out, and while the link is
+        quiet it calls nothing but MuJoCo, and what writes rows of signals.
         """
-        link, data, row = self._link, self._live(), self._row
+        link, data, history = self._link, self._live(), self._history
         link.in_step = True  # first said, then looked
-        if self._monotonic() >= link.quiet_until:
+        ring, counters, warnings = history.ring, self._counters, self._warnings
+        at, single, before = ring.at, counters.single, self._time[0]
+        if (
+            self._monotonic() >= link.quiet_until
+            or single != history.single
+            or before != history.time_after
+            or at == ring.size
+            or not before
+            or self._motion.tobytes() != history.after
+            or warnings != self._warnings_seen
+            or self._stops.conditions is not None
+        ):
+            self._step_watched()
+            return
+        row = ring.rows[at]
+        self._get_state(self._model, data, row, self._mask)
+        if not self._norm(row) < math.inf:
             self._step_watched()
             return
         try:
-            self._get_state(self._model, data, row, self._mask)
-            before = self._row_time[0]  # reading data.time costs as much as capturing the row
-            if before <= self._time_before or before < self._time_seen:
-                self.notice_reset()
-                self._get_state(self._model, data, row, self._mask)
-                before = self._row_time[0]
             if link.ring is not None:
-                link.row_before(axis=self._counters.axis, time=before)
+                link.row_before(axis=counters.axis, time=before)
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
-                self.put_back(data)
-                raise self.failure(error) from error
-            self._counters.single += 1
+                if self._stops_for_error(error, row, data):
+                    self._step_watched()
+                    return
+                raise self._failed(error, row, data) from error
+            after, timestep = self._time[0], self._timestep[0]
+            if (
+                after != before + timestep
+                or not self._norm(self._qvel) < FAST
+                or warnings != self._warnings_seen
+            ):
+                trouble = self._watch.after(row)
+                if trouble is not None and self._stops_for(trouble, data):
+                    self._step_watched()
+                    return
+                self._watch.end()
+                after = math.nan if history.is_replaced else after
+            ring.steps[at], ring.timesteps[at] = single, timestep
+            ring.at = at + ring.advance
+            counters.single = history.single = single + 1
+            history.time_after, history.after = after, self._motion.tobytes()
             if link.ring is not None:
                 link.row_after()
         except BaseException:
             link.abandon_step()
             raise
-        self._time_before = before
         link.physics_ticks += 1
         link.in_step = False
         link.stamp = self._monotonic()
@@ -123,21 +156,17 @@ class Stepper:
             link.end_step()
 
     def _step_watched(self) -> None:
-        link, data, row = self._link, self._live(), self._row
+        link, data = self._link, self._live()
         self.note_time_before(data)
         link.begin_step()
         try:
-            if not link.gate():
-                self._time_seen = data.time
-                return
-            self._get_state(self._model, data, row, self._mask)
-            try:
-                self._mj_step(self._model, data)
-            except Exception as error:
-                self.put_back(data)
-                raise self.failure(error) from error
+            while True:
+                if not link.gate():
+                    return
+                if self._physics(data):
+                    break
             self._counters.single += 1
-            self._time_seen = data.time
+            self._history.single = self._counters.single
             link.after_physics()
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
@@ -148,20 +177,118 @@ class Stepper:
             self._interventions.take_back()
         link.end_step()
 
+    # --- one guarded physics step
+
+    def _physics(self, data: Any) -> bool:
+        """Run a physics step, which the caller counts at once when it is done.
+
+        False: it went wrong and was taken back, the scene is held; pass the gate again.
+        """
+        link, stops, watch = self._link, self._stops, self._watch
+        unguarded = link.unguarded and link.take_unguarded()
+        row = self._next_row(data)
+        conditions = stops.conditions
+        if conditions is not None:
+            conditions.before(data)
+        trouble = watch.before(row)
+        if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
+            return False
+        try:
+            self._mj_step(self._model, data)
+        except Exception as error:
+            if self._stops_for_error(error, row, data, unguarded=unguarded):
+                return False
+            raise self._failed(error, row, data) from error
+        trouble = watch.after(row)
+        if trouble is None and conditions is not None:
+            trouble = conditions.after(data, row)
+        if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
+            return False
+        watch.end()
+        self._keep_row()
+        return True
+
+    def _next_row(self, data: Any) -> "NDArray[np.float64]":
+        """Write the state and the inputs of the coming step into the next row of the history."""
+        history = self._history
+        ring, time = history.ring, self._time[0]
+        if (
+            ring.at == ring.size
+            or time != history.time_after
+            or ring.next_axis != self._counters.axis
+            or self._motion.tobytes() != history.after
+        ):
+            history.arrive(time=time, motion=self._motion)
+        row = ring.rows[ring.at]
+        self._get_state(self._model, data, row, self._mask)
+        return row
+
+    def _keep_row(self) -> None:
+        """Keep the row of the step that was just done."""
+        history = self._history
+        ring = history.ring
+        ring.steps[ring.at], ring.timesteps[ring.at] = self._counters.single, self._timestep[0]
+        ring.at += ring.advance
+        history.single = -1
+        history.time_after = math.nan if history.is_replaced else self._time[0]
+        history.after = self._motion.tobytes()
+
+    def _stops_for(self, trouble: "Trouble", data: Any, *, unguarded: bool = False) -> bool:
+        """Return whether a step in trouble was taken back; False: it counts all the same."""
+        stops = self._stops
+        if not unguarded and stops.concerns(trouble):
+            is_new = not stops.is_told(trouble)
+            held = (is_new or self._link.active) and stops.holds(trouble)
+            raised = None if held else stops.raised()
+            if held or raised is not None:
+                self.put_back(trouble.row, data)
+            if is_new:
+                self._callbacks.run(Event.STOP, self._scene)
+            if raised is not None:
+                raise raised
+            if held:
+                return True
+        stops.let_through(trouble)
+        if trouble.reason is StopReason.AUTORESET:
+            self.notice_reset()
+        return False
+
+    def _stops_for_error(
+        self, error: Exception, row: "NDArray[np.float64]", data: Any, *, unguarded: bool = False
+    ) -> bool:
+        fatal = isinstance(error, self._adapter.module.FatalError)
+        trouble = self._watch.raised(row, error, fatal=fatal)
+        return self._stops_for(trouble, data, unguarded=unguarded)
+
+    def _failed(self, error: Exception, row: "NDArray[np.float64]", data: Any) -> StepFailedError:
+        self.put_back(row, data)
+        return self.failure(error)
+
     def _detached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
         """Run ``count`` physics steps, with which the application step begins and ends or not."""
         followed = self._callbacks.has_step_callbacks()
         if followed and begins:
             self._callbacks.run(Event.PRE_STEP, self._scene)
-        try:
-            self._mj_step(self._model, self._live(), count)
-        except Exception as error:
-            raise self.failure(error) from error
-        self._counters.add_physics(count)
+        if self._stops.guards_detached:
+            self._guarded_detached(count)
+        else:
+            try:
+                self._mj_step(self._model, self._live(), count)
+            except Exception as error:
+                raise self.failure(error) from error
+            self._counters.add_physics(count)
         if ends:
             self._complete(count)
             if followed:
                 self._callbacks.run(Event.POST_STEP, self._scene)
+
+    def _guarded_detached(self, count: int) -> None:
+        data = self._live()
+        self.note_time_before(data)
+        for _ in range(count):
+            while not self._physics(data):
+                self._link.gate()  # somebody has attached meanwhile
+            self._counters.add_physics(1)
 
     def _attached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
         """The same, followed by a debugger."""
@@ -198,20 +325,15 @@ class Stepper:
         link, counters = self._link, self._counters
         for index in range(count):
             self.is_inside = index > 0
-            if not link.gate():
-                self._time_seen = data.time
-                return False
-            self.pre_step_done = False
-            self.capture_row(data)
-            try:
-                self._mj_step(self._model, data)
-            except Exception as error:
-                self.put_back(data)
-                raise self.failure(error) from error
+            while True:
+                if not link.gate():
+                    return False
+                self.pre_step_done = False
+                if self._physics(data):
+                    break
             counters.add_physics(1)
             link.after_physics()
             self._interventions.take_back()
-        self._time_seen = data.time
         return True
 
     def _complete(self, count: int) -> None:
@@ -228,46 +350,44 @@ class Stepper:
         """Count what the script has stepped by itself since the last call, park and pace."""
         data = self._live()
         self.synced_at = self._counters.single + 1
-        if self._time_before > -np.inf:
-            self._time_seen = self._time_before + float(self._model.opt.timestep)
-            self._time_before = -np.inf
-        if data.time < self._time_seen:
+        seen = self._history.time_after
+        if data.time < seen:
             self._scene.episode_began(_WENT_BACK)
             # Keyframes say to what a reset has set the time; else it is 0.
             self._time_from = max((t for t in self._model.key_time if t <= data.time), default=0.0)
-        begin = self._time_seen if self._time_seen > -np.inf else self._time_from
+        seen = self._history.time_after
+        begin = self._time_from if math.isnan(seen) else seen
         count = max(0, round((data.time - begin) / float(self._model.opt.timestep)))
         self._counters.add_physics(count)
-        self._time_seen = data.time
+        self._history.lose_track()
+        self._history.time_after = data.time
         self._complete(count)
         self._link.sync()
 
     # --- parts that a wrapped mj_step1 and mj_step2 need one by one
 
-    def capture_row(self, data: Any) -> None:
-        """Keep the state before the coming physics step: the evidence when it fails."""
-        self._get_state(self._model, data, self._row, self._mask)
-
-    def last_row(self) -> NDArray[np.float64] | None:
+    def last_row(self) -> "NDArray[np.float64] | None":
         """Return the row that the last physics step began with; None when it isn't known.
 
         The time tells: what was stepped without a row being taken, and what MuJoCo has reset,
         does not stand one timestep behind it.
         """
-        row = self._row
-        return row if row[0] + self._option.timestep == self._live().time else None
+        row = self._history.last_row()
+        if row is None or row[0] + self._option.timestep != self._live().time:
+            return None
+        return row
 
-    def put_back(self, data: Any) -> None:
+    def put_back(self, row: "NDArray[np.float64]", data: Any) -> None:
         """Write the state before the physics step that failed into the live data."""
         self._adapter.free_stack(data)
-        self._adapter.mj_setState(self._model, data, self._row, self._mask)
+        self._adapter.mj_setState(self._model, data, row, self._mask)
+        self._watch.put_back()
         self._interventions.take_back()
 
     def note_time_before(self, data: Any) -> None:
         """Notice that the script has reset the data since its last step: an episode."""
-        if data.time < self._time_seen or data.time <= self._time_before:
+        if data.time < self._history.time_after:
             self.notice_reset()
-        self._time_seen, self._time_before = data.time, -np.inf
 
     def notice_reset(self) -> None:
         """Tell the debugger of a reset that was only found by looking at the time.
@@ -275,14 +395,14 @@ class Stepper:
         Whose reset it was is not known: MuJoCo resets data that has diverged, too. The counters
         stay: nobody looks while nothing is attached, and a script must read the same numbers then.
         """
-        self.forget_time()
+        self._history.begin(SegmentKind.EPISODE, _WENT_BACK)
+        self._time_from = float(self._live().time)
         self._link.state_replaced(_WENT_BACK)
 
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""
-        self._time_seen = self._time_before = -np.inf
+        self._history.begin(SegmentKind.RESTORE)
         self._time_from = float(self._live().time)
-        self._row[0] = np.nan  # no step has led to this state
 
     def mend(self) -> None:
         """Make the data usable again after a step that failed: another state is written into it."""
@@ -303,5 +423,4 @@ class Stepper:
         self._link.log_text(LogLevel.ERROR, text)
         failure = StepFailedError(text)
         failure.__cause__ = error
-        self._callbacks.run(Event.STOP, scene)
         return failure

@@ -21,6 +21,7 @@ from stroboscope.engine.instrument.wrapping import Gate
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_counters import StepCounters
+from stroboscope.engine.stops.scene_stops import SceneStops
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -51,7 +52,7 @@ class _Entry:
         self.busy = False
         self.half_stepper: HalfStepper | None = None
         self.own_scene: weakref.ref[Scene] | None = None
-        self.bare: tuple[Any, SceneLink, StepCounters, SceneCallbacks] | None = None
+        self.bare: tuple[Any, SceneLink, StepCounters, SceneCallbacks, SceneStops] | None = None
 
 
 class AdoptedScenes:
@@ -112,8 +113,9 @@ class AdoptedScenes:
         entry = self._entries.get(id(d))
         bare = entry.bare if entry is not None and nstep == 1 else None
         if bare is not None and entry is not None and entry.reference() is d:
-            model, link, counters, callbacks = bare
-            if model is m and not link.active and not callbacks.has_step_callbacks():
+            model, link, counters, callbacks, stops = bare
+            watched = stops.guards_detached or callbacks.has_step_callbacks()
+            if model is m and not link.active and not watched:
                 # As in Scene.step(): a session is open and nobody has joined it.
                 self._adapter.mj_step(m, d)
                 counters.single += 1
@@ -130,7 +132,7 @@ class AdoptedScenes:
         if count < 1:
             self._adapter.mj_step(m, d, nstep)  # MuJoCo says what it thinks of that
             return
-        entry.bare = (m, scene.link, scene.counters, scene.callbacks)
+        entry.bare = (m, scene.link, scene.counters, scene.callbacks, scene.stops)
         begun = _open_step(entry)
         before = scene.counters.axis
         entry.busy = True

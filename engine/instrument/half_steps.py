@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.stepping import Stepper
@@ -24,13 +25,15 @@ class HalfStepper(Stepper):
         super().__init__(scene)
         self.world = scene.world
         self._mj_step = self._second_half
-        self._begun = np.full_like(self._row, np.nan)
+        size = int(scene.world.adapter.module.mj_stateSize(self._model, self._mask))
+        self._begun = np.full(size, np.nan)
+        self._resumed = np.full(size, np.nan)
         # Controls and applied forces stand side by side in a row, and the first half reads none.
         states, module = self._adapter.module.mjtState, self._adapter.module
         read_later = states.mjSTATE_CTRL | states.mjSTATE_QFRC_APPLIED | states.mjSTATE_XFRC_APPLIED
         first = int(module.mj_stateSize(self._model, self._mask & (int(states.mjSTATE_CTRL) - 1)))
         count = int(module.mj_stateSize(self._model, int(read_later)))
-        self._read_by_first_half = np.r_[0:first, first + count : self._row.size]
+        self._read_by_first_half = np.r_[0:first, first + count : size]
         self.is_open = False
         """Whether an application step has begun that :meth:`go_on` or :meth:`close` ends."""
 
@@ -66,9 +69,18 @@ class HalfStepper(Stepper):
         run = self._attached if self._link.active else self._detached
         run(count, begins=begins, ends=ends)
 
+    def step_once(self) -> None:
+        """Complete an application step of one physics step; never the short way."""
+        self._step_watched()
+
+    def put_back(self, row: NDArray[np.float64], data: Any) -> None:
+        """Write the state before the physics step back; what the first half made of it is gone."""
+        super().put_back(row, data)
+        self._begun[:] = np.nan
+
     def _second_half(self, model: Any, data: Any, count: int = 1) -> None:
-        self.capture_row(data)
-        read = self._read_by_first_half
-        if not np.array_equal(self._row.view(np.uint64)[read], self._begun.view(np.uint64)[read]):
+        self._get_state(model, data, self._resumed, self._mask)
+        read, bits = self._read_by_first_half, np.uint64
+        if not np.array_equal(self._resumed.view(bits)[read], self._begun.view(bits)[read]):
             self._adapter.mj_step1(model, data)
         self._adapter.mj_step2(model, data)

@@ -122,7 +122,7 @@ class Driven:
     def used(self, part: mujoco.mjtState) -> NDArray[np.float64]:
         """Return that part of the row that the last physics step was given."""
         data = mujoco.MjData(self.model)
-        mujoco.mj_setState(self.model, data, self.scene.stepper._row, FULL)
+        mujoco.mj_setState(self.model, data, self.scene.history.last_row(), FULL)
         values = np.empty(mujoco.mj_stateSize(self.model, part))
         mujoco.mj_getState(self.model, data, values, part)
         return values

@@ -35,6 +35,7 @@ from stroboscope.debugger_protocol.messages import (
     ReleasePerturb,
     SetControlNoise,
 )
+from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.debugger_protocol.topics import AccelerationSource, Instant, Topic
 
 
@@ -264,6 +265,7 @@ def test_a_reset_by_mujoco_within_the_step_takes_the_scripts_inputs_with_it(
         read.append(data.ctrl.tolist())
 
     def loop(driven: Driven) -> None:
+        driven.scene.stops.switch_off([StopReason.AUTORESET])
         while not driven.over:
             driven.scene.step()
             if driven.scene.step_count == 2:
@@ -314,7 +316,12 @@ def test_a_step_that_fails_gives_the_script_its_inputs_back(
         raise mujoco.FatalError("no more memory")
 
     monkeypatch.setattr(driven.scene.stepper, "_mj_step", fail)
-    with pytest.raises(CommandError):
+    with pytest.raises(CommandError, match="no more memory"):
+        driven.step()  # the scene has stopped before the step
+    assert not errors
+    assert np.array_equal(own, driven.state())
+    driven.scene.stops.switch_off([StopReason.FATAL])
+    with pytest.raises(CommandError, match="did not complete"):
         driven.step()
     assert errors
     assert len(set(driven.seen)) == 1

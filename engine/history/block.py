@@ -1,0 +1,167 @@
+"""Rows of one stretch of the axis, and what is left of those that were thinned out."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Block", "Dropped", "row_hashes"]
+
+
+class Block:
+    """Up to ``capacity`` rows of the axes from ``begin`` to ``end`` (exclusive).
+
+    ``stride`` 1: all of them, in order. Else those that ``axes`` says, and ``dropped`` tells of
+    every axis, whether its row is still there or not. ``flags``: 1 where a row does not follow
+    from the one before; such rows are kept as long as their block.
+    """
+
+    __slots__ = (
+        "axes",
+        "begin",
+        "capacity",
+        "count",
+        "dropped",
+        "end",
+        "flags",
+        "rows",
+        "steps",
+        "stride",
+        "timesteps",
+    )
+
+    def __init__(self, capacity: int, size: int) -> None:
+        self.capacity = capacity
+        self.rows: NDArray[np.float64] = np.empty((capacity, size))
+        self.steps: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
+        self.timesteps: NDArray[np.float64] = np.empty(capacity)
+        self.flags: NDArray[np.uint8] = np.zeros(capacity, dtype=np.uint8)
+        self.axes: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
+        self.dropped: list[Dropped] = []
+        self.begin = self.end = 0
+        self.stride = 1
+        self.count = 0
+
+    def start(self, axis: int) -> None:
+        """Become the empty block of the rows from ``axis`` on."""
+        self.begin = self.end = axis
+        self.stride, self.count = 1, 0
+        self.dropped = []
+        self.flags[:] = 0
+
+    def place(self, axis: int) -> int:
+        """Return where the last stored row that is not after ``axis`` stands; -1 when none is."""
+        if self.stride == 1:
+            return axis - self.begin
+        return int(np.searchsorted(self.axes[: self.count], axis, side="right")) - 1
+
+    def axis_at(self, place: int) -> int:
+        """Return the axis of a stored row."""
+        return self.begin + place if self.stride == 1 else int(self.axes[place])
+
+
+class Dropped:
+    """What is remembered of ``count`` rows from ``begin`` on: enough to step and to check them.
+
+    ``inputs`` (count, k) hold the ``columns`` of the row's inputs that changed within the stretch,
+    one line per change; ``constant`` the inputs of the first row.
+    """
+
+    __slots__ = (
+        "_changed_at",
+        "_columns",
+        "_constant",
+        "_inputs",
+        "_step_offsets",
+        "_timesteps",
+        "begin",
+        "count",
+        "first_step",
+        "flags",
+        "hashes",
+        "nbytes",
+        "times",
+    )
+
+    def __init__(self, block: Block, inputs: slice) -> None:
+        n = block.count
+        self.begin, self.count = block.begin, n
+        rows = block.rows[:n]
+        self.hashes = row_hashes(rows)
+        self.flags = block.flags[:n].copy()
+        self.first_step = int(block.steps[0])
+        offsets = block.steps[:n] - self.first_step
+        single = bool((offsets == np.arange(n)).all())
+        self._step_offsets = None if single else offsets.astype(np.int32)
+        timesteps = block.timesteps[:n]
+        constant = bool((timesteps == timesteps[0]).all())
+        self._timesteps = timesteps[:1].copy() if constant else timesteps.copy()
+        times = rows[:, 0]
+        self.times = times.copy()
+        given = rows[:, inputs].view(np.uint64)
+        differs = given[1:] != given[:-1]
+        self._columns = np.flatnonzero(differs.any(axis=0)).astype(np.int32)
+        lines = np.flatnonzero(differs.any(axis=1)) + 1
+        self._changed_at = lines.astype(np.int32)
+        self._constant = rows[0, inputs].copy()
+        self._inputs = rows[:, inputs][np.ix_(lines, self._columns)].copy()
+        self.nbytes = self._bytes()
+        """Bytes of it all."""
+
+    @property
+    def end(self) -> int:
+        """The axis behind the last row."""
+        return self.begin + self.count
+
+    def _bytes(self) -> int:
+        arrays: Sequence[NDArray[Any] | None] = (
+            self.hashes,
+            self.flags,
+            self.times,
+            self._step_offsets,
+            self._timesteps,
+            self._columns,
+            self._changed_at,
+            self._constant,
+            self._inputs,
+        )
+        return 200 + sum(100 + array.nbytes for array in arrays if array is not None)
+
+    def step(self, axis: int) -> int:
+        """Return how many application steps had been taken ever at a row."""
+        offset = axis - self.begin
+        return self.first_step + (
+            offset if self._step_offsets is None else int(self._step_offsets[offset])
+        )
+
+    def timestep(self, axis: int) -> float:
+        """Return the timestep [s] of the step that began with a row."""
+        return float(self._timesteps[0 if len(self._timesteps) == 1 else axis - self.begin])
+
+    def inputs(self, axis: int) -> NDArray[np.float64]:
+        """Return the inputs of a row, a copy."""
+        given = self._constant.copy()
+        line = int(np.searchsorted(self._changed_at, axis - self.begin, side="right")) - 1
+        if line >= 0:
+            given[self._columns] = self._inputs[line]
+        return given
+
+
+def row_hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return an 8-byte hash of each row, (n, size) to (n,): equal rows to the bit, equal hashes."""
+    bits = rows.view(np.uint64)
+    mixed = bits ^ (bits >> np.uint64(29))
+    mixed *= _weights(bits.shape[1])
+    mixed ^= mixed >> np.uint64(32)
+    hashes: NDArray[np.uint64] = mixed.sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
+@functools.cache
+def _weights(size: int) -> NDArray[np.uint64]:
+    """Return odd numbers, always the same ones."""
+    numbers = np.random.default_rng(size).integers(0, 2**63, size, dtype=np.uint64)
+    weights: NDArray[np.uint64] = numbers * np.uint64(2) + np.uint64(1)
+    return weights

@@ -1,0 +1,327 @@
+"""Rows in memory: dense where they are new, thinned out to widening intervals where they are old.
+
+The newest half of the blocks holds every row. When there is no room for another block, the two
+oldest of the lowest level that has more than its part are merged into one of twice the stride;
+what is dropped leaves its inputs and a hash behind, so that it can be stepped to again and
+checked. Each level covers as many steps as the one below it with half the blocks.
+"""
+
+import bisect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.history.block import Block, Dropped
+
+__all__ = ["RowRing"]
+
+# A block is about so large, and holds at least and at most so many rows.
+_BLOCK_BYTES = 256 << 10
+_FEWEST_ROWS, _MOST_ROWS = 8, 512
+# No row is further than this from the next one, so that looking at any takes no time to speak of.
+_LONGEST_STRIDE = 256
+
+
+class RowRing:
+    """The rows of one scene; owner thread only.
+
+    The stepper writes the next row into ``rows[at]``, and when the step is done counts it:
+    ``steps[at]``, ``timesteps[at]``, then ``at += advance``. It must call :meth:`turn` when ``at``
+    has come to ``size``. While nothing is kept, ``advance`` is 0: the one row is evidence only.
+    """
+
+    __slots__ = (
+        "_block_bytes",
+        "_blocks",
+        "_capacity",
+        "_dropped_bytes",
+        "_head",
+        "_inputs",
+        "_limit",
+        "_on_drop",
+        "_size_of_row",
+        "_spare",
+        "advance",
+        "at",
+        "rows",
+        "size",
+        "steps",
+        "timesteps",
+    )
+
+    def __init__(
+        self,
+        size_of_row: int,
+        inputs: slice,
+        *,
+        limit: Callable[[], int],
+        on_drop: Callable[[int], None],
+        capacity: int | None = None,
+    ) -> None:
+        self._size_of_row = size_of_row
+        self._inputs = inputs
+        self._limit = limit
+        self._on_drop = on_drop
+        fitting = _BLOCK_BYTES // (8 * size_of_row)
+        self._capacity = capacity or min(max(fitting, _FEWEST_ROWS), _MOST_ROWS)
+        self._blocks: list[Block] = []
+        self._spare: list[Block] = []
+        self._block_bytes = self._capacity * (8 * size_of_row + 25)
+        self._dropped_bytes = 0
+        self._head: Block | None = None
+        self.stop_keeping()
+
+    # --- writing
+
+    def stop_keeping(self) -> None:
+        """Forget all rows."""
+        self._blocks.clear()
+        self._spare.clear()
+        self._dropped_bytes = 0
+        self._head = None
+        self.advance = self.at = 0
+        self.size = 1
+        self.rows: list[NDArray[np.float64]] = [np.full(self._size_of_row, np.nan)]
+        self.steps: Any = np.zeros(1, dtype=np.int64).data
+        self.timesteps: Any = np.zeros(1).data
+
+    def seal(self) -> None:
+        """End the block that is being filled: the next row does not stand beside the last."""
+        head = self._head
+        if head is not None:
+            head.count = self.at
+            head.end = head.begin + self.at
+            if not self.at:
+                self._blocks.pop()
+                self._spare.append(head)
+            self._head = None
+        self.size = self.at = 0
+
+    def turn(self, axis: int) -> None:
+        """Begin another block, whose first row is that of ``axis``."""
+        self.seal()
+        block = self._free_block()
+        block.start(axis)
+        self._blocks.append(block)
+        self._head = block
+        self.rows = list(block.rows)
+        self.steps = block.steps.data
+        self.timesteps = block.timesteps.data
+        self.at, self.size, self.advance = 0, block.capacity, 1
+
+    def flag(self) -> None:
+        """Say of the row that comes that it does not follow from the one before."""
+        if self._head is not None:
+            self._head.flags[self.at] = 1
+
+    # --- what there is
+
+    @property
+    def next_axis(self) -> int:
+        """The axis of the row that would be written next; -1 while no block is being filled."""
+        return self._head.begin + self.at if self._head is not None else -1
+
+    @property
+    def first(self) -> int:
+        """The oldest axis that can be reached; -1 without any."""
+        for block in self._blocks:
+            if block.count or (block is self._head and self.at):
+                return block.axis_at(0)
+        return -1
+
+    @property
+    def dense(self) -> int:
+        """The axis from which on every row is stored; -1 without any."""
+        for block in self._blocks:
+            if block.stride == 1:
+                return block.begin
+        return -1
+
+    @property
+    def reachable(self) -> int:
+        """How many axes can be reached."""
+        first = self.first
+        return sum(end - max(begin, first) for begin, end in self._spans())
+
+    @property
+    def stored(self) -> int:
+        """How many rows are stored."""
+        return sum(self.at if b is self._head else b.count for b in self._blocks)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of it all."""
+        blocks = len(self._blocks) + len(self._spare)
+        return blocks * self._block_bytes + self._dropped_bytes
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        for block in self._blocks:
+            yield block.begin, self._end(block)
+
+    def _end(self, block: Block) -> int:
+        return block.begin + self.at if block is self._head else block.end
+
+    def holds(self, axis: int) -> bool:
+        """Return whether the step that began at ``axis`` is remembered."""
+        return self._block_of(axis) is not None and axis >= self.first
+
+    def stored_before(self, axis: int) -> int:
+        """Return the last stored axis that is not after ``axis``, which is remembered."""
+        index = self._index_of(axis)
+        block = self._blocks[index]
+        place = block.place(axis)
+        while place < 0:
+            index -= 1
+            block = self._blocks[index]
+            place = block.count - 1
+        return block.axis_at(place)
+
+    def row(self, axis: int) -> NDArray[np.float64] | None:
+        """Return the stored row of ``axis``, not a copy; None when it was thinned out."""
+        block = self._block_of(axis)
+        if block is None:
+            return None
+        place = block.place(axis)
+        return block.rows[place] if place >= 0 and block.axis_at(place) == axis else None
+
+    def inputs(self, axis: int) -> NDArray[np.float64]:
+        """Return the inputs of a remembered step, thinned out or not."""
+        row = self.row(axis)
+        if row is not None:
+            return row[self._inputs]
+        return self._dropped(axis).inputs(axis)
+
+    def timestep(self, axis: int) -> float:
+        """Return the timestep [s] of a remembered step."""
+        block = self._known(axis)
+        if block.stride == 1:
+            return float(block.timesteps[axis - block.begin])
+        return self._dropped(axis).timestep(axis)
+
+    def time(self, axis: int) -> float:
+        """Return the time [s] at which a remembered step began."""
+        block = self._known(axis)
+        if block.stride == 1:
+            return float(block.rows[axis - block.begin, 0])
+        part = self._dropped(axis)
+        return float(part.times[axis - part.begin])
+
+    def step(self, axis: int) -> int:
+        """Return how many application steps had ever been taken before a remembered step."""
+        block = self._known(axis)
+        if block.stride == 1:
+            return int(block.steps[axis - block.begin])
+        return self._dropped(axis).step(axis)
+
+    def follows(self, axis: int) -> bool:
+        """Return whether a remembered row follows from the one before."""
+        block = self._known(axis)
+        if block.stride == 1:
+            return not block.flags[axis - block.begin]
+        part = self._dropped(axis)
+        return not part.flags[axis - part.begin]
+
+    def hash(self, axis: int) -> int:
+        """Return the hash of a row that was thinned out."""
+        part = self._dropped(axis)
+        return int(part.hashes[axis - part.begin])
+
+    def _index_of(self, axis: int) -> int:
+        return bisect.bisect_right(self._blocks, axis, key=lambda block: block.begin) - 1
+
+    def _block_of(self, axis: int) -> Block | None:
+        index = self._index_of(axis)
+        if index < 0:
+            return None
+        block = self._blocks[index]
+        return block if axis < self._end(block) else None
+
+    def _known(self, axis: int) -> Block:
+        block = self._block_of(axis)
+        if block is None:
+            raise LookupError(f"physics step {axis} is not remembered")
+        return block
+
+    def _dropped(self, axis: int) -> Dropped:
+        parts = self._known(axis).dropped
+        index = bisect.bisect_right(parts, axis, key=lambda part: part.begin) - 1
+        return parts[index]
+
+    # --- making room
+
+    def _free_block(self) -> Block:
+        """Return a block to fill, within the limit."""
+        limit = self._limit()
+        while self._blocks:
+            need = 0 if self._spare else self._block_bytes
+            if self.nbytes + need <= limit:
+                break
+            if len(self._spare) > 1:
+                self._spare.pop()
+            else:
+                self._thin_out()
+        return self._spare.pop() if self._spare else Block(self._capacity, self._size_of_row)
+
+    def _thin_out(self) -> None:
+        """Free one block: merge two old ones, or forget the oldest."""
+        blocks = self._blocks
+        part = max(len(blocks) // 2, 1)
+        begin = len(blocks)
+        stride = 1
+        while stride < _LONGEST_STRIDE:
+            # Blocks of one stride stand side by side, the coarsest first.
+            end = begin
+            while begin and blocks[begin - 1].stride == stride:
+                begin -= 1
+            if any(self._merge(index) for index in range(begin, end - part)):
+                return
+            part = max(part // 2, 1)
+            stride *= 2
+        self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        block = self._blocks.pop(0)
+        self._dropped_bytes -= sum(part.nbytes for part in block.dropped)
+        block.dropped = []
+        self._spare.append(block)
+        self._on_drop(block.end)
+
+    def _merge(self, index: int) -> bool:
+        """Merge two blocks into one of twice the stride; False when what has to stay won't fit."""
+        first, second = self._blocks[index : index + 2]
+        stride = 2 * first.stride
+        kept = [self._kept(block, stride) for block in (first, second)]
+        if first.end != second.begin or sum(map(len, kept)) > first.capacity:
+            return False
+        at = 0
+        for block, places in zip((first, second), kept, strict=True):
+            if block.stride == 1:
+                block.dropped = [Dropped(block, self._inputs)]
+                self._dropped_bytes += block.dropped[0].nbytes
+                axes = block.begin + places
+            else:
+                axes = block.axes[places]
+            end = at + len(places)
+            # Places never stand before where they go: no row is overwritten before it is moved.
+            first.rows[at:end] = block.rows[places]
+            first.axes[at:end] = axes
+            first.flags[at:end] = block.flags[places]
+            at = end
+        first.dropped.extend(second.dropped)
+        first.stride, first.count, first.end = stride, at, second.end
+        second.dropped = []
+        del self._blocks[index + 1]
+        self._spare.append(second)
+        return True
+
+    def _kept(self, block: Block, stride: int) -> NDArray[np.int64]:
+        """Return the places of the rows of ``block`` that a block of ``stride`` keeps."""
+        count = block.count
+        axes = block.begin + np.arange(count) if block.stride == 1 else block.axes[:count]
+        keep = (axes % stride == 0) | block.flags[:count].astype(bool)
+        if block is self._blocks[0] and count:
+            keep[0] = True  # all that follows is stepped to from here
+        places: NDArray[np.int64] = np.flatnonzero(keep)
+        return places

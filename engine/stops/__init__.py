@@ -1,0 +1,1 @@
+"""Stops: noticing that a physics step goes wrong, and saying what went wrong."""
