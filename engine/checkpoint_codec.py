@@ -151,9 +151,9 @@ class CheckpointCodec:
         arrays derived from the state (``xpos``, contacts, forces) follow with the next step.
         """
         counters = self.check(state, timestep=timestep)
-        self._set_state(self._model, self._live(), self._incoming_row, self._mask)
         if self._hidden is not None:
             self._hidden.copy_from(self._incoming_hidden)
+        self._set_state(self._model, self._live(), self._incoming_row, self._mask)
         return counters
 
     def check(self, state: StateBytes, *, timestep: float) -> Counters:
@@ -191,9 +191,9 @@ class CheckpointCodec:
         data = self._live()
         if self._hidden is not None and not hidden:
             self._adapter.mj_resetData(self._model, data)
-        self._set_state(self._model, data, row, self._mask)
-        if self._hidden is not None and hidden:
+        elif self._hidden is not None:
             self._hidden.copy_from(memoryview(hidden))
+        self._set_state(self._model, data, row, self._mask)
 
     def read_row(self) -> tuple[NDArray[np.float64], bytes]:
         """Return the state as it stands: a row of its own, and what no row holds."""

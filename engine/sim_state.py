@@ -233,11 +233,30 @@ def write_sim_state(world: "World", state: SimState, *, zero_time: bool) -> None
         values = _checked(state, field, layout)
         if field not in _COMPUTED and field in parts:
             row[parts[field]] = values.reshape(-1)
-    row[0] = 0.0 if zero_time else float(state.time)
-    world.codec.check_row(row)
+    row[0] = float(state.time)
+    # What sleeps comes back exactly only when nothing was changed; else it wakes up.
     unchanged = row[1:].tobytes() == state._row[8:]
+    if zero_time:
+        _begin_at_zero(world, row, parts)
+    world.codec.check_row(row)
     world.codec.put_row(row, state._hidden if unchanged else b"")
     world.live().qacc[:] = state.qacc
+
+
+def _begin_at_zero(world: "World", row: NDArray[np.float64], parts: Mapping[str, slice]) -> None:
+    """Set the time to 0, and what delays remember of earlier times accordingly."""
+    time, row[0] = row[0], 0.0
+    history = row[parts.get("history", slice(0, 0))]
+    model = world.model
+    for kind in ("actuator", "sensor") if history.size else ():
+        starts, samples = getattr(model, f"{kind}_historyadr"), getattr(model, f"{kind}_history")
+        for index, (start, (count, _)) in enumerate(zip(starts, samples, strict=True)):
+            if start < 0:
+                continue
+            # A time of its own, a cursor, the times of the samples, then the samples.
+            history[start + 2 : start + 2 + count] -= time
+            if kind == "sensor" and model.sensor_interval[index][0] > 0.0:
+                history[start] -= time
 
 
 def _checked(state: SimState, field: str, layout: StateLayout) -> NDArray[Any]:
