@@ -1,5 +1,6 @@
 """Planning: many candidates from one checkpoint, on native threads."""
 
+import copy
 import dataclasses
 import os
 import threading
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stroboscope.engine.checkpoint import Checkpoint
+from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.rollouts.candidates import Start, run_candidates
@@ -55,8 +56,12 @@ class Rollouts:
     """Physics steps per step."""
     inexact_reason: str
     """Why stepping a single scene might differ in bits; empty when it doesn't."""
+    begin: Checkpoint = dataclasses.field(repr=False)
+    """The checkpoint that all of them began with."""
     layout: RowLayout = dataclasses.field(repr=False)
+    """Where what stands in a row of :attr:`states`."""
     tell: "Telling | None" = dataclasses.field(default=None, repr=False)
+    """Hands noted numbers to the debugger's table; None when nobody was attached."""
 
     def __len__(self) -> int:
         """Return the number of candidates."""
@@ -89,6 +94,39 @@ class Rollouts:
     def completed(self) -> NDArray[np.bool_]:
         """(N,) whether a candidate ran to its end without an event."""
         return self.event_steps < 0
+
+    def checkpoint(self, candidate: int, step: int | None = None) -> Checkpoint:
+        """Return the state of a candidate before ``step`` (None: its last) as a checkpoint.
+
+        A scene that takes it goes on bit for bit as the candidate would have; what the script has
+        registered is not in it. Raises IndexError for a step that the candidate has not reached,
+        StateError for models with sleep or ipc, whose rows are not all of their state.
+        """
+        last = int(self.steps[candidate])
+        at = last if step is None else step
+        if not 0 <= at <= last:
+            raise IndexError(
+                f"candidate {candidate} has completed {last} steps: there is no state before {at}"
+            )
+        if self.begin.hidden:
+            raise StateError(
+                "bodies of this model may sleep, which a rollout's rows do not hold: restore the "
+                "checkpoint that the rollout began with, and step with its controls"
+            )
+        counters = self.begin.counters
+        return Checkpoint(
+            self.begin.head,
+            self.states[candidate, at],
+            counters=Counters(
+                counters.step_count + at, counters.physics_step_count + at * self.nstep
+            ),
+            timestep=self.begin.timestep,
+            edits=self.begin.edits,
+            hidden=b"",
+            script=b"",
+            record=CheckpointRecord(name=self.names[candidate], scene_name=self.begin.scene_name),
+            exactness=Exactness(self.inexact_reason),
+        )
 
     def note(self, name: str, values: ArrayLike) -> None:
         """Show a number per candidate, such as its cost, in the debugger's table of rollouts.
@@ -143,7 +181,7 @@ def rollout(
     """
     begin = checkpoint_of(checkpoint)
     scene = scene or _scene_of(begin)
-    model = scene.model  # guarded: only its owner may use the scene
+    model = _model_of(scene)
     world, adapter = scene.world, load_mujoco()
     controls = _checked_controls(ctrl, nu=int(model.nu))
     if nstep < 1:
@@ -174,11 +212,21 @@ def rollout(
         timestep=float(model.opt.timestep),
         nstep=nstep,
         inexact_reason=_inexact_reason(world.codec.inexact_reason, model),
+        begin=begin,
         layout=layout,
     )
     if not scene.link.active:
         return made
     return dataclasses.replace(made, tell=Telling(scene.rollouts, _kept(scene, made)))
+
+
+def _model_of(scene: "Scene") -> Any:
+    """Return the scene's model, with its own timestep also inside a step that has a shorter one."""
+    model = scene.model  # guarded: only its owner may use the scene
+    if scene.nominal_timestep is not None:
+        model = copy.copy(model)
+        model.opt.timestep = scene.nominal_timestep
+    return model
 
 
 def _kept(scene: "Scene", made: Rollouts) -> list[int]:

@@ -345,3 +345,41 @@ def test_results_are_read_only(make_scene: Make) -> None:
     for array in (rollouts.states, rollouts.qpos, rollouts.ctrl):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 1.0
+
+
+def test_a_scene_goes_on_from_a_candidate_s_state(
+    make_scene: Make, drive: Drive, state_of: Callable[[physics.Scene], Array]
+) -> None:
+    scene = make_scene()
+    drive(scene, 40)
+    controls = random_controls(scene, 3, 20)
+    rollouts = physics.rollout(scene.checkpoint(), controls, nstep=2)
+    scene.restore(rollouts.checkpoint(1, 12))
+    assert (scene.step_count, scene.physics_step_count) == (52, 64)
+    for control in controls[1, 12:]:
+        scene.ctrl[:] = control
+        scene.step(nstep=2)
+    assert state_of(scene).tobytes() == rollouts.states[1, -1].tobytes()
+    scene.restore(rollouts.checkpoint(1))
+    assert state_of(scene).tobytes() == rollouts.states[1, -1].tobytes()
+    for step in (-1, 21):
+        with pytest.raises(IndexError, match="has completed 20 steps"):
+            rollouts.checkpoint(1, step)
+
+
+def test_inside_a_step_with_a_shorter_timestep_candidates_have_the_model_s_own(
+    make_scene: Make,
+) -> None:
+    scene = make_scene("arm")
+    checkpoint = scene.checkpoint()
+    own = float(scene.model.opt.timestep)
+    seen = []
+
+    def plan(scene: physics.Scene) -> None:
+        rollouts = physics.rollout(checkpoint, np.zeros((2, 4, scene.model.nu)))
+        seen.append((rollouts.timestep, float(rollouts.time[0, -1])))
+
+    scene.register_pre_step_callback(plan)
+    scene.step(0.7 * own)
+    assert seen == [(own, pytest.approx(4 * own))]
+    assert scene.model.opt.timestep == own
