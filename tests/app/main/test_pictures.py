@@ -55,6 +55,7 @@ def circling(desktop, run_script, wait_until):
     run_script(CIRCLING)
     wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
     wait_until(lambda: desktop.window.scene_view.drawn_scene is not None)
+    wait_until(lambda: desktop.window.actions_by_name["film"].isEnabled())
     desktop.window.scene_view.viewport.set_camera(ABOVE)
     desktop.window.scene_view.viewport.setFocus()
     return desktop.window
@@ -320,9 +321,7 @@ def test_a_film_of_stepped_time_has_a_frame_for_every_instant(
         before = circling.scene_view.drawn_pose.time
         circling.sessions.step(5)
         wait_until(lambda b=before: circling.scene_view.drawn_pose.time > b + 0.045)
-        recorder._drawing_took = (
-            1e3  # however slow drawing is, nothing of a paused scene is left out
-        )
+        recorder._drawing_took = 1e3  # nothing is left out, however slow drawing is
     assert recorder.dropped == 0
     assert circling.scene_view.drawn_pose.time == pytest.approx(first + 1.0, abs=0.02)
     bar = circling.commands.pictures.bar
@@ -433,6 +432,7 @@ def test_a_film_outlives_the_application_it_is_of(
     window = desktop.window
     wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
     wait_until(lambda: window.scene_view.drawn_scene is not None)
+    wait_until(lambda: window.actions_by_name["film"].isEnabled())
     path = answer(FilmDialog, film_dialog(click, base=base), "dead.mp4")
     recorder = window.commands.pictures.recorder
     window.actions_by_name["film"].trigger()
