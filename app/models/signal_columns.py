@@ -146,7 +146,9 @@ class SignalColumns:
         self._session[start:end] = session_time
         self._values[:, start:end] = values.T
         self._count = end
-        self.nonfinite += np.count_nonzero(~np.isfinite(values), axis=0)
+        finite = np.isfinite(values)
+        if not finite.all():  # to count along the rows takes ten times as long
+            self.nonfinite += np.count_nonzero(~finite, axis=0)
         self._update_blocks(start // BLOCK, end // BLOCK)
         self.version += 1
 
@@ -276,11 +278,14 @@ class SignalColumns:
         if end <= first:
             return
         values = self._values[:, first * BLOCK : end * BLOCK]
+        values = values.reshape(self.width, -1, BLOCK)
         if self.nonfinite.any():
             values = np.where(np.isfinite(values), values, np.nan)
-        values = values.reshape(self.width, -1, BLOCK)
-        self._low[:, first:end] = np.fmin.reduce(values, axis=2)
-        self._high[:, first:end] = np.fmax.reduce(values, axis=2)
+            self._low[:, first:end] = np.fmin.reduce(values, axis=2)
+            self._high[:, first:end] = np.fmax.reduce(values, axis=2)
+        else:  # twice as fast as those that leave NaN out
+            self._low[:, first:end] = np.minimum.reduce(values, axis=2)
+            self._high[:, first:end] = np.maximum.reduce(values, axis=2)
 
     def _row_bytes(self) -> int:
         return 24 + 8 * self.width + (16 * self.width) // BLOCK

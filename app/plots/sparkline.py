@@ -2,7 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QSize
+from pyqtgraph.functions import arrayToQPolygonF
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -81,8 +82,4 @@ class Sparkline(QWidget):
         if not flat:
             y[finite] = 1.0 + height * (1.0 - (values[finite] - low) / (high - low))
         runs = np.split(np.arange(self._count), np.flatnonzero(np.diff(finite)) + 1)
-        return [
-            QPolygonF([QPointF(float(x[i]), float(y[i])) for i in run])
-            for run in runs
-            if finite[run[0]] and len(run) > 1
-        ]
+        return [arrayToQPolygonF(x[run], y[run]) for run in runs if finite[run[0]] and len(run) > 1]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from pyqtgraph.functions import arrayToQPolygonF
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -243,4 +244,5 @@ class CountHistory(_Chart):
             values = np.maximum.reduceat(values, edges)
         x = np.linspace(0.0, self.width() - 1.0, values.size)
         y = base - (base - top) * values / (_HEADROOM * peak or 1.0)
-        return QPolygonF([QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
+        polygon: QPolygonF = arrayToQPolygonF(x, y)
+        return polygon
