@@ -22,9 +22,11 @@ from stroboscope.debugger_protocol.expressions.contact_sums import (
     pair_of_contacts,
 )
 from stroboscope.debugger_protocol.expressions.errors import ExpressionError
+from stroboscope.debugger_protocol.expressions.memory import REMEMBERING
 from stroboscope.debugger_protocol.expressions.parser import MAX_BYTES
 from stroboscope.debugger_protocol.expressions.signal_table import (
     CONTACT_PARTS,
+    PASSED,
     SignalTable,
     channel_reference,
     table_of,
@@ -34,6 +36,8 @@ __all__ = [
     "CONTACT_PARTS",
     "MAX_BYTES",
     "MAX_WIDTH",
+    "PASSED",
+    "REMEMBERING",
     "ChannelUse",
     "Expression",
     "ExpressionError",

@@ -23,10 +23,12 @@ from stroboscope.debugger_protocol.expressions.arithmetic import (
     negate,
 )
 from stroboscope.debugger_protocol.expressions.errors import suggestion
+from stroboscope.debugger_protocol.expressions.memory import REMEMBERING, Remembered, remembering
 from stroboscope.debugger_protocol.expressions.nodes import Inputs, Node, Run
 from stroboscope.debugger_protocol.expressions.parser import SyntaxPlace, parse
 from stroboscope.debugger_protocol.expressions.signal_table import (
     CONTACT_PARTS,
+    PASSED,
     SignalTable,
     SignalTableEntry,
 )
@@ -39,6 +41,7 @@ _SYMBOLS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%", ast.Pow: "**",
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
+_OTHER_WORDS: Final = {"penetration": "depth"}
 _CONSTANTS: Final = {"pi": math.pi, "inf": math.inf, "nan": math.nan}
 
 
@@ -67,9 +70,17 @@ class Expression:
     """
 
     def __init__(
-        self, text: str, node: Node, channels: tuple[ChannelUse, ...], *, computes_arrays: bool
+        self,
+        text: str,
+        node: Node,
+        channels: tuple[ChannelUse, ...],
+        *,
+        remembered: tuple[Remembered, ...] = (),
+        computes_arrays: bool,
     ) -> None:
         self.text = text
+        self.remembered = remembered
+        """What is kept from step to step; :meth:`forget` begins anew."""
         self.width = node.width
         self.names = node.names
         self.units = tuple(unit or "" for unit in node.units)
@@ -97,6 +108,11 @@ class Expression:
         inputs = Inputs(arrays)
         result = self._result
         try:
+            if self.remembered:
+                with np.errstate(all="ignore"):
+                    # Inner ones come first: the outer ones may use them.
+                    for each in self.remembered:
+                        inputs.remembered.append(each.advance(inputs))
             if self._may_warn:
                 with np.errstate(all="ignore"):
                     result[self._place] = self._run(inputs)
@@ -108,11 +124,20 @@ class Expression:
         self.problem = inputs.problem
         return result
 
+    def forget(self) -> None:
+        """Begin anew: the next evaluation is the first of an episode."""
+        for each in self.remembered:
+            each.forget()
 
-def compile_expression(text: str, table: SignalTable) -> Expression:
-    """Return the expression, checked against what there is; raises ExpressionError."""
+
+def compile_expression(text: str, table: SignalTable, *, remembers: bool = False) -> Expression:
+    """Return the expression, checked against what there is; raises ExpressionError.
+
+    ``remembers``: it will be evaluated at every physics step, in order, so that it may speak of
+    earlier ones.
+    """
     tree, place = parse(text)
-    compiler = _Compiler(table, place)
+    compiler = _Compiler(table, place, remembers=remembers)
     node = compiler.node(tree)
     if node.width > MAX_WIDTH:
         raise place.error(
@@ -122,14 +147,17 @@ def compile_expression(text: str, table: SignalTable) -> Expression:
         text.strip(),
         node,
         tuple(compiler.uses.values()),
+        remembered=tuple(compiler.remembered),
         computes_arrays=compiler.computes_arrays,
     )
 
 
 class _Compiler:
-    def __init__(self, table: SignalTable, place: SyntaxPlace) -> None:
+    def __init__(self, table: SignalTable, place: SyntaxPlace, *, remembers: bool) -> None:
         self._table = table
         self._place = place
+        self._remembers = remembers
+        self.remembered: list[Remembered] = []
         self.uses: dict[str, ChannelUse] = {}
         self.computes_arrays = False
         """Whether NumPy's arithmetic takes part: it warns where a result is none."""
@@ -195,12 +223,36 @@ class _Compiler:
     def _call(self, tree: ast.Call) -> Node:
         if tree.keywords:
             raise self._place.error("arguments have no names here", tree)
+        if isinstance(tree.func, ast.Name) and tree.func.id in REMEMBERING:
+            return self._remembering(tree, tree.func.id)
         if not isinstance(tree.func, ast.Name) or tree.func.id not in FUNCTIONS:
             name = self._place.source(tree.func)
-            raise self._place.error(
-                f"there is no function {name!r}{suggestion(name, FUNCTIONS)}", tree.func
-            )
+            hint = suggestion(name, (*FUNCTIONS, *REMEMBERING))
+            raise self._place.error(f"there is no function {name!r}{hint}", tree.func)
         return call(tree.func.id, tuple(self.node(each) for each in tree.args))
+
+    def _remembering(self, tree: ast.Call, name: str) -> Node:
+        if len(tree.args) != 1:
+            raise self._place.error(
+                f"{name} takes 1 argument, not {len(tree.args)}: {REMEMBERING[name]}", tree
+            )
+        self._needs_every_step(name, tree.func)
+        argument = tree.args[0]
+        text = self._place.source(argument)
+
+        def keep(node: Node, is_first: bool) -> int:
+            self.remembered.append(
+                Remembered(text=text, run=node.run, width=node.width, is_first=is_first)
+            )
+            return len(self.remembered) - 1
+
+        return remembering(name, self.node(argument), keep)
+
+    def _needs_every_step(self, what: str, tree: ast.expr) -> None:
+        if not self._remembers:
+            raise self._place.error(
+                f"{what} speaks of earlier steps: only conditions (break when) can", tree
+            )
 
     # --- signals
 
@@ -210,8 +262,8 @@ class _Compiler:
             return self._signal(entry)
         if name in _CONSTANTS:
             return self._constant(tree, _CONSTANTS[name])
-        if name in FUNCTIONS:
-            usage = FUNCTIONS[name][1]
+        if name in FUNCTIONS or name in REMEMBERING:
+            usage = REMEMBERING.get(name) or FUNCTIONS[name][1]
             raise self._place.error(f"{name} is a function: {usage}", tree)
         if name == "contact":
             raise self._place.error(
@@ -219,7 +271,7 @@ class _Compiler:
                 "or contact.count",
                 tree,
             )
-        known = (*self._table.names, *FUNCTIONS, "contact")
+        known = (*self._table.names, *FUNCTIONS, *REMEMBERING, "contact")
         raise self._place.error(f"there is no signal {name!r}{suggestion(name, known)}", tree)
 
     def _attribute(self, tree: ast.Attribute) -> Node:
@@ -246,9 +298,11 @@ class _Compiler:
         return self._slots.setdefault(use.key, len(self._slots))
 
     def _contact(self, tree: ast.Attribute, pair: ast.Subscript) -> Node:
-        part = tree.attr
-        if part not in CONTACT_PARTS:
-            hint = suggestion(part, CONTACT_PARTS)
+        part = _OTHER_WORDS.get(tree.attr, tree.attr)
+        if part == PASSED:
+            self._needs_every_step(f"contact[…].{PASSED}", tree)
+        elif part not in CONTACT_PARTS:
+            hint = suggestion(part, (*CONTACT_PARTS, PASSED, *_OTHER_WORDS))
             raise self._place.error_at_end(f"contacts have no {part!r}{hint}", tree, len(part))
         index = pair.slice
         written = index.elts if isinstance(index, ast.Tuple) else [index]
@@ -257,7 +311,9 @@ class _Compiler:
         sets = [self._geoms(each) for each in written]
         second = sets[1] if len(sets) > 1 else None
         names = ",".join(repr(each.value) for each in written if isinstance(each, ast.Constant))
-        width, unit = CONTACT_PARTS[part]
+        if part == PASSED and second is None:
+            raise self._place.error("name both: what passes, and what it passes through", index)
+        width, unit = CONTACT_PARTS.get(part, (1, ""))
         key = f"contact[{names}].{part}"
         slot = self._slot(
             ChannelUse(key, "contact", width, part=part, first=sets[0], second=second)

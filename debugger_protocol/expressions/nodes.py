@@ -15,12 +15,18 @@ Value = float | NDArray[np.float64]
 
 
 class Inputs:
-    """The values that one evaluation reads, by place, and what went wrong in it."""
+    """The values that one evaluation reads, by place, and what went wrong in it.
 
-    __slots__ = ("arrays", "problem")
+    ``remembered``: the values of earlier steps, by place; see :class:`~.memory.Remembered`.
+    """
 
-    def __init__(self, arrays: list[NDArray[np.float64]]) -> None:
+    __slots__ = ("arrays", "problem", "remembered")
+
+    def __init__(
+        self, arrays: list[NDArray[np.float64]], remembered: "list[Value] | None" = None
+    ) -> None:
         self.arrays = arrays
+        self.remembered = remembered or []
         self.problem = ""
 
 

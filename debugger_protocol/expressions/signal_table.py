@@ -10,7 +10,14 @@ from stroboscope.debugger_protocol.scene_description import (
     SceneDescription,
 )
 
-__all__ = ["CONTACT_PARTS", "SignalTable", "SignalTableEntry", "channel_reference", "table_of"]
+__all__ = [
+    "CONTACT_PARTS",
+    "PASSED",
+    "SignalTable",
+    "SignalTableEntry",
+    "channel_reference",
+    "table_of",
+]
 
 _XYZ: Final = ("x", "y", "z")
 _QUATERNION: Final = ("qw", "qx", "qy", "qz")
@@ -24,6 +31,9 @@ CONTACT_PARTS: Final = {
     "depth": (1, "m"),
 }
 """What can be asked of the contacts of a pair: width and unit; see ``contact_sums``."""
+PASSED: Final = "passed"
+"""And where every step is followed: 1 when the first has just gone through the second."""
+_OTHER_NAMES: Final = {"sensor": "sensordata", "contact.penetration": "contact.depth"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,7 +99,7 @@ class SignalTable:
         return (*dict.fromkeys((*self._geoms, *self._bodies)),)
 
     def find(self, name: str) -> SignalTableEntry | None:
-        """Return a quantity by name; ``sensor`` is another word for ``sensordata``."""
+        """Return a quantity by name; ``sensor`` is another word for ``sensordata``, and so on."""
         if name not in self._made:
             entry = self._make(name)
             if entry is None:
@@ -104,8 +114,9 @@ class SignalTable:
             return SignalTableEntry(
                 name, channel.width, channel.names, channel.unit, channel.units, is_user
             )
-        if name == "sensor" and "sensordata" in self._channels:
-            return self.find("sensordata")
+        other = _OTHER_NAMES.get(name, "")
+        if other in self._channels:
+            return self.find(other)
         owners, words, units = self._parts.get(name, ((), (), ()))
         if not owners:
             return None

@@ -25,7 +25,6 @@ from stroboscope.debugger_protocol.host.scene_news import SceneNews
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
 from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
-from stroboscope.debugger_protocol.host.time_desk import TIME_WORDS
 from stroboscope.debugger_protocol.messages import (
     AssetRequest,
     ClientMessage,
@@ -229,9 +228,9 @@ class Hub(HostListener):
     def _answer(self, connection: ServerConnection, answer: Answer, command: Command) -> None:
         """Answer a command, after a status that is at least as new as its effect."""
         scene_id = getattr(command, "scene_id", None)
-        news = self._news.get(scene_id) if scene_id is not None else None
-        if news is not None and type(command) in TIME_WORDS:
-            news.history_is_due()
+        for known, news in self._news.items():
+            if scene_id in (None, known):
+                news.history_is_due()
         self._send_events()
         self._send_session_status()
         links = self._host.links

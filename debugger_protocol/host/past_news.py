@@ -9,6 +9,7 @@ import msgspec
 from stroboscope.debugger_protocol.time_messages import (
     Environments,
     SceneConditions,
+    SceneHistory,
     SceneRollouts,
     SceneStops,
 )
@@ -27,7 +28,7 @@ class PastNews:
 
     def __init__(self, link: "SceneLink") -> None:
         self.is_due = False
-        """Whether the history is told at once, if there is something new."""
+        """Whether the history is told at once, if more is new than that it has grown."""
         self.is_waiting = False
         """Whether something was put off."""
         self._past = link.past
@@ -53,7 +54,8 @@ class PastNews:
         history = self._past.history
         if history is None or history is self._history:
             return
-        if not due and now - self._told_at < _HISTORY_INTERVAL:
+        early = now - self._told_at < _HISTORY_INTERVAL
+        if early and not (due and _is_news(history, self._history)):
             self.is_waiting = True
             return
         self._told_at, self._history = now, history
@@ -64,6 +66,16 @@ class PastNews:
     ) -> tuple[SceneRollouts | None, SceneStops, SceneConditions, Environments | None]:
         past = self._past
         return past.rollouts, past.stops.stops, past.stops.conditions, past.environments
+
+
+def _is_news(history: SceneHistory, told: SceneHistory | None) -> bool:
+    """Return whether a history is not only a longer one."""
+    return told is None or _what_lasts(history) != _what_lasts(told)
+
+
+def _what_lasts(history: SceneHistory) -> tuple[object, ...]:
+    newest = history.segments[-1:]
+    return history.view, history.view_note, history.keeps, history.max_bytes, history.busy, newest
 
 
 def _says_nothing(message: msgspec.Struct) -> bool:
