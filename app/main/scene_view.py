@@ -47,7 +47,7 @@ FAST_FORWARD_RATE_ON_SOFTWARE = FAST_FORWARD_FPS
 FAST_FORWARD_SIGNALS_ON_SOFTWARE = 4.0
 SIGNALS_ON_SOFTWARE = 10.0
 # What panels may use of the thread that also draws, by whether the processor draws the pictures.
-_PLAYING = {True: Pace(share=0.20, saved=0.012), False: Pace(share=0.35, saved=0.03)}
+_PLAYING = {True: Pace(share=0.15, saved=0.012), False: Pace(share=0.35, saved=0.03)}
 _FAST_FORWARD = {True: Pace(share=0.07, saved=0.012), False: Pace(share=0.20, saved=0.03)}
 
 

@@ -24,8 +24,10 @@ LEAST_RATE = 2.0
 _KEPT = 0.7
 # A panel that has not refreshed for so long takes no part in the rate [s].
 _RECENT_S = 2.0
-# The rate is told anew only when it is another one by this factor.
+# The rate is told anew only when it is another one by this factor, and not sooner than this [s]
+# after the last time: whoever hears of it asks for frames anew.
 _STEP = 1.3
+_CALM_S = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class Refreshes:
         self._credit = PAUSED.saved
         self._counted = clock()
         self._rate = MOST_RATE
+        self._told_at = -math.inf
         self._running = False
 
     # --- who takes part, and how much there is
@@ -130,6 +133,7 @@ class Refreshes:
         self._count()
         self._pace = pace
         self._credit = pace.saved if more else min(self._credit, pace.saved)
+        self._told_at = -math.inf
         self._tell_rate()
 
     @property
@@ -196,10 +200,13 @@ class Refreshes:
         self._counted = now
 
     def _tell_rate(self) -> None:
-        since = self._clock() - _RECENT_S
+        now = self._clock()
+        if now - self._told_at < _CALM_S:
+            return
+        since = now - _RECENT_S
         all_of_them = sum(turn.cost for turn in self._turns if turn.ran_at > since)
         rate = self._pace.share / all_of_them if all_of_them > 0.0 else MOST_RATE
         rate = float(round(min(max(rate, LEAST_RATE), MOST_RATE)))
         if max(rate, self._rate) >= _STEP * min(rate, self._rate):
-            self._rate = rate
+            self._rate, self._told_at = rate, now
             self.rate_changed.emit(rate)

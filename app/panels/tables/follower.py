@@ -57,7 +57,7 @@ class FrameFollower(QObject):
         self._scene: SceneModel | None = None
         self._shown: FrameSet | None = None
         self._missing_since: float | None = None
-        self._standing: tuple[PlaybackMode, bool, Instant | None] | None = None
+        self._standing: tuple[object, ...] | None = None
         self._paced = PacedRefresh(
             widget, sessions.refreshes, refresh=self._refresh_seen, rate=rate
         )
@@ -172,17 +172,28 @@ class FrameFollower(QObject):
         self.refresh()
 
     def _on_session(self, _session: object) -> None:
-        self.request()
+        """Refresh for what can be done now; that a command was sent is a change of sessions too."""
+        if self._scene is None or self._stand():
+            self.request()
 
     def _on_status(self) -> None:
         """Refresh for another mode or instant: while a scene runs its frames come by themselves."""
         scene = self._scene
         if scene is None:
             return
-        standing = (scene.mode, scene.is_stale, scene.instant(self._view.instant))
-        if standing != self._standing or scene.mode is PlaybackMode.PAUSED:
-            self._standing = standing
+        if self._stand() or scene.mode is PlaybackMode.PAUSED:
             self.request()
+
+    def _stand(self) -> bool:
+        """Return whether the scene is in another mode, at another instant, or in other hands."""
+        scene = self._scene
+        standing: tuple[object, ...] = ()
+        if scene is not None:
+            instant = scene.instant(self._view.instant)
+            standing = (scene.mode, scene.is_stale, scene.session.has_control, instant)
+        changed = standing != self._standing
+        self._standing = standing
+        return changed
 
     def _on_instant(self, _instant: Instant) -> None:
         self.refresh()

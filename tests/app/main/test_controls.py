@@ -156,6 +156,7 @@ def test_all_controls_are_cleared_and_given_back(desktop, controls, wait_until, 
     scene = desktop.sessions.shown
     controls.show_page(controls.actuators)
     wait_until(lambda: "push" in controls.actuators.bars)
+    wait_until(lambda: controls.actuators.bars["push"].value is not None)
     _drag(controls.actuators.bars["push"], 1.0)
     wait_until(lambda: scene.edits.override(0) == 5.0)
     click(controls.actuators.zero)
