@@ -1,5 +1,6 @@
 """Channels of the past: what follows from rows alone, read again or recomputed on scratch data."""
 
+import time as clock
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from stroboscope.engine.signal_channels import ChannelTable, MujocoSignalSource
 __all__ = ["RowChannels", "thinned"]
 
 _PIECE_BYTES = 1 << 20
+_PIECE_S = 0.01
 # Parts of a row under their own names.
 _IN_ROWS = frozenset({"time", "qpos", "qvel", "act", "ctrl", "qfrc_applied"})
 _ENERGIES = frozenset({"energy.potential", "energy.kinetic", "energy.total"})
@@ -130,19 +132,32 @@ class RowChannels:
     ) -> Iterator[Arrays]:
         """Yield ``axis`` (n,), ``time`` (n,) [s], ``values`` (n, width), ``widths`` (channels,).
 
-        ``row`` returns the row of an axis. Each piece has about a MiB; the last may be empty.
+        ``row`` returns the row of an axis. A piece has a MiB, or what a few milliseconds give: the
+        thread that owns a scene serves others in between. Without axes there is an empty one.
         """
         width = sum(self.widths)
-        length = max(1, _PIECE_BYTES // (8 * (width + 2)))
-        widths = np.array(self.widths, dtype=np.int64)
-        for begin in range(0, max(1, len(axes)), length):
-            part = axes[begin : begin + length]
-            time, values = np.empty(len(part)), np.empty((len(part), width))
-            for at, axis in enumerate(part.tolist()):
+        length = min(len(axes), max(1, _PIECE_BYTES // (8 * (width + 2))))
+        begin = 0
+        while True:
+            due = clock.monotonic() + _PIECE_S
+            time, values = np.empty(length), np.empty((length, width))
+            count = 0
+            for axis in axes[begin : begin + length].tolist():
                 one = row(axis)
-                time[at] = one[0]
-                values[at] = self.values(one)
-            yield {"axis": part, "time": time, "values": values, "widths": widths}
+                time[count] = one[0]
+                values[count] = self.values(one)
+                count += 1
+                if clock.monotonic() >= due:
+                    break
+            yield {
+                "axis": axes[begin : begin + count],
+                "time": time[:count],
+                "values": values[:count],
+                "widths": np.array(self.widths, dtype=np.int64),
+            }
+            begin += count
+            if begin >= len(axes):
+                return
 
 
 def _channels_read(names: Sequence[str], scope: ExpressionScope) -> frozenset[str]:

@@ -11,6 +11,7 @@ import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.expressions import expression_channel
 from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.rollouts import row_channels
 from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
 from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
 from stroboscope.engine.rollouts.stored import StoredRollout
@@ -164,11 +165,10 @@ def test_a_rollout_is_read_evenly_thinned_and_in_pieces(
             adapter=load_mujoco(),
         )
     )
-    assert len(pieces) == 1
-    piece = pieces[0]
+    piece = {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
     assert piece["axis"].tolist() == list(range(10, 91, 4))
     assert piece["time"].tolist() == rows[10:91:4, 0].tolist()
-    assert piece["widths"].tolist() == [scene.model.nq, 1]
+    assert pieces[0]["widths"].tolist() == [scene.model.nq, 1]
     assert piece["values"].shape == (21, scene.model.nq + 1)
     everything = FinishedScene(stored(scene, rows), adapter=load_mujoco())
     axes = [
@@ -177,15 +177,21 @@ def test_a_rollout_is_read_evenly_thinned_and_in_pieces(
     assert np.concatenate(axes).tolist() == list(range(101))
 
 
-def test_pieces_have_about_a_mebibyte(make_scene: Make, state_of: StateOf) -> None:
+def test_pieces_are_small_and_make_up_the_whole(
+    make_scene: Make, state_of: StateOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scene = make_scene("humanoid")
     rows, _ = live(scene, state_of, 2)
-    read = reader(scene, "qpos", "qvel")
-    pieces = list(read.pieces(np.arange(9000), lambda axis: rows[axis % 2]))
-    assert len(pieces) > 1
+    read = reader(scene, "qpos", "contact.force")
+    pieces = list(read.pieces(np.arange(2000), lambda axis: rows[axis % 2]))
+    assert len(pieces) > 2  # each is some ten milliseconds of computing
+    assert np.concatenate([piece["axis"] for piece in pieces]).tolist() == list(range(2000))
+    monkeypatch.setattr(row_channels, "_PIECE_S", 1e9)
+    pieces = list(read.pieces(np.arange(4000), lambda axis: rows[axis % 2]))
     sizes = [sum(piece[name].nbytes for name in ("axis", "time", "values")) for piece in pieces]
     assert all(0.9 * 2**20 < size <= 2**20 for size in sizes[:-1])
-    assert sum(len(piece["axis"]) for piece in pieces) == 9000
+    assert sum(len(piece["axis"]) for piece in pieces) == 4000
+    assert [len(piece["axis"]) for piece in read.pieces(np.arange(0), lambda axis: rows[0])] == [0]
 
 
 def test_thinning_keeps_the_first_and_the_last() -> None:
