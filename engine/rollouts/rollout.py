@@ -307,10 +307,17 @@ def _checked_names(names: Sequence[str] | None, title: str, count: int) -> tuple
 
 def _thread_count(threads: int | None) -> int:
     if threads is None:
-        return current_runtime().num_worker_threads or os.cpu_count() or 1
+        return current_runtime().num_worker_threads or _cores()
     if threads < 1:
         raise ValueError(f"threads must be 1 (the calling one) or more, not {threads}")
     return threads
+
+
+def _cores() -> int:
+    """Return on how many cores this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _inexact_reason(of_state: str, model: Any) -> str:
