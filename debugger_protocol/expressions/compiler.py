@@ -124,6 +124,19 @@ class Expression:
         self.problem = inputs.problem
         return result
 
+    def evaluate_number(self, arrays: list[NDArray[np.float64]]) -> float:
+        """Return the only value; the same as :meth:`evaluate_list`, in half the time."""
+        if self.remembered or self._may_warn:
+            return float(self.evaluate_list(arrays)[0])
+        inputs = Inputs(arrays)
+        try:
+            value: float = self._run(inputs)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self.problem = f"it failed: {type(error).__name__}: {error}"
+            return math.nan
+        self.problem = inputs.problem
+        return value
+
     def forget(self) -> None:
         """Begin anew: the next evaluation is the first of an episode."""
         for each in self.remembered:

@@ -1,0 +1,260 @@
+"""What the user wants a scene to stop for: expressions that are watched at every physics step.
+
+A condition is looked at when a step is complete, on the values of that very step; when it becomes
+true the scene is held where it stands. Nothing is taken back, so that the run goes on as it would
+have without it.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.expressions import ExpressionError
+from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopReason
+from stroboscope.engine.expression_channels import ExpressionScope
+from stroboscope.engine.stops.condition_words import condition_stop
+from stroboscope.engine.stops.watched import StepValues, WatchedExpression, Watcher
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from stroboscope.engine.scene import Scene
+    from stroboscope.engine.world import World
+
+__all__ = ["Condition", "SceneConditions"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Entry:
+    """One condition and where its evaluation stands."""
+
+    __slots__ = ("info", "was_true", "watched")
+
+    def __init__(self, info: ConditionInfo) -> None:
+        self.info = info
+        self.watched: WatchedExpression | None = None
+        self.was_true = False
+
+
+class SceneConditions:
+    """All conditions of one scene; owner thread only."""
+
+    def __init__(self, scene: "Scene") -> None:
+        self._scene = scene
+        self._entries: dict[int, _Entry] = {}
+        self._active: list[_Entry] = []
+        self._next_id = 1
+        self._infos: tuple[ConditionInfo, ...] | None = ()
+        self._world: World | None = None
+        self._watcher: Watcher | None = None
+        self._ends_at: float | None = None
+        self._episode = -1
+
+    # --- what there is
+
+    @property
+    def infos(self) -> tuple[ConditionInfo, ...]:
+        """All of them, oldest first; the same object while nothing changed."""
+        if self._infos is None:
+            self._infos = tuple(entry.info for entry in self._entries.values())
+        return self._infos
+
+    @property
+    def any_active(self) -> bool:
+        """Whether a step has anything to look at."""
+        return bool(self._active)
+
+    def info(self, condition_id: int) -> ConditionInfo:
+        """Return one of them; CommandError when there is none."""
+        return self._entry(condition_id).info
+
+    def put(self, info: ConditionInfo) -> ConditionInfo:
+        """Add a condition (id 0) or replace the one with its id; CommandError when it is wrong.
+
+        A changed expression begins to count anew.
+        """
+        known = self._entry(info.condition_id) if info.condition_id else None
+        if known is None or known.info.expression != info.expression:
+            watched = self._compiled(info.expression)
+            if known is None:
+                info = msgspec.structs.replace(info, condition_id=self._next_id)
+                self._next_id += 1
+            entry = _Entry(msgspec.structs.replace(info, hit_count=0, failure=""))
+            entry.watched = watched
+            self._entries[info.condition_id] = entry
+        else:
+            entry = known
+            entry.info = info
+        self._changed()
+        return entry.info
+
+    def remove(self, condition_id: int) -> None:
+        """Forget a condition; CommandError when there is none."""
+        self._entry(condition_id)
+        del self._entries[condition_id]
+        self._changed()
+
+    def _entry(self, condition_id: int) -> _Entry:
+        entry = self._entries.get(condition_id)
+        if entry is None:
+            raise CommandError(f"there is no condition {condition_id}: it was removed")
+        return entry
+
+    def _changed(self) -> None:
+        self._infos = None
+        self._active = [
+            entry
+            for entry in self._entries.values()
+            if entry.info.enabled and entry.watched is not None
+        ]
+
+    def _compiled(self, text: str) -> WatchedExpression:
+        watched = WatchedExpression(text, self._new_watcher())
+        if watched.expression.width != 1:
+            error = ExpressionError(
+                f"a condition is one number, this has {watched.expression.width}: use any(…), "
+                "all(…), max(…), or choose one",
+                text=text,
+                start=0,
+                end=len(text),
+            )
+            raise CommandError(str(error))
+        return watched
+
+    def _new_watcher(self) -> Watcher:
+        """Return what reads the present world; made anew, as the script may log more by now."""
+        world, link = self._scene.world, self._scene.link
+        scope = ExpressionScope(
+            world.model,
+            channels=world.channels,
+            user=link.user_channels,
+            report=link.log_problem,
+            adapter=world.adapter,
+        )
+        self._watcher = Watcher(world, scope)
+        self._world = world
+        return self._watcher
+
+    # --- after every physics step
+
+    def after(self, row: "NDArray[np.float64]", data: Any) -> None:
+        """Look at the physics step that began with ``row`` and is complete and counted.
+
+        Raises SimulationStopped where the script wants that, and what its callbacks raise.
+        """
+        scene = self._scene
+        if scene.world is not self._world:
+            self._follow_world()
+        episode = scene.history.episode
+        if row[0] != self._ends_at or episode != self._episode:
+            self._forget()
+            self._episode = episode
+        self._ends_at = data.time
+        watcher = self._watcher
+        if watcher is None:
+            return
+        values = watcher.values(row, data)
+        for entry in self._active:
+            watched = entry.watched
+            value = 0.0 if watched is None else watched.number(values)
+            # What is no number is not true.
+            is_true = value != 0.0 and value == value
+            if is_true and not entry.was_true:
+                entry.was_true = True
+                self._hit(entry, values)
+            else:
+                entry.was_true = is_true
+
+    def _forget(self) -> None:
+        """Begin anew where the state was replaced: what is true there became true there."""
+        for entry in self._entries.values():
+            entry.was_true = False
+            if entry.watched is not None:
+                entry.watched.forget()
+
+    def _follow_world(self) -> None:
+        """Compile anew for another model; what no longer fits is kept and says why."""
+        for entry in self._entries.values():
+            failure = ""
+            try:
+                entry.watched = self._compiled(entry.info.expression)
+            except CommandError as error:
+                entry.watched, failure = None, str(error)
+            entry.info = msgspec.structs.replace(entry.info, failure=failure)
+            entry.was_true = False
+        self._world = self._scene.world
+        self._changed()
+
+    def _hit(self, entry: _Entry, values: StepValues) -> None:
+        info = msgspec.structs.replace(entry.info, hit_count=entry.info.hit_count + 1)
+        entry.info = info
+        self._infos = None
+        stops = self._scene.stops
+        if info.hit_count < info.hits or StopReason.CONDITION in stops.off:
+            return
+        watched = entry.watched
+        if watched is None:
+            return
+        stop = condition_stop(self._scene, info, watched, values)
+        if info.once:
+            del self._entries[info.condition_id]
+            self._changed()
+        if info.log_only:
+            if self._scene.link.active:
+                self._scene.link.stop(msgspec.structs.replace(stop, held=False))
+            else:
+                _log.info("scene %r: %s", self._scene.name, stop.message)
+            return
+        stops.stop_after_step(stop)
+
+
+class Condition:
+    """One condition of a scene, as a script has it; the scene's owner thread only."""
+
+    def __init__(
+        self, conditions: SceneConditions, condition_id: int, guard: Callable[[], None]
+    ) -> None:
+        self._conditions = conditions
+        self._guard = guard
+        self.condition_id = condition_id
+        """Its number in the scene."""
+
+    @property
+    def info(self) -> ConditionInfo:
+        """Everything about it; CommandError after it was removed."""
+        self._guard()
+        return self._conditions.info(self.condition_id)
+
+    @property
+    def expression(self) -> str:
+        """What is watched."""
+        return self.info.expression
+
+    @property
+    def hit_count(self) -> int:
+        """How often it became true."""
+        return self.info.hit_count
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it is watched; may be set."""
+        return self.info.enabled
+
+    @enabled.setter
+    def enabled(self, wanted: bool) -> None:
+        self._conditions.put(msgspec.structs.replace(self.info, enabled=bool(wanted)))
+
+    def remove(self) -> None:
+        """Forget it; twice is harmless."""
+        self._guard()
+        if any(info.condition_id == self.condition_id for info in self._conditions.infos):
+            self._conditions.remove(self.condition_id)
+
+    def __repr__(self) -> str:
+        """Say what is watched."""
+        return f"Condition({self.condition_id}, {self.expression!r})"

@@ -1,0 +1,207 @@
+"""From a physics step in trouble to a stop in words: what, where, why, and what to try.
+
+Asked once per stop, on the owner thread, while the live data still stands after the step: all that
+is looked at is the row before it, on scratch data.
+"""
+
+import logging
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from stroboscope.debugger_protocol.host.script_end import describe_error, error_location
+from stroboscope.debugger_protocol.messages import ElementRef
+from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
+from stroboscope.engine.lint.subject import Subject
+from stroboscope.engine.stops.cause import Cause, Offer, option_edit
+from stroboscope.engine.stops.causes import find_cause
+from stroboscope.engine.stops.memory import memory_cause
+from stroboscope.engine.stops.places import script_location
+from stroboscope.engine.stops.trouble import Trouble, plain_diagnosis
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["diagnose"]
+
+_log = logging.getLogger(__name__)
+
+_PHYSICAL = (
+    StopReason.EXPLODING,
+    StopReason.NON_FINITE,
+    StopReason.AUTORESET,
+    StopReason.WARNING,
+)
+
+
+def diagnose(scene: "Scene", trouble: Trouble) -> StopInfo:
+    """Return what happened and what likely caused it; never raises."""
+    stop = plain_diagnosis(scene, trouble)
+    try:
+        return _with_cause(scene, trouble, stop)
+    except Exception:  # noqa: BLE001 - the stop itself must not be lost over its explanation
+        _log.exception("scene %r: looking for the cause of a stop failed", scene.name)
+        return stop
+
+
+def _with_cause(scene: "Scene", trouble: Trouble, stop: StopInfo) -> StopInfo:
+    cause = _cause(scene, trouble, stop)
+    message = stop.message
+    if trouble.reason is StopReason.AUTORESET and scene.stops.resets:
+        times = scene.stops.resets
+        message += (
+            f"; it has done so {times} time{'s' * (times > 1)} before, although its own counter "
+            "never passes 1: this scene is resetting, not running"
+        )
+    elif trouble.error is not None:
+        where = error_location(trouble.error)
+        message = f"the physics step raised {describe_error(trouble.error)}"
+        message += f" ({where})" if where else ""
+    elements = _elements(scene, trouble)
+    if cause is None:
+        return msgspec.structs.replace(stop, message=message, elements=elements)
+    known = {(each.kind, each.index) for each in elements}
+    more = tuple(each for each in cause.elements if (each.kind, each.index) not in known)
+    actuator = stop.actuator
+    if cause.actuator >= 0 and not actuator:
+        actuator = next((e.name for e in cause.elements if e.kind == "actuator"), "")
+    return msgspec.structs.replace(
+        stop,
+        message=message,
+        culprit=cause.text,
+        advice=cause.advice,
+        elements=(*elements, *more),
+        actuator=actuator,
+        what_if=cause.offers,
+    )
+
+
+def _elements(scene: "Scene", trouble: Trouble) -> tuple[ElementRef, ...]:
+    if trouble.dof < 0:
+        return ()
+    world = scene.world
+    subject = Subject(world.model, None, has_contacts=False, adapter=world.adapter)
+    return (
+        subject.ref("joint", int(world.model.dof_jntid[trouble.dof])),
+        subject.ref("body", int(world.model.dof_bodyid[trouble.dof])),
+    )
+
+
+def _cause(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause | None:
+    reason, world = trouble.reason, scene.world
+    if reason is StopReason.BAD_INPUT:
+        return _input(scene, trouble, stop)
+    if reason is StopReason.ARENA or (
+        reason is StopReason.FATAL and "memory" in str(trouble.error).lower()
+    ):
+        return memory_cause(world.model, trouble.row, adapter=world.adapter)
+    if trouble.error is not None:
+        return _raised(trouble.error)
+    if reason not in _PHYSICAL:
+        return None
+    if not np.isfinite(trouble.row).all():
+        return _outside(trouble)
+    scratch = world.frames.recompute(trouble.row)
+    if scratch is None:
+        return None
+    subject = Subject(world.model, scratch, has_contacts=True, adapter=world.adapter)
+    cause = find_cause(
+        subject,
+        dof=trouble.dof,
+        location=script_location(),
+        steps=scene.counters.physics_step_count,
+    )
+    return _with_half_timestep(cause, subject)
+
+
+def _with_half_timestep(cause: Cause | None, subject: Subject) -> Cause:
+    """Always let people try a shorter timestep: what goes away with it was numerical."""
+    half: Offer = ("half the timestep", (option_edit("timestep", 0.5 * subject.timestep),))
+    if cause is None:
+        return Cause(
+            text="no single cause stands out",
+            advice=(
+                "Step back to see what grew first; half the timestep, which can be simulated "
+                "again from here, tells whether it is numerical"
+            ),
+            offers=(half,),
+        )
+    if any(label == half[0] for label, _ in cause.offers):
+        return cause
+    return Cause(
+        text=cause.text,
+        advice=cause.advice,
+        elements=cause.elements,
+        actuator=cause.actuator,
+        offers=(*cause.offers, half),
+    )
+
+
+def _input(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause:
+    """Blame an input that is no number, and say that the state is not to blame."""
+    world = scene.world
+    subject = Subject(world.model, None, has_contacts=False, adapter=world.adapter)
+    index, location = trouble.index, script_location()
+    value = math.nan if trouble.value is None else trouble.value
+    elements: tuple[ElementRef, ...] = ()
+    actuator = -1
+    match trouble.array:
+        case "ctrl":
+            what = f"of actuator {stop.actuator!r}" if stop.actuator else f"{index}"
+            text = f"the control input {what} (ctrl[{index}] = {value:g}), not the physics"
+            actuator = _actuator_of(subject, index)
+            elements = (subject.ref("actuator", actuator),) if actuator >= 0 else ()
+        case "qfrc_applied" if trouble.dof >= 0:
+            text = f"the force applied to joint {stop.joint!r} (qfrc_applied[{index}] = {value:g})"
+        case "xfrc_applied":
+            body = index // 6
+            text = f"the force applied to body {subject.names.body(body)!r} ({value:g})"
+            elements = (subject.ref("body", body),)
+        case _:
+            text = f"the input {trouble.array}[{index}] = {value:g}"
+    if world.adapter.has_control_callback() and trouble.array == "ctrl":
+        text += ", from the script (or its mjcb_control)"
+    elif location:
+        text += f", written before {location}"
+    return Cause(
+        text=text,
+        advice=(
+            "The state itself is clean, every number in it is finite: look at what computes the "
+            "input"
+        ),
+        elements=elements,
+        actuator=actuator,
+    )
+
+
+def _actuator_of(subject: Subject, control: int) -> int:
+    for index in range(subject.adapter.actuator_count(subject.model)):
+        controls, _ = subject.adapter.actuator_slices(subject.model, index)
+        if controls.start <= control < controls.stop:
+            return index
+    return -1
+
+
+def _raised(error: BaseException) -> Cause | None:
+    where = error_location(error)
+    if not where:
+        return None
+    return Cause(
+        text=f"the script's callback at {where}",
+        advice="The step was taken back: the state is the one that the callback was called with",
+    )
+
+
+def _outside(trouble: Trouble) -> Cause:
+    """Blame whoever wrote what is no number into the state between two steps."""
+    location = script_location()
+    return Cause(
+        text=(
+            f"likely written into {trouble.array} between two steps"
+            f"{f', before {location}' if location else ''}: the step before left only finite "
+            "numbers"
+        ),
+        advice="Look at what the script writes into the state, or restore an earlier one",
+    )

@@ -1,0 +1,19 @@
+"""Where in the script something happens, for people: "train.py:118"."""
+
+import os
+import sys
+from types import FrameType
+
+from stroboscope.debugger_protocol.host.activity import is_of_script
+
+__all__ = ["script_location"]
+
+
+def script_location() -> str:
+    """Return the innermost line of the script that is running on this thread, "" when none is."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_of_script(frame):
+            return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""

@@ -1,0 +1,155 @@
+"""An expression that is evaluated after every physics step, on the values of that step."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.expressions import (
+    PASSED,
+    ChannelUse,
+    Expression,
+    ExpressionError,
+    compile_expression,
+)
+from stroboscope.engine.channel_readers import ARRAYS_AFTER, INPUTS, ChannelReaders
+from stroboscope.engine.expression_channels import ExpressionScope, Reader, reader_of
+from stroboscope.engine.limit_channels import JOINT_MARGIN
+from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.stops.passing import PassingWatch
+from stroboscope.engine.world import World
+
+__all__ = ["StepValues", "WatchedExpression", "Watcher"]
+
+Array = NDArray[np.float64]
+
+
+@dataclasses.dataclass(slots=True)
+class _RowPart:
+    """A row, seen as data that has only ``qpos``: what margins of joints are read from."""
+
+    qpos: Array
+
+
+class Watcher:
+    """What the watched expressions of one world have in common; owner thread only."""
+
+    def __init__(self, world: World, scope: ExpressionScope) -> None:
+        self.world = world
+        self.scope = scope
+        self.layout = RowLayout(world.model, adapter=world.adapter)
+        self.readers = ChannelReaders(
+            world.model, world.live, frames=world.frames, adapter=world.adapter
+        )
+        self.is_runge_kutta = world.adapter.is_runge_kutta(world.model)
+
+    def values(self, row: Array, data: Any) -> "StepValues":
+        """Return where the values of the step that began with ``row`` are read from."""
+        return StepValues(self, row, data)
+
+
+class StepValues:
+    """The values of one physics step: the row before it, and what the step has computed."""
+
+    __slots__ = ("_data", "_source", "row", "watcher")
+
+    def __init__(self, watcher: Watcher, row: Array, data: Any) -> None:
+        self.watcher = watcher
+        self.row = row
+        self._data = data
+        self._source: Any = None
+
+    @property
+    def source(self) -> Any:
+        """The data with what the step has computed; None where that can't be had.
+
+        The arrays after an RK4 step are of its last stage, no instant of the run: they are computed
+        anew, once for all expressions.
+        """
+        watcher = self.watcher
+        if not watcher.is_runge_kutta:
+            return self._data
+        if self._source is None:
+            self._source = watcher.world.frames.recompute(self.row)
+        return self._source
+
+
+class WatchedExpression:
+    """One expression with what reads its values; raises CommandError when it can't be watched."""
+
+    def __init__(self, text: str, watcher: Watcher) -> None:
+        try:
+            self.expression: Expression = compile_expression(
+                text, watcher.scope.table, remembers=True
+            )
+        except ExpressionError as error:
+            raise CommandError(str(error)) from error
+        self.passing: PassingWatch | None = None
+        uses = self.expression.channels
+        parts = watcher.layout.parts
+        self._needs_energy = False
+        self._arrays: list[Array] = [np.full(use.width, math.nan) for use in uses]
+        self._nothing = [np.full(use.width, math.nan) for use in uses]
+        self._of_row: list[tuple[int, slice]] = []
+        self._margins: list[tuple[int, Reader]] = []
+        self._computed: list[tuple[int, Reader]] = []
+        self._watcher = watcher
+        live = watcher.world.live
+        for slot, use in enumerate(uses):
+            name = use.channel
+            if not use.is_user and (name in INPUTS or name == "time"):
+                self._of_row.append((slot, parts[name]))
+            elif name == JOINT_MARGIN and not use.is_user:
+                self._margins.append((slot, watcher.readers.reader(name)))
+            elif name in ARRAYS_AFTER and not use.is_user and not watcher.is_runge_kutta:
+                # MuJoCo keeps them at one place as long as the data lives.
+                self._arrays[slot] = getattr(live(), name)
+            else:
+                self._computed.append((slot, self._reader(use)))
+                self._needs_energy |= name.startswith("energy.")
+
+    def _reader(self, use: ChannelUse) -> Reader:
+        watcher = self._watcher
+        if use.part == PASSED:
+            self.passing = PassingWatch(
+                watcher.world.model,
+                use.first,
+                use.second or frozenset(),
+                adapter=watcher.world.adapter,
+            )
+            return self.passing.read
+        return reader_of(use, scope=watcher.scope, make_reader=watcher.readers.reader)
+
+    def number(self, values: StepValues) -> float:
+        """Return the value of an expression of width 1, NaN where there is none."""
+        self._read(values)
+        return self.expression.evaluate_number(self._arrays)
+
+    def vector(self, values: StepValues) -> Array:
+        """Return the value, (width,), which the next call overwrites."""
+        self._read(values)
+        return self.expression.evaluate_list(self._arrays)
+
+    def _read(self, values: StepValues) -> None:
+        arrays, row = self._arrays, values.row
+        for slot, part in self._of_row:
+            arrays[slot] = row[part]
+        if self._margins:
+            before = _RowPart(row[self._watcher.layout.parts["qpos"]])
+            for slot, read in self._margins:
+                arrays[slot] = read(before)
+        if self._computed:
+            source = values.source
+            if self._needs_energy:
+                self._watcher.readers.row = row
+            for slot, read in self._computed:
+                arrays[slot] = self._nothing[slot] if source is None else read(source)
+
+    def forget(self) -> None:
+        """Begin anew: another episode."""
+        self.expression.forget()
+        if self.passing is not None:
+            self.passing.forget()
