@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import WhatIf
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.rollouts.events import CandidateEnd, EventWords, physics_of
 from stroboscope.engine.rollouts.row_source import RowSource
 from stroboscope.engine.rollouts.stored import StoredRollout
@@ -64,6 +65,8 @@ def resimulate(
         )
     _refuse_callbacks(model, adapter)
     edited = copy.copy(model)
+    for option, values in source.options.items():
+        write_option(edited, option, values, known=values, adapter=adapter)
     applied = apply_what_if(edited, edits, adapter=adapter)
     run = _Run(source, edited, applied, axis, last, adapter)
     if not adapter.sleeps(model) and adapter.sleeps(edited):

@@ -1,5 +1,6 @@
 """What a re-simulation needs of a history: where it begins, and what went into every step."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,8 @@ class RowSource(Protocol):
 
     begin: int
     end: int
+    options: Mapping[str, tuple[float, ...]]
+    """Physics options that were in force and may be others now, by name."""
 
     def put(self, axis: int, data: Any) -> None:
         """Put the state and the inputs before step ``axis`` into ``data``, sleep included."""
@@ -49,8 +52,10 @@ class RecordedRows:
         timesteps: NDArray[np.float64] | float,
         adapter: MujocoAdapter,
         begin: int = 0,
+        options: Mapping[str, tuple[float, ...]] | None = None,
     ) -> None:
         self.begin = begin
+        self.options = options or {}
         self.end = begin + len(rows) - 1
         self._model = model
         self._rows = rows

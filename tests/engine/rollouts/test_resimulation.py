@@ -342,3 +342,16 @@ def test_the_deepest_penetration_is_among_the_numbers(
     source = recorded(scene, 400)
     deepest = run(scene, source).numbers["max penetration [m]"]
     assert 1e-4 < deepest < 0.1
+
+
+def test_options_of_the_time_hold_again(
+    make_scene: Make, recorded: Callable[..., RecordedRows], state_of: StateOf
+) -> None:
+    scene = make_scene("arm")
+    scene.model.opt.gravity[:] = (0.0, 0.0, -3.0)
+    source = recorded(scene, 20)
+    scene.model.opt.gravity[:] = (0.0, 0.0, -9.81)
+    assert "not reproducible" in run(scene, source).reproducible
+    source.options = {"gravity": (0.0, 0.0, -3.0)}
+    assert run(scene, source).reproducible == ""
+    assert scene.model.opt.gravity[2] == -9.81
