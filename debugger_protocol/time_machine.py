@@ -38,6 +38,8 @@ class HistoryState:
     used_bytes: int
     max_bytes: int
     segments: tuple[Segment, ...]
+    script_state: bool = False
+    """Whether the script has registered state of its own."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -285,7 +285,8 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     ``segments`` are the newest, ``older_segments`` were left out. ``view``: the axis that is looked
     at, None live; ``view_back``: application steps between it and live; ``view_note``: how it was
     had ("verified", "not reproducible: …"), empty for a stored row. ``busy``: what is being
-    re-simulated, empty when nothing is, and its ``progress``, 0 to 1.
+    re-simulated, empty when nothing is, and its ``progress``, 0 to 1. ``script_state``: whether the
+    script has registered state of its own, which then goes back with the scene.
     """
 
     scene_id: int
@@ -304,6 +305,7 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     view_note: str = ""
     busy: str = ""
     progress: float = 0.0
+    script_state: bool = False
 
 
 class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -93,6 +93,11 @@ class FinishedRuns:
                     "as ghosts and compared in other scenes, and dropped"
                 )
 
+    def forget_parent(self) -> None:
+        """In a forked child: nothing has ended here yet, and nobody holds the lock."""
+        self._lock = threading.Lock()
+        self.clear()
+
     def clear(self) -> None:
         """Forget all of them: another session begins."""
         with self._lock:

@@ -236,6 +236,7 @@ class Host(HostNews):
         self.forget_listener()
         self.playback.lock = threading.Lock()
         self._publishing_last = threading.Lock()
+        self.finished.forget_parent()
         self.playback.attached = False
         survivor = threading.current_thread()
         for thread, owner in list(self._owners.items()):

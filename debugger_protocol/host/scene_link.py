@@ -181,6 +181,7 @@ class SceneLink(ScenePlayback):
             return  # detached, or called from inside a physics step, where nothing may change
         if now >= self._due:
             self.refresh_clock()
+            self.past.refresh()
             self.publisher.publish_now_if_changed(now)
             self._set_due()
             self._host.wake()
@@ -199,6 +200,7 @@ class SceneLink(ScenePlayback):
         now = self._monotonic()
         if now >= self._due or self._granted:
             self.refresh_clock()
+            self.past.refresh()
             self.publisher.publish_now_if_changed(now)
             self._set_due()
             self._host.wake()
@@ -239,6 +241,11 @@ class SceneLink(ScenePlayback):
             self.unguarded = True
         self.holds.clear()
         self.want_live(reason)
+
+    def forget_parent(self) -> None:
+        """In a forked child: nothing that was asked for in the parent counts."""
+        super().forget_parent()
+        self.past.forget_parent()
 
     def want_live(self, reason: str) -> None:
         """Have the owner put the view back to live before the scene goes on. Lock held."""

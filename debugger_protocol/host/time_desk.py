@@ -182,6 +182,7 @@ class TimeDesk:
             view_note=self._note if self.view is not None else "",
             busy=busy,
             progress=progress,
+            script_state=state.script_state,
         )
 
     def _refresh_rollouts(self, rollouts: tuple[RolloutInfo, ...]) -> None:
@@ -518,6 +519,14 @@ class TimeDesk:
         for ticket in tuple(self._looking):
             ticket.settle(error)
         self.works.forget(error)
+
+    def forget_parent(self) -> None:
+        """In a forked child: nobody looks back, and nothing is asked for."""
+        self.view = self._shown = self._shown_clock = None
+        self._looking = []
+        self.works = Works(self._link)
+        self._link.live_wanted, self._link.has_works = "", False
+        self._link.publisher.leave_past()
 
     def model_replaced(self) -> None:
         """Forget what is of the model that is gone."""

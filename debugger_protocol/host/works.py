@@ -73,7 +73,11 @@ class Works:
 
     def run_slice(self) -> None:
         """Go on with the first of them for a few milliseconds; then it is the next one's turn."""
-        link, work = self._link, self._works[0]
+        link = self._link
+        if not self._works:
+            self._told()
+            return
+        work = self._works[0]
         # It stays in the list meanwhile: who lets the scene go on looks there.
         self._works = [*self._works[1:], work]
         if work.ticket.abandoned or work.ticket.settled:

@@ -1,5 +1,7 @@
 """Looking at the past: the view moves, the scene does not."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +12,8 @@ from remembering import GuardedStepper
 from stroboscope.debugger_protocol import messages as m
 from stroboscope.debugger_protocol.client import DebuggerClient, Frame
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.host.server import DebugServer
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 Connect = Callable[..., DebuggerClient]
@@ -258,6 +262,43 @@ def test_the_history_is_told_at_most_ten_times_a_second(
     took = time.monotonic() - begin
     assert len(told) <= 10 * took + 3
     assert told[-1].rows > told[0].rows
+
+
+TRAVELLER = """
+import sys, time
+from stroboscope.debugger_protocol.client import DebuggerClient
+client = DebuggerClient.connect(sys.argv[1])
+assert client.wait_until(lambda c: c.scenes(), 10)
+client.subscribe(1, ["state"])
+client.step(1, 20)
+client.goto(1, axis=3)
+print(client.history(1).view, flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("trial", range(5))
+def test_a_scene_runs_on_live_when_the_client_that_looks_back_is_killed(
+    server: DebugServer, host: Host, wait_until: Callable[..., None], trial: int
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", TRAVELLER, str(server.connection_file)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    stepper = GuardedStepper(host)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "3\n"
+    past = stepper.scene.link.past
+    assert past.view == 3
+    axis = stepper.scene.backend.axis
+    process.kill()
+    process.wait(10)
+    process.stdout.close()
+    wait_until(lambda: stepper.scene.backend.axis > axis, 2)
+    assert past.view is None
+    host.close()
+    stepper.join()
 
 
 def test_the_view_is_live_again_when_the_controlling_client_has_gone(

@@ -92,7 +92,8 @@ class Traveller:
                 client.fast_forward()
                 client.pause()
                 oracle.step(client.scenes()[0].axis - oracle.axis)
-                oracle.view = None
+                # The owner goes live before its next step, which it may not have come to.
+                assert client.wait_until(lambda c: c.history(id).view is None, 10)
             case "restore":
                 client.restore_initial(id)
                 oracle.put(oracle.initial)
