@@ -11,7 +11,7 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import Finding, LogEntry, LogLevel
 
 if TYPE_CHECKING:
-    from stroboscope.debugger_protocol.host.scene_link import SceneLink
+    from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 
 __all__ = ["HostNews"]
 
@@ -38,7 +38,7 @@ class HostNews:
             self.listener.wake()
 
     def log(
-        self, level: LogLevel, text: str, *, link: "SceneLink | None" = None, source: str = ""
+        self, level: LogLevel, text: str, *, link: "ScenePlayback | None" = None, source: str = ""
     ) -> None:
         """Queue a log entry for every client."""
         clock = link.clock if link is not None else None
@@ -54,7 +54,7 @@ class HostNews:
             )
         )
 
-    def log_once(self, link: "SceneLink", text: str) -> None:
+    def log_once(self, link: "ScenePlayback", text: str) -> None:
         """Queue an error about a scene's backend, unless it was reported before."""
         # What stands behind the first colon may differ every time.
         key = (link.scene_id, text.partition(":")[0])
@@ -62,7 +62,7 @@ class HostNews:
             self._reported.add(key)
             self.log(LogLevel.ERROR, f"{link.name}: {text}", link=link)
 
-    def log_finding(self, link: "SceneLink", finding: Finding) -> None:
+    def log_finding(self, link: "ScenePlayback", finding: Finding) -> None:
         """Queue what usually is a mistake, unless it was told of the same elements before."""
         about = ", ".join(f"{element.kind} {element.index}" for element in finding.elements)
         key = (link.scene_id, f"{finding.rule} {about}")
@@ -73,7 +73,7 @@ class HostNews:
                 text = f"{text if text.endswith('.') else text + '.'} {finding.advice}"
             self.log(finding.level, text, link=link, source="lint")
 
-    def model_changed(self, link: "SceneLink") -> None:
+    def model_changed(self, link: "ScenePlayback") -> None:
         """Note that a scene has to be described anew."""
         self.wake()
 

@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.backend import SceneBackend, SignalSource
+from stroboscope.debugger_protocol.backend import SceneBackend
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.owners import Visit
 from stroboscope.debugger_protocol.host.playback import GrantKind, HoldKind, Pacer, Ticket
-from stroboscope.debugger_protocol.host.publishing import FramePublisher
-from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
 from stroboscope.debugger_protocol.host.scene_changes import SceneChanges
-from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
-from stroboscope.debugger_protocol.host.signals import NoSignals, SignalRing, UserChannel
+from stroboscope.debugger_protocol.host.scene_signals import SceneSignals
 from stroboscope.debugger_protocol.host.time_desk import TimeDesk
 from stroboscope.debugger_protocol.host.user_channels import (
     channel_info,
@@ -44,15 +41,11 @@ __all__ = ["LoggedValue", "SceneLink", "channel_info", "check_channel_name"]
 
 LoggedValue = float | Sequence[float] | NDArray[np.generic]
 
-# The server thread is woken for signal rows at most, and at least, this often [s].
-_SIGNAL_INTERVALS = 1.0 / 30.0, 0.25
-# Of so many signal rows the time of one is taken.
-_TIMED_ROWS = 16
 # Shorter waits cost more than they are right: sub-millisecond steps run in batches.
 _MIN_SLEEP = 0.001
 
 
-class SceneLink(ScenePlayback):
+class SceneLink(SceneSignals):
     """The host's side of one scene. Made by :meth:`Host.open_scene`, on the owner thread.
 
     Methods without a remark are for the owner thread only; "lock held" ones are the host's own.
@@ -61,16 +54,7 @@ class SceneLink(ScenePlayback):
     def __init__(
         self, host: "Host", owner: "Owner", backend: SceneBackend, *, scene_id: int, name: str
     ) -> None:
-        super().__init__(
-            host.playback,
-            owner,
-            backend,
-            scene_id=scene_id,
-            name=name,
-            monotonic=host.monotonic,
-            report=self.report_failure,
-        )
-        self._host = host
+        super().__init__(host, owner, backend, scene_id=scene_id, name=name)
         self.monotonic = host.monotonic
         """The clock of :attr:`quiet_until` [s]."""
         self.shows_old_state = False
@@ -86,14 +70,6 @@ class SceneLink(ScenePlayback):
         self.stamp = 0.0
         """When the owner last passed a gate or ended a step [s]."""
         self.pacer = Pacer()
-        self.publisher = FramePublisher(
-            backend, report=self.report_failure, share=host.limits.frames_share
-        )
-        self.ring: SignalRing | None = None
-        """What is written at every physics step; None: nothing."""
-        self.newest_ring = SignalRing(NoSignals())
-        """The end of the chain of rings: who subscribes now reads what comes behind it."""
-        self.user_channels: dict[str, UserChannel] = {}
         self.changes = SceneChanges(self, host)
         """What clients change in this scene."""
         self.past = TimeDesk(self, host)
@@ -102,15 +78,7 @@ class SceneLink(ScenePlayback):
         self._step_open = False
         self._step_ticks = 0
         self._frame_begun = False
-        self._signal_due = math.inf
-        self._rows_told = 0
-        self._rows_told_at = 0.0
         self._now_of = (-1, -1)
-
-    @property
-    def revision(self) -> int:
-        """How often the model was replaced."""
-        return self.publisher.revision
 
     # --- stepping
 
@@ -416,21 +384,6 @@ class SceneLink(ScenePlayback):
         self._frame_begun = self.publisher.begin(now, every_step=every_step)
         self._set_due()
 
-    def _signal_interval(self, now: float) -> float:
-        """Return when rows are due again [s]: as asked for, but before the ring fills up."""
-        shortest, longest = _SIGNAL_INTERVALS
-        interval = min(max(self.applied_interest.signal_interval, shortest), longest)
-        ring = self.ring
-        if ring is not None:
-            rows = ring.count - self._rows_told
-            if not self._rows_told:
-                interval = shortest  # how fast a new ring fills up is not known yet
-            elif rows > 0:
-                fill = (now - self._rows_told_at) * ring.capacity / rows
-                interval = min(interval, max(0.25 * fill, shortest))
-            self._rows_told, self._rows_told_at = ring.count, now
-        return interval
-
     def _is_last_step(self) -> bool:
         grants = self.grants
         return not grants or grants[0].kind is GrantKind.UNTIL or grants[0].remaining <= 1
@@ -441,84 +394,6 @@ class SceneLink(ScenePlayback):
         self.quiet_until = self._due
         if not self._quiet:
             self.quiet_until = -math.inf
-
-    def report_failure(self, text: str) -> None:
-        self._host.log_once(self, text)
-
-    # --- signals
-
-    def _clock_of_signals(self) -> PublishingTime | None:
-        """Return what takes the time of this row: of one in many, as that takes time itself."""
-        ring = self.ring
-        return None if ring is None or ring.count % _TIMED_ROWS else self.publisher.time
-
-    def _begin_row(self) -> None:
-        try:
-            clock = self.backend.clock()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self._signals_failed(error)
-        else:
-            self.row_before(axis=clock.axis, time=clock.time)
-
-    def _signals_failed(self, error: Exception) -> None:
-        self.ring = None
-        self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
-
-    def row_before(self, *, axis: int, time: float) -> None:
-        """Write the inputs of a physics step, which begins at ``axis`` and ``time`` [s]."""
-        ring = self.ring
-        if ring is not None:
-            spent = self._clock_of_signals()
-            since = 0.0 if spent is None else spent.now()
-            try:
-                ring.before(axis=axis, time=time)
-                if spent is not None:
-                    spent.add(since, times=_TIMED_ROWS)
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self._signals_failed(error)
-
-    def row_after(self) -> None:
-        """Write what the same physics step has computed, and publish the row."""
-        ring = self.ring
-        if ring is not None:
-            spent = self._clock_of_signals()
-            since = 0.0 if spent is None else spent.now()
-            try:
-                ring.after()
-                if spent is not None:
-                    spent.add(since, times=_TIMED_ROWS)
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self._signals_failed(error)
-
-    def rebuild_ring(self) -> None:
-        """Fill a new ring with the channels that are wanted now."""
-        interest = self.applied_interest
-        self._signal_due = 0.0 if interest.channels or interest.user_channels else math.inf
-        self.ring = None
-        source = self._signal_source(interest.channels)
-        # Also where nothing is written any more: readers are led there, and let go of the old one.
-        newest = SignalRing(source or NoSignals(), revision=self.revision)
-        self.newest_ring.replace_by(newest)
-        self.newest_ring = newest
-        if source is not None:
-            self.ring = newest
-        self._rows_told = 0
-
-    def _signal_source(self, channels: tuple[str, ...]) -> SignalSource | None:
-        """Return what fills rows of ``channels``; of those that can be read when some can't."""
-        if not channels:
-            return None
-        try:
-            return self.backend.signal_source(channels)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            readable = channels[:0]
-            if len(channels) > 1:
-                # A model that was replaced may have had the others.
-                readable = tuple(n for n in channels if self._signal_source((n,)) is not None)
-            if len(channels) == 1 or len(readable) == len(channels):
-                self.report_failure(f"the channel {', '.join(channels)} can't be read: {error}")
-                return None
-        return self._signal_source(readable)
 
     # --- what the owner's loop asks and does
 
