@@ -121,10 +121,10 @@ class Checkpoint:
 
     __slots__ = (
         "__weakref__", "_exactness", "_hidden", "_number", "_released", "_row", "_scene_id",
-        "_script", "counters", "edits", "head", "record", "timestep",
+        "_script", "counters", "edits", "head", "is_finite", "record", "timestep",
     )  # fmt: skip
 
-    # `head`, `row`, `hidden`, `script`, `record`, `edits` are for the engine's modules.
+    # `head`, `row`, `hidden`, `script`, `record`, `edits`, `is_finite` are for the engine.
 
     def __init__(
         self,
@@ -150,6 +150,8 @@ class Checkpoint:
         self._exactness = exactness
         self._scene_id = self._number = 0
         self._released = False
+        self.is_finite = False
+        """Whether somebody has looked: all its numbers are finite."""
 
     # --- what it is
 

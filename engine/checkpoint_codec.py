@@ -1,9 +1,10 @@
 """Captures and restores the state of one (model, data): as bytes, or as a :class:`Checkpoint`."""
 
-import zlib
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from numpy import isfinite
 from numpy.typing import NDArray
 
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
@@ -29,6 +30,10 @@ __all__ = ["CheckpointCodec"]
 
 _ENGINE = "mujoco"
 _PRECISION = 8
+
+# Looked up once: scripts capture and restore thousands of times per second.
+_pack_clock, _unpack_clock = Clock.STRUCT.pack_into, Clock.STRUCT.unpack_from
+_pack_crc, _unpack_crc = CRC.pack_into, CRC.unpack_from
 
 
 class CheckpointCodec:
@@ -75,7 +80,7 @@ class CheckpointCodec:
         self.total = hidden_at + (self._hidden.nbytes if self._hidden is not None else 0)
         # The head never changes, so its part of the CRC is computed once.
         self._fixed = self._head[CRC_FROM:]
-        self._fixed_crc = zlib.crc32(self._fixed)
+        self._fixed_crc = crc32(self._fixed)
         self._template = bytearray(self.total)
         self._template[: self._clock_at] = self._head
         view = memoryview(self._template)
@@ -86,7 +91,6 @@ class CheckpointCodec:
         self._incoming = bytearray(self.total)
         incoming = memoryview(self._incoming)
         self._incoming_view = incoming
-        self._incoming_fixed = incoming[CRC_FROM : self._clock_at]
         self._incoming_checked = incoming[self._clock_at :]
         self._incoming_row = np.frombuffer(incoming[row_at:hidden_at], dtype=np.float64)
         self._incoming_hidden = incoming[hidden_at:]
@@ -105,11 +109,11 @@ class CheckpointCodec:
         if self._hidden is not None:
             self._hidden.copy_to(self._hidden_view)
         template = self._template
-        Clock.STRUCT.pack_into(
+        _pack_clock(
             template, self._clock_at, self.total, 0, 0, counters.step_count,
             counters.physics_step_count, self._row[0], timestep, edits,
         )  # fmt: skip
-        CRC.pack_into(template, CRC_AT, zlib.crc32(self._checked, self._fixed_crc))
+        _pack_crc(template, CRC_AT, crc32(self._checked, self._fixed_crc))
         return template
 
     def take(
@@ -160,15 +164,15 @@ class CheckpointCodec:
         """Raise what :meth:`restore` would raise, and return the counters; nothing changes."""
         if len(state) != self.total:
             raise self.refusal(bytes(state))
-        self._incoming_view[:] = state  # type: ignore[assignment]
         incoming = self._incoming
+        self._incoming_view[:] = state  # type: ignore[assignment]
         (
             total, script, record, steps, physics_steps, time, captured_timestep, _,
-        ) = Clock.STRUCT.unpack_from(incoming, self._clock_at)  # fmt: skip
+        ) = _unpack_clock(incoming, self._clock_at)  # fmt: skip
         if (
-            self._incoming_fixed != self._fixed
-            or zlib.crc32(self._incoming_checked, self._fixed_crc)
-            != CRC.unpack_from(incoming, CRC_AT)[0]
+            # memcmp; comparing views looks at each byte by itself.
+            not incoming.startswith(self._fixed, CRC_FROM)
+            or crc32(self._incoming_checked, self._fixed_crc) != _unpack_crc(incoming, CRC_AT)[0]
             or total != self.total
             or script
             or record
@@ -177,14 +181,13 @@ class CheckpointCodec:
             raise self.refusal(bytes(incoming))
         if captured_timestep != timestep:
             raise self._timestep_refusal(captured_timestep, timestep)
-        self._check_row(self._incoming_row, time)
+        row = self._incoming_row
+        isfinite(row, self._finite)
+        if 0 in self._finite_bytes or time != row[0]:
+            self._check_finite()
+        else:
+            self._has_nonfinite_inputs = False
         return Counters(steps, physics_steps)
-
-    def put(self, checkpoint: Checkpoint, *, timestep: float) -> Counters:
-        """Put a checkpoint back, all of it or nothing; as :meth:`restore`."""
-        self.check_object(checkpoint, timestep=timestep)
-        self.put_row(checkpoint.row, checkpoint.hidden)
-        return checkpoint.counters
 
     def put_row(self, row: NDArray[np.float64], hidden: bytes) -> None:
         """Write a state that was checked; ``hidden`` empty: whatever sleeps wakes up."""
@@ -206,16 +209,23 @@ class CheckpointCodec:
 
     def check_row(self, row: NDArray[np.float64]) -> None:
         """Raise StateCorruptError for a position, velocity, activation or time not finite."""
-        self._check_row(row, float(row[0]))
+        isfinite(row, self._finite)
+        self._check_finite()
 
     def check_object(self, checkpoint: Checkpoint, *, timestep: float) -> None:
-        """Raise what :meth:`put` would raise; nothing changes."""
+        """Raise what keeps a checkpoint from being restored here; nothing changes."""
         head = checkpoint.head
         if head is not self._head and head[CRC_FROM:] != self._fixed:
             raise self.refusal(checkpoint.to_bytes())
         if checkpoint.timestep != timestep:
             raise self._timestep_refusal(checkpoint.timestep, timestep)
-        self._check_row(checkpoint.row, checkpoint.time)
+        row = checkpoint.row
+        if checkpoint.is_finite:
+            self._has_nonfinite_inputs = False
+            return
+        self.check_row(row)
+        # It never changes, so that it need not be looked through again.
+        checkpoint.is_finite = not self._has_nonfinite_inputs
 
     @property
     def keeps_sleep(self) -> bool:
@@ -227,11 +237,8 @@ class CheckpointCodec:
         """Whether the state restored last has a control or force that is not finite."""
         return self._has_nonfinite_inputs
 
-    def _check_row(self, row: Any, time: float) -> None:
-        self._has_nonfinite_inputs = False
-        np.isfinite(row, out=self._finite)
-        if time == row[0] and 0 not in self._finite_bytes:
-            return
+    def _check_finite(self) -> None:
+        """Judge what ``_finite`` says of a row."""
         if not self._finite[: self._physics_length].all():
             raise StateCorruptError(
                 "the checkpoint holds a position, velocity, activation or time that is not "

@@ -28,6 +28,8 @@ __all__ = ["SceneStates", "StateHandle"]
 
 _log = logging.getLogger(__name__)
 
+_TIDY_AT = 1000
+
 StateHandle = Checkpoint
 """What ``capture_state`` returned before there was one kind of checkpoint."""
 
@@ -38,7 +40,8 @@ class SceneStates:
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
         # The script keeps its checkpoints alive; these are found again to release them all.
-        self._kept: weakref.WeakValueDictionary[int, Checkpoint] = weakref.WeakValueDictionary()
+        self._kept: list[weakref.ref[Checkpoint]] = []
+        self._tidy_at = _TIDY_AT
         self._numbers = itertools.count(1)
         self.script = ScriptStates(lambda: scene.name)
         self.initial: SimState | None = None
@@ -103,9 +106,16 @@ class SceneStates:
             script=script,
             record=CheckpointRecord(name, scene.name, note, bool(name), changes),
         )
-        made.belongs_to(scene.scene_id, next(self._numbers))
-        self._kept[made.number] = made
+        made.belongs_to(scene.link.scene_id, next(self._numbers))
+        self._kept.append(weakref.ref(made))
+        if len(self._kept) > self._tidy_at:
+            self._tidy_up()
         return made
+
+    def _tidy_up(self) -> None:
+        """Forget the checkpoints that nobody has any more; seldom enough to cost nothing."""
+        self._kept = [kept for kept in self._kept if kept() is not None]
+        self._tidy_at = max(_TIDY_AT, 2 * len(self._kept))
 
     def restore_checkpoint(self, checkpoint: Checkpoint, *, with_model: bool = False) -> Exactness:
         """Put a checkpoint back, all of it or nothing; return how the scene continues."""
@@ -120,10 +130,13 @@ class SceneStates:
             if undo is not None:
                 undo()
             raise
-        counters = world.codec.put(checkpoint, timestep=scene.timestep_of_state)
-        scene.counters.set_state(counters)
+        world.codec.put_row(checkpoint.row, checkpoint.hidden)
+        scene.counters.set_state(checkpoint.counters)
         self._replaced()
-        reasons = [checkpoint.exactness.reason, changes.difference(checkpoint)]
+        difference = changes.difference(checkpoint)
+        if not difference:
+            return checkpoint.exactness
+        reasons = [checkpoint.exactness.reason, difference]
         return Exactness("; ".join(reason for reason in reasons if reason))
 
     def _put_script(self, packed: bytes) -> None:
@@ -179,8 +192,10 @@ class SceneStates:
 
     def release_all(self) -> None:
         """Drop the content of all."""
-        for checkpoint in list(self._kept.values()):
-            checkpoint.release()
+        for kept in self._kept:
+            checkpoint = kept()
+            if checkpoint is not None:
+                checkpoint.release()
         self._kept.clear()
 
     def write_file(self, path: str | os.PathLike[str]) -> None:

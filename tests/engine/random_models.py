@@ -43,7 +43,7 @@ class _Parts:
         flags = " ".join(f'{key}="{value}"' for key, value in self.flags.items())
         size = " ".join(f'{key}="{value}"' for key, value in self.size.items())
         return (
-            f'<mujoco><option {option}><flag {flags}/></option><size memory="4M" {size}/>'
+            f'<mujoco><option {option}><flag {flags}/></option><size memory="32M" {size}/>'
             f"<extension>{self.extension}</extension>"
             f'<worldbody><geom name="floor" type="plane" size="5 5 .1"/>{self.bodies}</worldbody>'
             f"<tendon>{self.tendons}</tendon><equality>{self.equalities}</equality>"

@@ -42,11 +42,17 @@ def fingerprint(scene: physics.Scene) -> bytes:
 
 
 def run(scene: physics.Scene, rng: np.random.Generator, steps: int, *, gently: bool) -> list[bytes]:
-    """Step with random inputs; return a fingerprint after each step."""
+    """Step with random inputs; return a fingerprint after each step.
+
+    A model that diverges until MuJoCo fails is put back to its beginning, and does so every time.
+    """
     prints = []
     for _ in range(steps):
         disturb(scene.model, scene.data, rng, gently=gently)
-        scene.step()
+        try:
+            scene.step()
+        except physics.StepFailedError:
+            scene.reset()
         prints.append(fingerprint(scene))
     return prints
 
