@@ -19,7 +19,11 @@ Remember = Callable[..., GuardedStepper]
 
 
 def held(client: DebuggerClient, scene_id: int) -> bool:
-    return any(s.held for s in client.scenes() if s.scene_id == scene_id)
+    return any(
+        s.held and s.activity is m.OwnerActivity.PARKED
+        for s in client.scenes()
+        if s.scene_id == scene_id
+    )
 
 
 def stopped(client: DebuggerClient, scene_id: int, count: int = 1) -> bool:
