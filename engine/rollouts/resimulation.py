@@ -21,6 +21,7 @@ from stroboscope.engine.rollouts.row_source import RowSource
 from stroboscope.engine.rollouts.stored import StoredRollout
 from stroboscope.engine.rollouts.what_if import AppliedEdits, apply_what_if
 from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.stops.memory import bytes_text, split_memory, with_memory
 
 __all__ = ["Resimulation", "resimulate"]
 
@@ -64,10 +65,14 @@ def resimulate(
             f"{source.begin} … {source.end - 1}"
         )
     _refuse_callbacks(model, adapter)
-    edited = copy.copy(model)
+    memory, others = split_memory(edits)
+    edited = copy.copy(model) if memory is None else with_memory(model, memory, adapter=adapter)
     for option, values in source.options.items():
         write_option(edited, option, values, known=values, adapter=adapter)
-    applied = apply_what_if(edited, edits, adapter=adapter)
+    applied = apply_what_if(edited, others, adapter=adapter)
+    if memory is not None:
+        text = f"memory: {bytes_text(int(model.narena))} → {bytes_text(memory)}"
+        applied = dataclasses.replace(applied, texts=(text, *applied.texts))
     run = _Run(source, edited, applied, axis, last, adapter)
     if not adapter.sleeps(model) and adapter.sleeps(edited):
         adapter.prepare_sleep(edited, run.data)

@@ -355,3 +355,40 @@ def test_options_of_the_time_hold_again(
     source.options = {"gravity": (0.0, 0.0, -3.0)}
     assert run(scene, source).reproducible == ""
     assert scene.model.opt.gravity[2] == -9.81
+
+
+CROWD = """
+<mujoco><option timestep="0.002"/><size memory="20K"/><worldbody>
+  <geom type="plane" size="3 3 .1"/>{boxes}</worldbody></mujoco>
+"""
+
+
+def test_more_memory_lets_contacts_be_that_found_none(
+    recorded: Callable[..., RecordedRows],
+) -> None:
+    boxes = "".join(
+        f'<body pos="{0.3 * i} 0 .12"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+        for i in range(8)
+    )
+    scene = physics.create_scene("crowd", CROWD.format(boxes=boxes))
+    rows = []
+    layout = np.empty(mujoco.mj_stateSize(scene.model, mujoco.mjtState.mjSTATE_INTEGRATION))
+    for _ in range(120):
+        mujoco.mj_getState(
+            scene.model, scene.data, layout, int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        )
+        rows.append(layout.copy())
+        try:
+            scene.step()
+        except physics.StepFailedError:
+            break
+    source = RecordedRows(scene.model, np.array(rows), timesteps=0.002, adapter=load_mujoco())
+    short = run(scene, source, axis=0)
+    assert "memory" in short.outcome
+    more = WhatIf(kind=EditKind.OPTION, name="memory", values=(float(1 << 20),))
+    long = run(scene, source, more, axis=0)
+    assert long.outcome == "ended"
+    assert long.edits == ("memory: 20K → 1M",)
+    assert long.steps == source.end
+    with pytest.raises(CommandError, match="memory must be 20K"):
+        run(scene, source, WhatIf(kind=EditKind.OPTION, name="memory", values=(5.0,)), axis=0)
