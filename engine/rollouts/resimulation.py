@@ -195,7 +195,8 @@ class _Run:
         if not finite.all():
             text = words.not_finite(int(np.flatnonzero(~finite)[0]))
             self.end = CandidateEnd(steps=total - 1, event_step=total - 1, text=text)
-        elif checks:
+        elif checks and self._last < self._source.end:
+            # At the end stands what came next, which may have come from elsewhere.
             self._compare(last, self._last, state_only=True)
         yield 1.0
 

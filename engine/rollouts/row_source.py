@@ -15,7 +15,7 @@ __all__ = ["RecordedRows", "RowSource"]
 class RowSource(Protocol):
     """A stretch of recorded steps in which every state followed from the one before it.
 
-    Steps ``begin`` to ``end`` - 1 were taken; ``end`` is the axis of the state after the last one.
+    Steps ``begin`` to ``end`` - 1 were taken; what stands at ``end`` may not follow from them.
     Owner thread only. What is not there any more is a CommandError.
     """
 
