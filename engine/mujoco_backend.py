@@ -10,6 +10,7 @@ from stroboscope.debugger_protocol.backend import Clock, SceneBackend, SignalSou
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import EditField, Finding, Perturb
 from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
+from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.checkpoint import Counters
@@ -27,6 +28,8 @@ from stroboscope.engine.physics_options import (
     write_option,
 )
 from stroboscope.engine.signal_channels import MujocoSignalSource
+from stroboscope.engine.time_machine import MujocoTimeMachine
+from stroboscope.engine.world import World
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -44,6 +47,7 @@ class MujocoBackend(SceneBackend):
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
         self._step_of_frame = 0
+        self._machine: tuple[World, MujocoTimeMachine] | None = None
 
     def describe(self, scene_id: int, name: str) -> SceneDescription:
         """Return the description of the scene's model; reads nothing that a step writes."""
@@ -239,6 +243,14 @@ class MujocoBackend(SceneBackend):
             write_option(world.model, name, values, known=known, adapter=world.adapter)
         world.unedited_options.setdefault(name, before)
         world.options_changed()
+        scene.history.begin(SegmentKind.EDIT, f"{name} was edited")
+
+    def time_machine(self) -> MujocoTimeMachine:
+        """Return what remembers the past of the present world."""
+        world = self._scene.world
+        if self._machine is None or self._machine[0] is not world:
+            self._machine = (world, MujocoTimeMachine(self._scene))
+        return self._machine[1]
 
     def label(self, kind: str, index: int) -> tuple[str, str]:
         """Return what people call a value of a state array or an element, and its unit."""

@@ -11,6 +11,7 @@ from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.data_views import DataViews
 from stroboscope.engine.errors import StepFailedError
+from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.stops.detector import FAST, StepWatch
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Stepper:
         self._mj_step = adapter.mj_step
         self._get_state = adapter.mj_getState
         self._mask = adapter.integration
+        layout = RowLayout(world.model, adapter=adapter)
+        self._inputs, self._inputs_mask = layout.inputs, layout.inputs_mask
         self._history = scene.history
         self._stops = scene.stops
         self._views = views = DataViews(world.model, world.live, adapter=adapter)
@@ -109,7 +112,6 @@ class Stepper:
             or not before
             or self._motion.tobytes() != history.after
             or warnings != self._warnings_seen
-            or self._stops.conditions is not None
         ):
             self._step_watched()
             return
@@ -146,6 +148,8 @@ class Stepper:
             history.time_after, history.after = after, self._motion.tobytes()
             if link.ring is not None:
                 link.row_after()
+            if self._stops.conditions is not None:
+                self._stops.conditions.after(row, data)
         except BaseException:
             link.abandon_step()
             raise
@@ -168,6 +172,7 @@ class Stepper:
             self._counters.single += 1
             self._history.single = self._counters.single
             link.after_physics()
+            self._look_at_conditions(data)
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
         except BaseException:
@@ -184,12 +189,9 @@ class Stepper:
 
         False: it went wrong and was taken back, the scene is held; pass the gate again.
         """
-        link, stops, watch = self._link, self._stops, self._watch
+        link, watch = self._link, self._watch
         unguarded = link.unguarded and link.take_unguarded()
         row = self._next_row(data)
-        conditions = stops.conditions
-        if conditions is not None:
-            conditions.before(data)
         trouble = watch.before(row)
         if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
             return False
@@ -200,13 +202,19 @@ class Stepper:
                 return False
             raise self._failed(error, row, data) from error
         trouble = watch.after(row)
-        if trouble is None and conditions is not None:
-            trouble = conditions.after(data, row)
         if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
             return False
         watch.end()
         self._keep_row()
         return True
+
+    def _look_at_conditions(self, data: Any) -> None:
+        """Let conditions look at the physics step that is complete and counted."""
+        conditions = self._stops.conditions
+        if conditions is not None:
+            row = self._history.last_row()
+            if row is not None:
+                conditions.after(row, data)
 
     def _next_row(self, data: Any) -> "NDArray[np.float64]":
         """Write the state and the inputs of the coming step into the next row of the history."""
@@ -289,6 +297,7 @@ class Stepper:
             while not self._physics(data):
                 self._link.gate()  # somebody has attached meanwhile
             self._counters.add_physics(1)
+            self._look_at_conditions(data)
 
     def _attached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
         """The same, followed by a debugger."""
@@ -334,6 +343,7 @@ class Stepper:
             counters.add_physics(1)
             link.after_physics()
             self._interventions.take_back()
+            self._look_at_conditions(data)
         return True
 
     def _complete(self, count: int) -> None:
@@ -359,10 +369,46 @@ class Stepper:
         begin = self._time_from if math.isnan(seen) else seen
         count = max(0, round((data.time - begin) / float(self._model.opt.timestep)))
         self._counters.add_physics(count)
-        self._history.lose_track()
-        self._history.time_after = data.time
+        self._history.synced(data.time)
         self._complete(count)
         self._link.sync()
+
+    # --- recorded inputs
+
+    def run_recorded(
+        self, inputs: "NDArray[np.float64]", *, timestep: float, completes: bool
+    ) -> None:
+        """Run a physics step with recorded inputs, which may complete an application step.
+
+        Raises StepFailedError when it goes wrong, for whatever reason; it is taken back then.
+        """
+        data, option, watch = self._live(), self._option, self._watch
+        own = float(option.timestep)
+        self._adapter.mj_setState(self._model, data, inputs, self._inputs_mask)
+        option.timestep = timestep
+        try:
+            row = self._next_row(data)
+            trouble = watch.before(row)
+            try:
+                self._adapter.mj_step(self._model, data)
+            except Exception as error:
+                raise self._failed(error, row, data) from error
+            trouble = watch.after(row) or trouble
+            if trouble is not None:
+                self.put_back(row, data)
+                raise StepFailedError(f"a step went wrong ({trouble.reason.value})")
+            watch.end()
+            self._keep_row()
+        finally:
+            option.timestep = own
+        self._counters.add_physics(1)
+        if completes:
+            self._counters.add_application_step()
+
+    def write_inputs(self, row: "NDArray[np.float64]") -> None:
+        """Write the inputs that stand in ``row``."""
+        inputs = row[self._inputs]
+        self._adapter.mj_setState(self._model, self._live(), inputs, self._inputs_mask)
 
     # --- parts that a wrapped mj_step1 and mj_step2 need one by one
 

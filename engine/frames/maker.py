@@ -129,16 +129,37 @@ class FrameMaker:
 
     def now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the frame of the state as it stands; forces are what a step would compute."""
-        scratch = self.scratch
-        self._adapter.copy_data(self._model, self._live(), scratch)
+        live = self._live()
+        self._adapter.copy_data(self._model, live, self.scratch)
         if self.predict is not None:
-            self.predict(scratch)
+            self.predict(self.scratch)
         notes: list[str] = []
-        known = self._evaluate_or_kinematics(topics, notes)
+        return self._frames_of_scratch(topics, live, notes)
+
+    def past(self, source: Any, topics: frozenset[Topic]) -> TopicFrames:
+        """Return the frame of the step that began where ``source``, data of our own, stands.
+
+        How long that step took is not known any more, and neither is what a control callback of
+        the script has written inside it.
+        """
+        self._adapter.copy_data(self._model, source, self.scratch)
+        notes: list[str] = []
+        if self._adapter.has_control_callback():
+            notes.append(
+                "the script's control callback writes controls inside a step: controls and forces "
+                "are those of before it"
+            )
+        return self._frames_of_scratch(topics - {Topic.TIMING}, source, notes)
+
+    def _frames_of_scratch(
+        self, topics: frozenset[Topic], source: Any, notes: list[str]
+    ) -> TopicFrames:
+        """Return the frame of the scratch data, a copy of ``source`` that is evaluated here."""
+        known = self._evaluate_or_kinematics(topics, source, notes)
         moment = self._moment_of_scratch()
         frames = self._frames(known, moment)
         if Topic.STATE in topics and Topic.STATE not in known:
-            unknown = unknown_state_arrays(self._model, self._live())
+            unknown = unknown_state_arrays(self._model, source)
             frames[Topic.STATE] = {**moment.inputs, **unknown}
         if Topic.TENDONS in topics and Topic.TENDONS not in known:
             frames[Topic.TENDONS] = tendon_path(self._model, moment.data, adapter=self._adapter)
@@ -230,16 +251,16 @@ class FrameMaker:
         return Moment(live, begun.inputs, lambda: None)
 
     def _evaluate_or_kinematics(
-        self, topics: frozenset[Topic], notes: list[str]
+        self, topics: frozenset[Topic], source: Any, notes: list[str]
     ) -> frozenset[Topic]:
-        """Evaluate the scratch data; return the topics that it holds the truth of."""
+        """Evaluate the scratch data, a copy of ``source``; return the topics that it can tell."""
         if topics <= _OF_KINEMATICS:
             self._kinematics(topics)
             return topics
         reason = self._evaluate_scratch()
         if not reason:
             return topics
-        self._adapter.copy_data(self._model, self._live(), self.scratch)
+        self._adapter.copy_data(self._model, source, self.scratch)
         self._kinematics(topics)
         notes.append(
             f"forces, contacts and sensors are not computed for this instant: {reason}; "

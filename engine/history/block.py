@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Block", "Dropped", "row_hashes"]
+__all__ = ["Block", "Dropped", "block_bytes", "row_hashes"]
 
 
 class Block:
@@ -50,6 +50,11 @@ class Block:
         self.stride, self.count = 1, 0
         self.dropped = []
         self.flags[:] = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows; what was dropped is counted apart."""
+        return block_bytes(self.capacity, self.rows.shape[1])
 
     def place(self, axis: int) -> int:
         """Return where the last stored row that is not after ``axis`` stands; -1 when none is."""
@@ -147,6 +152,12 @@ class Dropped:
         if line >= 0:
             given[self._columns] = self._inputs[line]
         return given
+
+
+def block_bytes(capacity: int, size: int) -> int:
+    """Return the bytes of a block of so many rows of so many numbers."""
+    # Axis, steps and timestep of each row, and its flag.
+    return capacity * (8 * size + 25)
 
 
 def row_hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.history.block import Block, Dropped
+from stroboscope.engine.history.block import Block, Dropped, block_bytes
 
 __all__ = ["RowRing"]
 
@@ -22,6 +22,8 @@ _BLOCK_BYTES = 256 << 10
 _FEWEST_ROWS, _MOST_ROWS = 8, 512
 # No row is further than this from the next one, so that looking at any takes no time to speak of.
 _LONGEST_STRIDE = 256
+# Merging two blocks has to drop so many of their rows that no more than this part is left.
+_MOST_KEPT = 0.75
 
 
 class RowRing:
@@ -40,7 +42,9 @@ class RowRing:
         "_head",
         "_inputs",
         "_limit",
+        "_new_block_bytes",
         "_on_drop",
+        "_on_merge",
         "_size_of_row",
         "_spare",
         "advance",
@@ -58,18 +62,20 @@ class RowRing:
         *,
         limit: Callable[[], int],
         on_drop: Callable[[int], None],
+        on_merge: Callable[[int], None],
         capacity: int | None = None,
     ) -> None:
         self._size_of_row = size_of_row
         self._inputs = inputs
         self._limit = limit
         self._on_drop = on_drop
+        self._on_merge = on_merge
         fitting = _BLOCK_BYTES // (8 * size_of_row)
         self._capacity = capacity or min(max(fitting, _FEWEST_ROWS), _MOST_ROWS)
         self._blocks: list[Block] = []
         self._spare: list[Block] = []
-        self._block_bytes = self._capacity * (8 * size_of_row + 25)
-        self._dropped_bytes = 0
+        self._new_block_bytes = block_bytes(self._capacity, size_of_row)
+        self._block_bytes = self._dropped_bytes = 0
         self._head: Block | None = None
         self.stop_keeping()
 
@@ -79,7 +85,7 @@ class RowRing:
         """Forget all rows."""
         self._blocks.clear()
         self._spare.clear()
-        self._dropped_bytes = 0
+        self._block_bytes = self._dropped_bytes = 0
         self._head = None
         self.advance = self.at = 0
         self.size = 1
@@ -142,8 +148,7 @@ class RowRing:
     @property
     def reachable(self) -> int:
         """How many axes can be reached."""
-        first = self.first
-        return sum(end - max(begin, first) for begin, end in self._spans())
+        return sum(end - begin for begin, end in self.spans())
 
     @property
     def stored(self) -> int:
@@ -153,12 +158,26 @@ class RowRing:
     @property
     def nbytes(self) -> int:
         """Bytes of it all."""
-        blocks = len(self._blocks) + len(self._spare)
-        return blocks * self._block_bytes + self._dropped_bytes
+        return self._block_bytes + self._dropped_bytes
 
-    def _spans(self) -> Iterator[tuple[int, int]]:
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Go through the stretches of axes that are remembered, oldest first."""
         for block in self._blocks:
-            yield block.begin, self._end(block)
+            begin = max(block.begin, self.first)
+            if begin < self._end(block):
+                yield begin, self._end(block)
+
+    def next_remembered(self, axis: int, default: int) -> int:
+        """Return ``axis`` or the next one that is remembered; ``default`` when none is."""
+        if self.holds(axis):
+            return axis
+        later = (begin for begin, _end in self.spans() if begin >= axis)
+        return min(later, default=default)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return 8 * self._size_of_row
 
     def _end(self, block: Block) -> int:
         return block.begin + self.at if block is self._head else block.end
@@ -253,16 +272,20 @@ class RowRing:
 
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""
-        limit = self._limit()
+        size = self._new_block_bytes
         while self._blocks:
-            need = 0 if self._spare else self._block_bytes
-            if self.nbytes + need <= limit:
+            need = 0 if self._spare else size
+            if self.nbytes + need <= self._limit():
                 break
             if len(self._spare) > 1:
                 self._spare.pop()
+                self._block_bytes -= size
             else:
                 self._thin_out()
-        return self._spare.pop() if self._spare else Block(self._capacity, self._size_of_row)
+        if self._spare:
+            return self._spare.pop()
+        self._block_bytes += size
+        return Block(self._capacity, self._size_of_row)
 
     def _thin_out(self) -> None:
         """Free one block: merge two old ones, or forget the oldest."""
@@ -284,37 +307,47 @@ class RowRing:
     def _forget_oldest(self) -> None:
         block = self._blocks.pop(0)
         self._dropped_bytes -= sum(part.nbytes for part in block.dropped)
-        block.dropped = []
-        self._spare.append(block)
+        self._free(block)
         self._on_drop(block.end)
 
     def _merge(self, index: int) -> bool:
-        """Merge two blocks into one of twice the stride; False when what has to stay won't fit."""
+        """Merge two blocks into one of twice the stride; False when that would free too little."""
         first, second = self._blocks[index : index + 2]
         stride = 2 * first.stride
         kept = [self._kept(block, stride) for block in (first, second)]
-        if first.end != second.begin or sum(map(len, kept)) > first.capacity:
+        rows = sum(map(len, kept))
+        if first.end != second.begin or rows > _MOST_KEPT * (first.count + second.count):
             return False
+        merged = Block(rows, self._size_of_row)
         at = 0
         for block, places in zip((first, second), kept, strict=True):
             if block.stride == 1:
-                block.dropped = [Dropped(block, self._inputs)]
-                self._dropped_bytes += block.dropped[0].nbytes
-                axes = block.begin + places
+                merged.dropped.append(Dropped(block, self._inputs))
+                self._dropped_bytes += merged.dropped[-1].nbytes
             else:
-                axes = block.axes[places]
+                merged.dropped.extend(block.dropped)
             end = at + len(places)
-            # Places never stand before where they go: no row is overwritten before it is moved.
-            first.rows[at:end] = block.rows[places]
-            first.axes[at:end] = axes
-            first.flags[at:end] = block.flags[places]
+            merged.rows[at:end] = block.rows[places]
+            merged.axes[at:end] = block.begin + places if block.stride == 1 else block.axes[places]
+            merged.flags[at:end] = block.flags[places]
             at = end
-        first.dropped.extend(second.dropped)
-        first.stride, first.count, first.end = stride, at, second.end
-        second.dropped = []
-        del self._blocks[index + 1]
-        self._spare.append(second)
+        merged.begin, merged.end = first.begin, second.end
+        merged.stride, merged.count = stride, at
+        if not (second.count and second.flags[0]):
+            self._on_merge(second.begin)
+        self._blocks[index : index + 2] = [merged]
+        self._block_bytes += merged.nbytes
+        self._free(first)
+        self._free(second)
         return True
+
+    def _free(self, block: Block) -> None:
+        """Keep a block to be filled again, where it is one of those that rows are written into."""
+        block.dropped = []
+        if block.capacity == self._capacity:
+            self._spare.append(block)
+        else:
+            self._block_bytes -= block.nbytes
 
     def _kept(self, block: Block, stride: int) -> NDArray[np.int64]:
         """Return the places of the rows of ``block`` that a block of ``stride`` keeps."""

@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
+from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.history.segments import SegmentList
 from stroboscope.engine.row_layout import RowLayout
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from stroboscope.engine.world import World
 
 __all__ = ["SceneHistory"]
+
+# Rows between two full copies, where a row alone does not say how the scene goes on.
+_KEYFRAME_INTERVAL = 64
 
 
 class SceneHistory:
@@ -35,10 +40,12 @@ class SceneHistory:
         """Whether a client wants none."""
         self.max_bytes = budget.limits.scene_bytes
         self.episode = 0
-        """How often the scene was reset; counted whether rows are kept or not."""
-        self.segments: list[Segment] = []
-        self._next_segment = 1
-        self._pending: tuple[SegmentKind, str, int] | None = None
+        """Which episode the state belongs to; counted whether rows are kept or not."""
+        self._episodes = 0
+        self.segments = SegmentList()
+        self.keyframes = Keyframes()
+        self._is_replaced = False
+        self._world: World
         self.ring: RowRing
         self.single = -1
         self.time_after = math.nan
@@ -46,9 +53,15 @@ class SceneHistory:
 
     def enter_world(self, world: "World") -> None:
         """Begin anew with another model: rows of the old one say nothing about it."""
+        self._world = world
         layout = RowLayout(world.model, adapter=world.adapter)
         self.ring = RowRing(
-            layout.size, layout.inputs, limit=self._limit, on_drop=self._forget_segments
+            layout.size,
+            layout.inputs,
+            limit=self._limit,
+            on_drop=self._dropped,
+            on_merge=self.keyframes.drop,
+            capacity=_KEYFRAME_INTERVAL if world.codec.keeps_sleep else None,
         )
         self.forget()
 
@@ -59,29 +72,45 @@ class SceneHistory:
         """Whether the next step's row will stay."""
         return (self._scene.link.active or self.wanted) and not self.switched_off
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is kept."""
+        return self.ring.nbytes + self.keyframes.nbytes
+
+    @property
+    def limit(self) -> int:
+        """How many bytes may be kept."""
+        return self._budget.share(id(self), self.max_bytes)
+
     def forget(self) -> None:
         """Forget everything that was kept."""
         self.ring.stop_keeping()
-        self.segments = []
+        self.segments.clear()
+        self.keyframes.clear()
         self._budget.forget(id(self))
-        self.lose_track()
+        self._lose_track()
 
-    def lose_track(self) -> None:
-        """Say that the scene may stand anywhere now."""
+    def _lose_track(self) -> None:
         self.single = -1
         self.time_after = math.nan
         self.after = None
 
     def _limit(self) -> int:
-        self._budget.uses(id(self), self.ring.nbytes)
-        return self._budget.share(id(self), self.max_bytes)
+        """Return how many bytes rows may take."""
+        self._budget.uses(id(self), self.nbytes)
+        return self.limit - self.keyframes.nbytes
+
+    def _dropped(self, axis: int) -> None:
+        """Forget what belongs to the rows before ``axis``, which are gone."""
+        self.segments.forget_before(axis)
+        self.keyframes.forget_before(axis)
 
     # --- where the scene stands
 
     @property
     def is_replaced(self) -> bool:
         """Whether the state was replaced since the last step."""
-        return self._pending is not None
+        return self._is_replaced
 
     def last_row(self) -> "NDArray[np.float64] | None":
         """Return the row that the last followed physics step began with; None without any."""
@@ -90,74 +119,81 @@ class SceneHistory:
             return ring.rows[max(ring.at - 1, 0)]
         return ring.row(self._scene.counters.axis - 1)
 
+    def synced(self, time: float) -> None:
+        """Note that the script has stepped by itself, up to ``time`` [s]."""
+        self._lose_track()
+        self.time_after = time
+
     # --- segments
 
-    def begin(self, kind: SegmentKind, text: str = "", *, parent_axis: int = -1) -> None:
-        """Say that the state was replaced: what comes begins another segment."""
+    def begin(
+        self, kind: SegmentKind, text: str = "", *, parent_axis: int = -1, episode: int = -1
+    ) -> Segment:
+        """Say that the state was replaced, and its counters, too: another segment begins.
+
+        ``episode``: which one it belongs to; -1: the one in force, or the next one.
+        """
         if kind is SegmentKind.EPISODE:
-            self.episode += 1
-        elif kind is SegmentKind.EDIT and self._pending is not None:
-            return  # part of something larger
-        self._pending = (kind, text, parent_axis)
-        self.lose_track()
+            self._episodes += 1
+            self.episode = self._episodes
+        elif episode >= 0:
+            self.episode = episode
+        self._is_replaced = True
+        self._lose_track()
+        return self._open(kind, text, parent_axis)
 
-    def arrive(self, *, time: float, motion: Any) -> None:
-        """Prepare the row of the coming step, which may begin where the last one did not end."""
-        ring = self.ring
-        pending, self._pending = self._pending, None
-        if not self.keeps:
-            if ring.advance:
-                self.forget()
-            return
-        axis = self._scene.counters.axis
-        if ring.next_axis != axis:
-            if pending is None:
-                gap = ring.next_axis >= 0
-                text = "steps in between were not followed" if gap else ""
-                pending = (SegmentKind.BEGIN, text, -1)
-            ring.turn(axis)
-        elif pending is None and (time != self.time_after or motion.tobytes() != self.after):
-            pending = (SegmentKind.EDIT, "the script has changed the state", axis - 1)
-        if ring.at == ring.size:
-            ring.turn(axis)
-        if pending is not None:
-            ring.flag()
-            if not self._is_edited_again(pending[0], axis):
-                self._open_segment(*pending, axis=axis, time=time)
-
-    def _is_edited_again(self, kind: SegmentKind, axis: int) -> bool:
-        """Return whether this is one of many edits in a row: a script that sets every state."""
-        if kind is not SegmentKind.EDIT or not self.segments:
-            return False
-        last = self.segments[-1]
-        begins = last.begin == axis - 1 or (
-            self.ring.holds(axis - 1) and not self.ring.follows(axis - 1)
-        )
-        return last.kind is SegmentKind.EDIT and begins
-
-    def _open_segment(
-        self, kind: SegmentKind, text: str, parent_axis: int, *, axis: int, time: float
-    ) -> None:
-        counters = self._scene.counters
+    def _open(self, kind: SegmentKind, text: str, parent_axis: int) -> Segment:
+        counters, world = self._scene.counters, self._world
+        axis = counters.axis
+        if kind is SegmentKind.EDIT and parent_axis < 0 and self.ring.holds(axis - 1):
+            parent_axis = axis - 1
         segment = Segment(
-            segment_id=self._next_segment,
+            segment_id=0,
             kind=kind,
             begin=axis,
             episode=self.episode,
             parent_axis=parent_axis,
             physics_step=counters.physics_step_count,
             step_count=counters.step_count,
-            time=time,
+            time=float(world.live().time),
             text=text,
         )
-        self._next_segment += 1
-        self.segments.append(segment)
+        if not self.ring.advance and kind is not SegmentKind.BEGIN:
+            return segment  # the first one begins with the first row
+        options = {name: self._scene.link.backend.option(name) for name in world.unedited_options}
+        return self.segments.open(segment, total_steps=counters.total_steps, options=options)
 
-    def _forget_segments(self, end: int) -> None:
-        """Forget the segments whose rows are all before ``end``."""
-        segments = self.segments
-        gone = 0
-        while gone + 1 < len(segments) and segments[gone + 1].begin <= end:
-            gone += 1
-        if gone:
-            del segments[:gone]
+    def arrive(self, *, time: float, motion: Any) -> None:
+        """Prepare the row of the coming step, which may begin where the last one did not end."""
+        ring = self.ring
+        is_replaced, self._is_replaced = self._is_replaced, False
+        if not self.keeps:
+            if ring.advance:
+                self.forget()
+            return
+        axis = self._scene.counters.axis
+        follows = not is_replaced
+        if ring.next_axis != axis:
+            text = "steps in between were not followed" if ring.next_axis >= 0 else ""
+            ring.turn(axis)
+            self._open(SegmentKind.BEGIN, text, -1)
+            follows = False
+        elif follows and (time != self.time_after or motion.tobytes() != self.after):
+            follows = False
+            if not self._is_edited_again(axis):
+                self._open(SegmentKind.EDIT, "the state was changed between two steps", -1)
+        if ring.at == ring.size:
+            ring.turn(axis)
+        if not follows:
+            ring.flag()
+        if self._world.codec.keeps_sleep and (not ring.at or not follows):
+            self.keyframes.keep(axis, self._world.codec.read_row()[1])
+
+    def _is_edited_again(self, axis: int) -> bool:
+        """Return whether this is one of many edits in a row: a script that sets every state."""
+        last, ring = self.segments.last, self.ring
+        if last is None or last.segment.kind is not SegmentKind.EDIT:
+            return False
+        return last.segment.begin == axis - 1 or (
+            ring.holds(axis - 1) and not ring.follows(axis - 1)
+        )

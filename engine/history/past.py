@@ -1,0 +1,292 @@
+"""Going to a row: stored ones as they are, thinned out ones by stepping there and checking.
+
+Everything happens on data of our own; neither the scene's data nor its model is changed, except
+that physics options edited since are as they were then for as long as it takes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.backend import Clock, TopicFrames
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.checkpoint_codec import CheckpointCodec
+from stroboscope.engine.hidden_state import needs_hidden_state
+from stroboscope.engine.history.block import row_hashes
+from stroboscope.engine.history.segments import Options, Stretch
+from stroboscope.engine.live_data import HeldData
+from stroboscope.engine.physics_options import read_option, write_option
+from stroboscope.engine.row_layout import RowLayout
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["Past", "RecordedStretch"]
+
+Row = NDArray[np.float64]
+VERIFIED = "verified"
+
+
+class Past:
+    """The rows of one scene in one world; owner thread only."""
+
+    def __init__(self, scene: "Scene") -> None:
+        world = scene.world
+        self._scene = scene
+        self._world = world
+        self._model, self._adapter = world.model, world.adapter
+        self._history = scene.history
+        self._layout = RowLayout(world.model, adapter=world.adapter)
+        self._scratch: Any = None
+        self._codec: CheckpointCodec | None = None
+
+    # --- what there is
+
+    def check(self, axis: int) -> None:
+        """Raise CommandError for a step that is not remembered."""
+        ring, live = self._history.ring, self._scene.counters.axis
+        if ring.holds(axis) and axis < live:
+            return
+        if ring.first < 0:
+            raise CommandError(f"nothing of {self._scene.name!r} is remembered")
+        if not ring.first <= axis < live:
+            raise CommandError(
+                f"row {axis} is not remembered: rows from {ring.first} to {live - 1} are"
+            )
+        raise CommandError(f"row {axis} was not recorded: nobody followed the scene then")
+
+    def stretch(self, axis: int) -> Stretch:
+        """Return the segment of a remembered step."""
+        found = self._history.segments.of(axis)
+        if found is None:
+            raise CommandError(f"row {axis} belongs to no segment that is remembered")
+        return found
+
+    def counters(self, axis: int) -> Counters:
+        """Return the counters that belonged to the state before a remembered step."""
+        stretch = self.stretch(axis)
+        segment = stretch.segment
+        steps = self._history.ring.step(axis) - stretch.total_steps
+        return Counters(segment.step_count + steps, segment.physics_step + axis - segment.begin)
+
+    def clock(self, axis: int) -> Clock:
+        """Return where the scene stood before a remembered step."""
+        ring, counters = self._history.ring, self.counters(axis)
+        return Clock(
+            ring.time(axis),
+            counters.step_count,
+            counters.physics_step_count,
+            ring.step(axis),
+            axis,
+        )
+
+    # --- going there
+
+    def row(self, axis: int) -> Row:
+        """Return the row of a remembered step, a copy."""
+        self.check(axis)
+        stored = self._history.ring.row(axis)
+        if stored is not None:
+            return stored.copy()
+        self.bring(axis)
+        return self._row_of_scratch()
+
+    def frames(self, axis: int, topics: frozenset[Topic]) -> tuple[int, TopicFrames, str]:
+        """Return the axis that could be reached, its topics, and how it was had."""
+        reached, note = self.bring(axis)
+        with self._options_of(self.stretch(reached)):
+            return reached, self._world.frames.past(self._scratch, topics), note
+
+    def state(self, axis: int) -> tuple[Row, bytes, str]:
+        """Return the row of a step, what no row holds, and how it was had."""
+        reached, note = self.bring(axis)
+        if reached != axis:
+            raise CommandError(f"row {axis} can't be had: {note}")
+        return (*self._codec_of_scratch().read_row(), note)
+
+    def checkpoint(self, axis: int) -> bytes:
+        """Return the state before a remembered step as a checkpoint's bytes."""
+        self.state(axis)
+        made = self._codec_of_scratch().capture(
+            self.counters(axis),
+            timestep=self._scene.timestep_of_state,
+            edits=self._world.edits,
+        )
+        return bytes(made)
+
+    def bring(self, axis: int) -> tuple[int, str]:
+        """Put the state and the inputs before a step into the scratch data.
+
+        Returns the axis whose state it is now, and how it was had: empty, "verified", or why it
+        may be another one than then. Where the script's callbacks keep it from being stepped to,
+        that is the last stored row before. Raises CommandError.
+        """
+        self.check(axis)
+        with self._options_of(self.stretch(axis)):
+            return self._bring(axis)
+
+    def _bring(self, axis: int) -> tuple[int, str]:
+        history, ring = self._history, self._history.ring
+        hidden = b""
+        if needs_hidden_state(self._model, adapter=self._adapter):
+            base = history.keyframes.before(axis)
+            hidden = history.keyframes.at(base) or b""
+            if base < 0:
+                raise CommandError(f"row {axis} can't be had: nothing says what slept then")
+        else:
+            base = ring.stored_before(axis)
+        row = ring.row(base)
+        if row is None:  # pragma: no cover - what a search found is there
+            raise CommandError(f"row {base} has gone")
+        self._codec_of_scratch().put_row(row, hidden)
+        if base == axis:
+            return axis, ""
+        callbacks = self._callbacks()
+        if callbacks:
+            where = self.counters(base).physics_step_count
+            return base, (
+                f"not reproducible: script callback ({callbacks}): this is physics step {where}, "
+                "the last one before that was kept"
+            )
+        failure = self._step(base, axis)
+        if failure:
+            return axis, failure
+        return axis, VERIFIED if self._is_right(axis) else self._why_wrong(base, axis, hidden)
+
+    def _callbacks(self) -> str:
+        names = list(self._adapter.callbacks_in_the_way(self._model))
+        if self._adapter.has_control_callback() and "control" not in names:
+            names.append("control")
+        return ", ".join(names)
+
+    def _step(self, first: int, last: int) -> str:
+        """Step the scratch data from row ``first`` to row ``last``; return what went wrong."""
+        option = self._model.opt
+        own = float(option.timestep)
+        try:
+            for axis in range(first, last):
+                self._step_once(axis)
+            return ""
+        except self._adapter.module.FatalError as error:
+            self._scratch = self._codec = None
+            raise CommandError(f"row {last} can't be stepped to again: {error}") from error
+        finally:
+            option.timestep = own
+
+    def _step_once(self, axis: int) -> None:
+        """Step the scratch data from row ``axis`` to the next one, inputs included."""
+        ring, adapter, scratch = self._history.ring, self._adapter, self._scratch
+        self._model.opt.timestep = ring.timestep(axis)
+        adapter.mj_step(self._model, scratch)
+        adapter.mj_setState(self._model, scratch, ring.inputs(axis + 1), self._layout.inputs_mask)
+
+    def _is_right(self, axis: int) -> bool:
+        """Return whether the scratch data is, to the bit, what was recorded at ``axis``."""
+        row, ring = self._row_of_scratch(), self._history.ring
+        stored = ring.row(axis)
+        if stored is not None:
+            return row.tobytes() == stored.tobytes()
+        return int(row_hashes(row[np.newaxis])[0]) == ring.hash(axis)
+
+    def _why_wrong(self, base: int, axis: int, hidden: bytes) -> str:
+        """Return since which step the recorded states are others than those stepped to."""
+        row = self._history.ring.row(base)
+        wrong = axis
+        if row is not None:
+            self._codec_of_scratch().put_row(row, hidden)
+            for each in range(base, axis):
+                self._step(each, each + 1)
+                if not self._is_right(each + 1):
+                    wrong = each + 1
+                    break
+            if wrong < axis:
+                self._step(wrong, axis)
+        where = self.counters(wrong).physics_step_count
+        return f"not reproducible: outside edit before physics step {where}"
+
+    # --- data of our own
+
+    def _codec_of_scratch(self) -> CheckpointCodec:
+        needs = needs_hidden_state(self._model, adapter=self._adapter)
+        if self._codec is None or self._codec.keeps_sleep is not needs:
+            if self._scratch is None:
+                self._scratch = self._adapter.module.MjData(self._model)
+            self._codec = CheckpointCodec(
+                self._model,
+                HeldData(self._scratch),
+                digest=self._world.codec.digest,
+                adapter=self._adapter,
+            )
+        return self._codec
+
+    def _row_of_scratch(self) -> Row:
+        row = np.empty(self._layout.size)
+        self._adapter.mj_getState(self._model, self._scratch, row, self._adapter.integration)
+        return row
+
+    def copy_to(self, data: Any, *, model: Any) -> None:
+        """Copy the scratch data, where :meth:`bring` has put something, to ``data``."""
+        if needs_hidden_state(self._model, adapter=self._adapter):
+            self._adapter.copy_data(model, self._scratch, data)
+        else:
+            row = self._row_of_scratch()
+            self._adapter.mj_setState(model, data, row, self._adapter.integration)
+
+    def options_of(self, stretch: Stretch) -> Options:
+        """Return the physics options that were in force, of those that were ever edited."""
+        return {**self._world.unedited_options, **stretch.options}
+
+    @contextmanager
+    def _options_of(self, stretch: Stretch) -> Iterator[None]:
+        """Have the physics options that were in force in a stretch."""
+        model, adapter, world = self._model, self._adapter, self._world
+        now = {name: read_option(model, name, adapter=adapter) for name in world.unedited_options}
+        then = self.options_of(stretch)
+        changed = {name: then[name] for name in now if then[name] != now[name]}
+        try:
+            for name, values in changed.items():
+                write_option(model, name, values, known=values, adapter=adapter)
+            yield
+        finally:
+            for name in changed:
+                write_option(model, name, now[name], known=now[name], adapter=adapter)
+
+
+class RecordedStretch:
+    """A segment as something that can be simulated again; see ``rollouts.row_source.RowSource``."""
+
+    def __init__(self, past: Past, scene: "Scene", axis: int) -> None:
+        past.check(axis)
+        self._past = past
+        self._ring = scene.history.ring
+        self._model = scene.world.model
+        stretch = past.stretch(axis)
+        self.options = past.options_of(stretch)
+        self.begin = max(stretch.segment.begin, self._ring.first)
+        self.end = scene.history.segments.end_of(stretch, scene.counters.axis)
+
+    def put(self, axis: int, data: Any) -> None:
+        """Put the state and the inputs before step ``axis`` into ``data``, sleep included."""
+        reached, note = self._past.bring(axis)
+        if reached != axis:
+            raise CommandError(f"row {axis} can't be had: {note}")
+        self._past.copy_to(data, model=self._model)
+
+    def row(self, axis: int) -> Row | None:
+        """Return the row as it was recorded; None where it was thinned out."""
+        return self._ring.row(axis) if self._ring.holds(axis) else None
+
+    def inputs(self, axis: int) -> Row:
+        """Return what went into step ``axis``."""
+        self._past.check(axis)
+        return self._ring.inputs(axis)
+
+    def timestep(self, axis: int) -> float:
+        """Return how long step ``axis`` took [s]."""
+        self._past.check(axis)
+        return self._ring.timestep(axis)

@@ -1,0 +1,83 @@
+"""Stretches of the axis in which every state follows from the one before."""
+
+import bisect
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from stroboscope.debugger_protocol.time_messages import Segment
+
+__all__ = ["Options", "SegmentList", "Stretch"]
+
+Options = Mapping[str, tuple[float, ...]]
+"""Values of physics options by name: of those that somebody has edited in the debugger."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stretch:
+    """A segment, how many application steps had ever been taken at its begin, and its options."""
+
+    segment: Segment
+    total_steps: int
+    options: Options
+
+
+class SegmentList:
+    """The segments of one scene in the order of the axis; owner thread only."""
+
+    def __init__(self) -> None:
+        self._stretches: list[Stretch] = []
+        self._begins: list[int] = []
+        self._told: tuple[Segment, ...] | None = ()
+        self._next_id = 1
+
+    def open(self, segment: Segment, *, total_steps: int, options: Options) -> Segment:
+        """Append a segment, numbered here; it takes the place of one that nothing came of."""
+        begin = segment.begin
+        while self._begins and self._begins[-1] >= begin:
+            del self._begins[-1], self._stretches[-1]
+        numbered = msgspec.structs.replace(segment, segment_id=self._next_id)
+        self._next_id += 1
+        self._begins.append(begin)
+        self._stretches.append(Stretch(numbered, total_steps, options))
+        self._told = None
+        return numbered
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._stretches.clear()
+        self._begins.clear()
+        self._told = ()
+
+    def forget_before(self, axis: int) -> None:
+        """Forget the segments that end before ``axis``."""
+        gone = bisect.bisect_right(self._begins, axis) - 1
+        if gone > 0:
+            del self._begins[:gone], self._stretches[:gone]
+            self._told = None
+
+    def of(self, axis: int) -> Stretch | None:
+        """Return what ``axis`` lies in; None before the first."""
+        index = bisect.bisect_right(self._begins, axis) - 1
+        return self._stretches[index] if index >= 0 else None
+
+    def end_of(self, stretch: Stretch, live: int) -> int:
+        """Return the axis of the state after the last step of a stretch."""
+        index = bisect.bisect_right(self._begins, stretch.segment.begin)
+        return self._begins[index] if index < len(self._begins) else live
+
+    def newest_first(self) -> Iterator[Stretch]:
+        """Go through them from the newest to the oldest."""
+        return reversed(self._stretches)
+
+    @property
+    def last(self) -> Stretch | None:
+        """The newest one."""
+        return self._stretches[-1] if self._stretches else None
+
+    def told(self) -> tuple[Segment, ...]:
+        """Return them all, oldest first; the same object while nothing changed."""
+        if self._told is None:
+            self._told = tuple(stretch.segment for stretch in self._stretches)
+        return self._told

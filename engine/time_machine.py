@@ -1,0 +1,193 @@
+"""What a MuJoCo scene offers to the debugger's time travel, put together from its parts."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_machine import (
+    FinishedRun,
+    HistoryState,
+    PastFrame,
+    TimeMachine,
+)
+from stroboscope.debugger_protocol.time_messages import (
+    ConditionInfo,
+    GhostRef,
+    RolloutInfo,
+    Segment,
+    StatesCompared,
+    StopReason,
+    WhatIf,
+)
+from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.history.branches import Branches
+from stroboscope.engine.history.navigation import Navigation
+from stroboscope.engine.history.past import Past, RecordedStretch
+from stroboscope.engine.rollouts.desk import RolloutDesk
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["MujocoTimeMachine"]
+
+# What stays of a scene that has ended.
+_FINISHED_ROWS, _FINISHED_BYTES = 5_000, 4 << 20
+
+
+class MujocoTimeMachine(TimeMachine):
+    """The past of one scene in one world; owner thread only."""
+
+    def __init__(self, scene: "Scene") -> None:
+        self._scene = scene
+        self._history = scene.history
+        self._past = Past(scene)
+        self._navigation = Navigation(scene)
+        self._branches = Branches(scene, self._past)
+        self._rollouts = RolloutDesk(scene, scene.rollouts)
+
+    # --- history
+
+    def history(self) -> HistoryState:
+        """Return what there is."""
+        history, live = self._history, self._scene.counters.axis
+        ring = history.ring
+        first = ring.first
+        return HistoryState(
+            keeps=history.keeps,
+            live=live,
+            first=live if first < 0 else first,
+            dense=live if first < 0 else max(ring.dense, first),
+            rows=ring.reachable,
+            used_bytes=history.nbytes if ring.advance else 0,
+            max_bytes=history.max_bytes,
+            segments=history.segments.told(),
+        )
+
+    def set_history(self, *, keep: bool, max_bytes: int | None) -> None:
+        """Keep rows from now on, in at most so many bytes, or forget them all."""
+        if max_bytes is not None:
+            if max_bytes < 1:
+                raise CommandError(f"max_bytes of a history must be 1 or more, not {max_bytes}")
+            self._history.max_bytes = max_bytes
+        self._history.switched_off = not keep
+        if not keep:
+            self._history.forget()
+
+    def find(
+        self,
+        *,
+        step: int | None = None,
+        time: float | None = None,
+        episode: int | None = None,
+        near: int,
+    ) -> int:
+        """Return the axis that a Goto means; ``near`` is the one in view, or the live one."""
+        return self._navigation.find(step=step, time=time, episode=episode, near=near)
+
+    def steps_away(self, axis: int, count: int, *, physics: bool) -> int:
+        """Return the axis ``count`` steps after ``axis``, within what there is."""
+        return self._navigation.steps_away(axis, count, physics=physics)
+
+    def steps_between(self, axis: int, live: int) -> int:
+        """Return how many application steps lie between two axes."""
+        return self._navigation.steps_between(axis, live)
+
+    def look_at(self, axis: int, topics: frozenset[Topic]) -> PastFrame:
+        """Return the topics of a row, recomputed on scratch data."""
+        reached, frames, note = self._past.frames(axis, topics)
+        return PastFrame(clock=self._past.clock(reached), frames=frames, note=note)
+
+    def state_at(self, axis: int) -> bytes:
+        """Return the complete state of a row as a checkpoint's bytes."""
+        return self._past.checkpoint(axis)
+
+    # --- branches
+
+    def continue_from(self, axis: int) -> Segment:
+        """Put the scene into a row; a branch."""
+        return self._branches.continue_from(axis)
+
+    def replay_from(self, axis: int) -> Iterator[float]:
+        """Put the scene into a row and run the recorded inputs up to where it stood."""
+        return self._branches.replay_from(axis)
+
+    def resimulate(
+        self, axis: int, *, steps: int, edits: Sequence[WhatIf], name: str
+    ) -> Iterator[float]:
+        """Run recorded inputs again with edits, beside the scene."""
+        source = RecordedStretch(self._past, self._scene, axis)
+        return self._rollouts.resimulate(source, axis, steps=steps, edits=edits, name=name)
+
+    # --- rollouts
+
+    def rollouts(self) -> tuple[RolloutInfo, ...]:
+        """Return all of them, oldest first."""
+        return self._rollouts.store.infos()
+
+    def drop_rollout(self, rollout_id: int) -> None:
+        """Forget a rollout."""
+        self._rollouts.store.drop(rollout_id)
+
+    def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
+        """Return where a ghost's bodies are."""
+        return self._rollouts.ghost_pose(
+            ghost, time=time, keeper=self.keeper, row_at=self._past.row
+        )
+
+    def compare(self, first: GhostRef, second: GhostRef, *, tolerance: float) -> StatesCompared:
+        """Compare two states or rollouts."""
+        return self._rollouts.compare(
+            first, second, tolerance=tolerance, keeper=self.keeper, row_at=self._past.row
+        )
+
+    def read_rows(
+        self, rollout_id: int, channels: Sequence[str], *, first: int, last: int, max_rows: int
+    ) -> Iterator[Arrays]:
+        """Yield channels of the history or of a rollout."""
+        if rollout_id:
+            return self._rollouts.read_rows(
+                rollout_id, channels, first=first, last=last, max_rows=max_rows
+            )
+        axes = self._navigation.axes(first, last)
+        return self._rollouts.read_history(axes, self._past.row, channels, max_rows=max_rows)
+
+    def finish(self) -> FinishedRun | None:
+        """Return the rows of the last segment, as far as they are not too many."""
+        history = self._history
+        last = history.segments.last
+        if last is None:
+            return None
+        begin, end = last.segment.begin, self._scene.counters.axis
+        size = history.ring.row_bytes
+        begin = max(begin, end - min(_FINISHED_ROWS, _FINISHED_BYTES // size), history.ring.first)
+        rows = [history.ring.row(axis) for axis in range(begin, end)]
+        stored = [row for row in rows if row is not None]
+        if not stored or len(stored) != len(rows):
+            return None
+        return self._rollouts.finished(
+            np.array(stored),
+            timestep=history.ring.timestep(begin),
+            name=self._scene.name,
+            outcome="ended",
+        )
+
+    # --- stops
+
+    def set_stop_rules(self, off: Sequence[StopReason]) -> None:
+        """Switch rules off, all others on."""
+        self._scene.stops.switch_off(off)
+
+    def conditions(self) -> tuple[ConditionInfo, ...]:
+        """Return all conditions, oldest first."""
+        return self._scene.stops.condition_infos()
+
+    def put_condition(self, condition: ConditionInfo) -> ConditionInfo:
+        """Add a condition (id 0) or replace the one with its id."""
+        return self._scene.stops.put_condition(condition)
+
+    def remove_condition(self, condition_id: int) -> None:
+        """Forget a condition."""
+        self._scene.stops.remove_condition(condition_id)
