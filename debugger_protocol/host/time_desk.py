@@ -352,6 +352,7 @@ class TimeDesk:
         topics = publisher.stale_past()
         past = machine.look_at(self.view, topics)
         self._shown_clock, self._note = past.clock, past.note
+        self.view = past.clock.axis  # the nearest that the engine can show
         self._back = machine.steps_between(self.view, machine.history().live)
         publisher.publish_past(topics, past.frames, clock=past.clock)
 
