@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.expressions import ready_made
     from stroboscope.engine import debugger
     from stroboscope.engine.articulation import Articulation
     from stroboscope.engine.byte_array import DynamicArrayUint8
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.creation import create_scene, destroy_scene
     from stroboscope.engine.debug_draw import DebugDraw, Drawing
     from stroboscope.engine.errors import (
+        ConditionError,
         EngineError,
         ModelError,
         MujocoUnavailableError,
@@ -39,10 +41,14 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.scene_state import StateHandle
     from stroboscope.engine.sim_state import SimState
+    from stroboscope.engine.stops.conditions import Condition
+    from stroboscope.engine.stops.event import StopEvent
 
 __all__ = [
     "Articulation",
     "Checkpoint",
+    "Condition",
+    "ConditionError",
     "Cone",
     "DebugDraw",
     "Drawing",
@@ -73,6 +79,7 @@ __all__ = [
     "destroy_scene",
     "initialize",
     "is_initialized",
+    "ready_made",
     "rollout",
     "shutdown",
 ]
@@ -94,6 +101,7 @@ _HOMES = {
     "rollouts.rollout": ("Rollouts", "rollout"),
     "runtime": ("initialize", "is_initialized", "shutdown"),
     "scene": ("Scene",),
+    "stops.conditions": ("Condition",),
     "stops.event": ("StopEvent",),
     "scene_state": ("StateHandle",),
     "sim_state": ("SimState",),
@@ -104,6 +112,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> object:
     if name == "debugger":
         return importlib.import_module(f"{__name__}.debugger")
+    if name == "ready_made":
+        return importlib.import_module("stroboscope.debugger_protocol.expressions").ready_made
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

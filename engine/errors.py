@@ -51,6 +51,10 @@ class SimulationStopped(EngineError):
         self.event = event
 
 
+class ConditionError(EngineError):
+    """A condition that this scene can't evaluate; the message shows the place in its text."""
+
+
 class StateError(EngineError):
     """A state can't be captured or restored; nothing has changed."""
 

@@ -17,6 +17,7 @@ from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.articulation import Articulation
 from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
 from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.condition_methods import ConditionMethods
 from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
 from stroboscope.engine.history.scene_history import SceneHistory
@@ -51,7 +52,7 @@ _log = logging.getLogger(__name__)
 _NOBODY = -1
 
 
-class Scene(StateMethods, HistoryMethods):
+class Scene(StateMethods, HistoryMethods, ConditionMethods):
     """A MuJoCo model and its data that a debugger can stop, look at and put back.
 
     Made by :func:`~stroboscope.engine.create_scene`. Every method and attribute may only be used

@@ -4,6 +4,13 @@ Checked once against what a scene has, then evaluated as often as wanted; nothin
 is no part of it. See docs/expressions.md.
 """
 
+from stroboscope.debugger_protocol.expressions.catalogue import (
+    READY_MADE,
+    Parameter,
+    ParameterKind,
+    ReadyMade,
+    ready_made,
+)
 from stroboscope.debugger_protocol.expressions.channel_names import (
     expression_channel,
     expression_text,
@@ -37,10 +44,14 @@ __all__ = [
     "MAX_BYTES",
     "MAX_WIDTH",
     "PASSED",
+    "READY_MADE",
     "REMEMBERING",
     "ChannelUse",
     "Expression",
     "ExpressionError",
+    "Parameter",
+    "ParameterKind",
+    "ReadyMade",
     "SignalTable",
     "channel_reference",
     "compile_expression",
@@ -51,5 +62,6 @@ __all__ = [
     "geom_mask",
     "is_expression",
     "pair_of_contacts",
+    "ready_made",
     "table_of",
 ]

@@ -180,6 +180,12 @@ def either(symbol: str, nodes: Sequence[Node]) -> Node:
     if any(node.width > 1 for node in nodes):
         raise Misfit(f"'{symbol}' needs single numbers: use any(…) or all(…) of the vector")
     runs = tuple(node.run for node in nodes)
+    if len(runs) == 2:
+        # A generator takes longer than both of them.
+        a, b = runs
+        if symbol == "and":
+            return Node(1, lambda inputs: 1.0 if a(inputs) and b(inputs) else 0.0, ("",))
+        return Node(1, lambda inputs: 1.0 if a(inputs) or b(inputs) else 0.0, ("",))
     if symbol == "and":
         return Node(1, lambda inputs: 1.0 if all(run(inputs) for run in runs) else 0.0, ("",))
     return Node(1, lambda inputs: 1.0 if any(run(inputs) for run in runs) else 0.0, ("",))

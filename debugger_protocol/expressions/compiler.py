@@ -6,7 +6,7 @@ Everything that can be wrong with an expression is found here, once; evaluating 
 import ast
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -124,18 +124,26 @@ class Expression:
         self.problem = inputs.problem
         return result
 
-    def evaluate_number(self, arrays: list[NDArray[np.float64]]) -> float:
-        """Return the only value; the same as :meth:`evaluate_list`, in half the time."""
+    def bound_to(self, arrays: list[NDArray[np.float64]]) -> Callable[[], float]:
+        """Return what evaluates an expression of one value on whatever is in ``arrays`` then.
+
+        The same as :meth:`evaluate_list` with that very list, in a third of the time.
+        """
         if self.remembered or self._may_warn:
-            return float(self.evaluate_list(arrays)[0])
-        inputs = Inputs(arrays)
-        try:
-            value: float = self._run(inputs)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self.problem = f"it failed: {type(error).__name__}: {error}"
-            return math.nan
-        self.problem = inputs.problem
-        return value
+            return lambda: float(self.evaluate_list(arrays)[0])
+        inputs, run = Inputs(arrays), self._run
+
+        def number() -> float:
+            try:
+                value: float = run(inputs)
+            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+                self.problem = f"it failed: {type(error).__name__}: {error}"
+                return math.nan
+            if inputs.problem:
+                self.problem, inputs.problem = inputs.problem, ""
+            return value
+
+        return number
 
     def forget(self) -> None:
         """Begin anew: the next evaluation is the first of an episode."""

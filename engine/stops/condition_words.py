@@ -56,9 +56,10 @@ def condition_stop(
     except Exception:  # noqa: BLE001 - the stop itself must not be lost over its explanation
         _log.exception("scene %r: explaining a condition failed", scene.name)
     step, at = counters.physics_step_count - 1, float(values.row[0])
+    made = f", in the state that step {step - 1} has made" if watched.is_of_state and step else ""
     which = f"{info.name}: {info.expression}" if info.name else info.expression
     times = f" for the {_ordinal(info.hit_count)} time" if info.hit_count > 1 else ""
-    message = f"“{which}” became true{times} in physics step {step} (t = {at:g}\u2009s)"
+    message = f"“{which}” became true{times} in physics step {step} (t = {at:g}\u2009s){made}"
     if found.texts:
         message += f": {'; '.join(found.texts)}"
     cause = found.cause or Cause(text="")
@@ -112,7 +113,9 @@ def _look(scene: "Scene", watched: WatchedExpression, values: StepValues, found:
     for kept in watched.expression.remembered[:_MOST_VALUES]:
         if kept.width == 1 and kept.value is not None:
             word = "at the beginning" if kept.is_first else "the step before"
-            found.texts.append(f"{kept.text} {word} {float(kept.value):.6g}")
+            text = f"{kept.text} {word} {float(kept.value):.6g}"
+            if text not in found.texts:
+                found.texts.append(text)
     channels = {use.channel for use in watched.expression.channels}
     if any(name.startswith("energy.") for name in channels) and watched.expression.remembered:
         drift = _drift(watched)
@@ -260,7 +263,8 @@ def _tell_contact(
     worst = int(np.argmax(np.where(chosen, size, -math.inf)))
     pair = tuple(int(each) for each in geom[worst])
     found.elements = subject.refs("geom", pair)
-    found.body = found.body or subject.names.body(int(subject.model.geom_bodyid[pair[1]]))
+    bodies = sorted(int(subject.model.geom_bodyid[each]) for each in pair)
+    found.body = found.body or subject.names.body(bodies[-1])  # the world comes first
     one, two = (ref.name for ref in found.elements)
     return f" ({one!r} and {two!r})"
 

@@ -22,6 +22,7 @@ from stroboscope.engine.stops.watched import StepValues, WatchedExpression, Watc
 if TYPE_CHECKING:
     import numpy as np
 
+    from stroboscope.engine.history.scene_history import SceneHistory
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
@@ -47,11 +48,12 @@ class SceneConditions:
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
         self._entries: dict[int, _Entry] = {}
-        self._active: list[_Entry] = []
+        self._active: list[tuple[_Entry, Callable[[StepValues], float]]] = []
         self._next_id = 1
         self._infos: tuple[ConditionInfo, ...] | None = ()
         self._world: World | None = None
-        self._watcher: Watcher | None = None
+        self._values: StepValues
+        self._history: SceneHistory
         self._ends_at: float | None = None
         self._episode = -1
 
@@ -63,11 +65,6 @@ class SceneConditions:
         if self._infos is None:
             self._infos = tuple(entry.info for entry in self._entries.values())
         return self._infos
-
-    @property
-    def any_active(self) -> bool:
-        """Whether a step has anything to look at."""
-        return bool(self._active)
 
     def info(self, condition_id: int) -> ConditionInfo:
         """Return one of them; CommandError when there is none."""
@@ -108,10 +105,11 @@ class SceneConditions:
     def _changed(self) -> None:
         self._infos = None
         self._active = [
-            entry
+            (entry, entry.watched.number)
             for entry in self._entries.values()
             if entry.info.enabled and entry.watched is not None
         ]
+        self._scene.stops.conditions = self if self._active else None
 
     def _compiled(self, text: str) -> WatchedExpression:
         watched = WatchedExpression(text, self._new_watcher())
@@ -136,9 +134,10 @@ class SceneConditions:
             report=link.log_problem,
             adapter=world.adapter,
         )
-        self._watcher = Watcher(world, scope)
+        watcher = Watcher(world, scope)
+        self._values, self._history = watcher.values, self._scene.history
         self._world = world
-        return self._watcher
+        return watcher
 
     # --- after every physics step
 
@@ -147,28 +146,23 @@ class SceneConditions:
 
         Raises SimulationStopped where the script wants that, and what its callbacks raise.
         """
-        scene = self._scene
+        scene, history = self._scene, self._history
         if scene.world is not self._world:
             self._follow_world()
-        episode = scene.history.episode
+        episode = history.episode
         if row[0] != self._ends_at or episode != self._episode:
             self._forget()
             self._episode = episode
-        self._ends_at = data.time
-        watcher = self._watcher
-        if watcher is None:
-            return
-        values = watcher.values(row, data)
-        for entry in self._active:
-            watched = entry.watched
-            value = 0.0 if watched is None else watched.number(values)
-            # What is no number is not true.
-            is_true = value != 0.0 and value == value
-            if is_true and not entry.was_true:
+        self._ends_at = history.time_after
+        values = self._values
+        values.put(row, data)
+        for entry, number in self._active:
+            value = number(values)
+            if not value or value != value:  # what is no number is not true
+                entry.was_true = False
+            elif not entry.was_true:
                 entry.was_true = True
                 self._hit(entry, values)
-            else:
-                entry.was_true = is_true
 
     def _forget(self) -> None:
         """Begin anew where the state was replaced: what is true there became true there."""

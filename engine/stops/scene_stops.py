@@ -1,32 +1,20 @@
 """What stops one scene: the rules in force, and what becomes of a physics step in trouble."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
-from stroboscope.debugger_protocol.time_messages import StopReason
+from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
+from stroboscope.engine.callbacks import Event
 from stroboscope.engine.errors import SimulationStopped
+from stroboscope.engine.stops.conditions import Condition, SceneConditions
 from stroboscope.engine.stops.diagnosis import diagnose
 from stroboscope.engine.stops.event import StopEvent
 from stroboscope.engine.stops.trouble import Diagnose, Trouble
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from stroboscope.engine.scene import Scene
 
-__all__ = ["SceneStops", "StepConditions"]
-
-
-class StepConditions(Protocol):
-    """What the user wants a scene to stop for, looked at around every physics step."""
-
-    def before(self, data: Any) -> None:
-        """Read what the coming step reads."""
-
-    def after(self, data: Any, row: "NDArray[np.float64]") -> Trouble | None:
-        """Look at what it has computed; a ``CONDITION`` trouble stops the scene."""
+__all__ = ["SceneStops"]
 
 
 class SceneStops:
@@ -40,10 +28,12 @@ class SceneStops:
         self.last: StopEvent | None = None
         self.resets = 0
         """How often MuJoCo has reset the state by itself: its own counter doesn't say."""
-        self.conditions: StepConditions | None = None
+        self.conditions: SceneConditions | None = None
+        """What the user wants it to stop for; None while there is nothing to look at."""
         self.diagnose: Diagnose = diagnose
         self.guards_detached = False
         """Whether steps are looked at although nothing is attached."""
+        self._all = SceneConditions(scene)
         self._let_through: tuple[object, int] = (None, -1)
         self._told: tuple[object, int] = (None, -1)
 
@@ -79,14 +69,51 @@ class SceneStops:
         self._told = (trouble.key, scene.counters.axis)
         return scene.link.active and scene.link.stop(stop)
 
+    def stop_after_step(self, stop: StopInfo) -> None:
+        """Stop for something that a complete step has shown: nothing is taken back.
+
+        The scene is held before its next step; raises SimulationStopped where the script wants that
+        and nobody holds it, and what its callbacks raise.
+        """
+        scene = self._scene
+        self.last = StopEvent.of(stop)
+        if scene.link.active:
+            scene.link.stop(stop)
+        scene.callbacks.run(Event.STOP, scene)
+        raised = self.raised()
+        if raised is not None:
+            raise raised
+
     def raised(self) -> SimulationStopped | None:
         """Return what is to be raised for a stop that nobody holds."""
         if not self.raise_on_stop or self._scene.link.active or self.last is None:
             return None
-        where = f"episode {self.last.episode}, physics step {self.last.physics_step}"
+        last = self.last
+        where = f"episode {last.episode}, physics step {last.physics_step} (t = {last.time:g} s)"
+        if last.reason is StopReason.CONDITION:
+            how = f"after {where}: {last.message}; the step is complete"
+        else:
+            how = f"before {where}: {last.message}; the step was taken back"
         return SimulationStopped(
-            f"scene {self._scene.name!r} has stopped before {where} (t = {self.last.time:g} s): "
-            f"{self.last.message}; the step was taken back: look at the scene, or set "
+            f"scene {self._scene.name!r} has stopped {how}: look at the scene, or set "
             "scene.raise_on_stop = False to go on",
-            self.last,
+            last,
         )
+
+    # --- conditions
+
+    def condition_infos(self) -> tuple[ConditionInfo, ...]:
+        """Return all conditions, oldest first; the same object while nothing changed."""
+        return self._all.infos
+
+    def put_condition(self, condition: ConditionInfo) -> ConditionInfo:
+        """Add a condition (id 0) or replace the one with its id; CommandError when it is wrong."""
+        return self._all.put(condition)
+
+    def handle(self, condition_id: int, guard: Callable[[], None]) -> Condition:
+        """Return a condition as scripts have it."""
+        return Condition(self._all, condition_id, guard)
+
+    def remove_condition(self, condition_id: int) -> None:
+        """Forget a condition; CommandError when there is none."""
+        self._all.remove(condition_id)

@@ -27,6 +27,12 @@ __all__ = ["StepValues", "WatchedExpression", "Watcher"]
 Array = NDArray[np.float64]
 
 
+_OF_STATE = frozenset(
+    {"time", "qpos", "qvel", "act", JOINT_MARGIN}
+    | {"energy.potential", "energy.kinetic", "energy.total"}
+)
+
+
 @dataclasses.dataclass(slots=True)
 class _RowPart:
     """A row, seen as data that has only ``qpos``: what margins of joints are read from."""
@@ -46,21 +52,27 @@ class Watcher:
         )
         self.is_runge_kutta = world.adapter.is_runge_kutta(world.model)
 
-    def values(self, row: Array, data: Any) -> "StepValues":
-        """Return where the values of the step that began with ``row`` are read from."""
-        return StepValues(self, row, data)
+        self.values = StepValues(self)
+        """Where the values of the newest step are read from."""
 
 
 class StepValues:
-    """The values of one physics step: the row before it, and what the step has computed."""
+    """The values of one physics step: the ``row`` before it, and what the step has computed.
 
-    __slots__ = ("_data", "_source", "row", "watcher")
+    One object for all steps: whoever looks at a step puts its row and data in.
+    """
 
-    def __init__(self, watcher: Watcher, row: Array, data: Any) -> None:
+    __slots__ = ("_source", "data", "row", "watcher")
+
+    def __init__(self, watcher: Watcher) -> None:
         self.watcher = watcher
-        self.row = row
-        self._data = data
+        self.row: Array = np.empty(0)
+        self.data: Any = None
         self._source: Any = None
+
+    def put(self, row: Array, data: Any) -> None:
+        """Turn to the step that began with ``row`` and has left ``data``."""
+        self.row, self.data, self._source = row, data, None
 
     @property
     def source(self) -> Any:
@@ -71,7 +83,7 @@ class StepValues:
         """
         watcher = self.watcher
         if not watcher.is_runge_kutta:
-            return self._data
+            return self.data
         if self._source is None:
             self._source = watcher.world.frames.recompute(self.row)
         return self._source
@@ -111,6 +123,14 @@ class WatchedExpression:
                 self._computed.append((slot, self._reader(use)))
                 self._needs_energy |= name.startswith("energy.")
 
+        self._needs_more = bool(self._margins or self._computed)
+        self._number = self.expression.bound_to(self._arrays)
+
+    @property
+    def is_of_state(self) -> bool:
+        """Whether it only speaks of what there was before the step computed anything."""
+        return all(name in _OF_STATE for name in (use.channel for use in self.expression.channels))
+
     def _reader(self, use: ChannelUse) -> Reader:
         watcher = self._watcher
         if use.part == PASSED:
@@ -125,8 +145,14 @@ class WatchedExpression:
 
     def number(self, values: StepValues) -> float:
         """Return the value of an expression of width 1, NaN where there is none."""
-        self._read(values)
-        return self.expression.evaluate_number(self._arrays)
+        if self._needs_more:
+            self._read(values)
+        else:
+            # What this comes to is paid at every step.
+            arrays, row = self._arrays, values.row
+            for slot, part in self._of_row:
+                arrays[slot] = row[part]
+        return self._number()
 
     def vector(self, values: StepValues) -> Array:
         """Return the value, (width,), which the next call overwrites."""

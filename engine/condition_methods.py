@@ -1,0 +1,70 @@
+"""The part of :class:`Scene` that is about conditions: what the script wants it to stop for."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import ConditionInfo
+from stroboscope.engine.errors import ConditionError
+from stroboscope.engine.stops.conditions import Condition
+
+if TYPE_CHECKING:
+    from stroboscope.engine.stops.scene_stops import SceneStops
+
+__all__ = ["ConditionMethods"]
+
+_MOST_HITS = 1_000_000_000
+
+
+class ConditionMethods:
+    """Methods of a scene that say when it has to stop; owner thread only."""
+
+    stops: "SceneStops"
+    _guard: Callable[[], None]
+
+    def break_when(
+        self,
+        expression: str,
+        *,
+        name: str = "",
+        hits: int = 1,
+        once: bool = False,
+        log_only: bool = False,
+    ) -> Condition:
+        """Stop after the physics step in which ``expression`` becomes true, as a debugger's would.
+
+        ``break_when("max(contact.penetration) > 0.005")``; the language is the one of watches, see
+        docs/expressions.md, and :func:`~stroboscope.engine.ready_made` writes common ones. It is
+        looked at after every physics step while a debugger is attached or :attr:`raise_on_stop`,
+        :meth:`on_stop` or :meth:`keep_history` ask for it, on the values of that step; what is NaN
+        is not true. It stops the scene from the ``hits``-th time on that it *becomes* true; with
+        ``once`` it is removed then; with ``log_only`` it is only told and marked.
+
+        Raises ConditionError, which shows the place, for an expression that this scene can't
+        evaluate, and ValueError for ``hits`` out of range.
+        """
+        self._guard()
+        if not 1 <= hits <= _MOST_HITS:
+            raise ValueError(f"hits must be 1…{_MOST_HITS:,}, got {hits}")
+        wanted = ConditionInfo(
+            condition_id=0,
+            expression=expression.strip(),
+            name=" ".join(name.split()),
+            hits=int(hits),
+            once=bool(once),
+            log_only=bool(log_only),
+        )
+        try:
+            info = self.stops.put_condition(wanted)
+        except CommandError as error:
+            raise ConditionError(str(error)) from None
+        return self.stops.handle(info.condition_id, self._guard)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All conditions, oldest first, those that clients have set as well."""
+        self._guard()
+        stops = self.stops
+        return tuple(
+            stops.handle(info.condition_id, self._guard) for info in stops.condition_infos()
+        )
