@@ -37,6 +37,9 @@ __all__ = ["RolloutDesk"]
 Row = NDArray[np.float64]
 RowAt = Callable[[int], Row]
 
+# What of a model decides where its bodies stand, for given positions of joints.
+_PLACING = ("body_pos", "body_quat", "jnt_pos", "jnt_axis", "qpos0")
+
 
 class RolloutDesk:
     """Rollouts of one scene in one world: made, read, shown, compared; owner thread only.
@@ -229,13 +232,16 @@ class RolloutDesk:
         return rollout
 
     def _probe_of(self, rollout: StoredRollout) -> RowProbe:
-        """Return what places a rollout's bodies: of its own model, where that was edited."""
-        if rollout.model is self._world.model:
+        """Return what places a rollout's bodies: of its own model, where that was edited so."""
+        mine, its = self._world.model, rollout.model
+        if its is mine or all(
+            np.array_equal(getattr(its, name), getattr(mine, name)) for name in _PLACING
+        ):
             return self._probe
         known = self._other_probe
-        if known is None or known.model is not rollout.model:
+        if known is None or known.model is not its:
             # One is kept: a ghost is placed anew with every picture.
-            known = self._other_probe = RowProbe(rollout.model, adapter=self._adapter)
+            known = self._other_probe = RowProbe(its, adapter=self._adapter)
         return known
 
     def row_of_checkpoint(self, state: bytes) -> Row:

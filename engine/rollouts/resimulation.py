@@ -29,7 +29,7 @@ _SLICE_S = 0.005
 # How often the clock is looked at, in steps.
 _LOOK_EVERY = 8
 # Steps of one re-simulation, and what its rows take at most.
-_MOST_STEPS = 1_000_000
+_MOST_STEPS = 100_000
 _MOST_BYTES = 48 << 20
 
 
@@ -77,20 +77,21 @@ def resimulate(
     if not adapter.sleeps(model) and adapter.sleeps(edited):
         adapter.prepare_sleep(edited, run.data)
     yield from run.steps()
-    kept = edited if applied.edits_model else model
+    # What is computed of its rows later needs the options and numbers that it ran with.
+    is_other = applied.edits_model or bool(source.options) or memory is not None
     result.rollout = StoredRollout(
         name=name or (", ".join(applied.texts) or f"again from step {axis}"),
         rows=run.rows_taken(),
         timestep=run.timestep,
-        model=kept,
+        model=edited if is_other else model,
         digest=digest,
         from_axis=axis,
-        outcome=run.end.text,
+        outcome=run.outcome,
         event_step=run.end.event_step,
         edits=applied.texts,
         numbers={"max penetration [m]": run.deepest},
         reproducible="" if applied.texts else run.difference,
-        extra_bytes=int(adapter.module.mj_sizeModel(edited)) if applied.edits_model else 0,
+        extra_bytes=int(adapter.module.mj_sizeModel(edited)) if is_other else 0,
     )
 
 
@@ -125,41 +126,38 @@ class _Run:
         self._source = source
         self._model = model
         self._applied = applied
-        self._first, self._last = first, last
         self._adapter = adapter
         self._layout = RowLayout(model, adapter=adapter)
         self.data = adapter.module.MjData(model)
         source.put(first, self.data)
-        self._axes = self._plan()
+        most = min(_MOST_STEPS, _MOST_BYTES // (8 * self._layout.size))
+        recorded = np.arange(first, last)[:most]
+        axes = self._plan(recorded)
+        self._axes = axes[:most]
+        self._is_cut = len(recorded) < last - first or len(axes) > most
         self.timestep = applied.timestep or source.timestep(first)
-        count = len(self._axes)
-        needed = 8 * (count + 1) * self._layout.size
-        if count > _MOST_STEPS or needed > _MOST_BYTES:
-            raise CommandError(
-                f"{count} steps would take {needed / 2**20:.0f} MiB; at most "
-                f"{_MOST_BYTES >> 20} MiB and {_MOST_STEPS} steps are run at once: begin later, or "
-                "ask for fewer steps"
-            )
-        self._rows = np.full((count + 1, self._layout.size), np.nan)
+        self._rows = np.full((len(self._axes) + 1, self._layout.size), np.nan)
 
-    def _plan(self) -> NDArray[np.int64]:
+    def _plan(self, recorded: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for every step to be taken the recorded step whose inputs it gets."""
-        recorded = np.arange(self._first, self._last)
         timestep = self._applied.timestep
         if timestep is None:
             return recorded
         durations = np.array([self._source.timestep(axis) for axis in recorded.tolist()])
         begins = np.concatenate(((0.0,), np.cumsum(durations)))
-        count = max(1, round(float(begins[-1]) / timestep))
-        if count > _MOST_STEPS:
-            raise CommandError(
-                f"{begins[-1]:g} s in steps of {timestep:g} s are {count} steps; at most "
-                f"{_MOST_STEPS} are run"
-            )
+        count = max(1, round(min(float(begins[-1]) / timestep, 2.0 * _MOST_STEPS)))
         # A step that begins with a recorded one, but for rounding, gets that one's inputs.
         times = np.arange(count) * timestep + 1e-6 * timestep
         places = np.searchsorted(begins, times, side="right") - 1
-        return recorded[np.clip(places, 0, len(recorded) - 1)]
+        planned: NDArray[np.int64] = recorded[np.clip(places, 0, len(recorded) - 1)]
+        return planned
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in words."""
+        if self.end.event_step < 0 and self._is_cut:
+            return f"ended after {self.end.steps} steps: more would take too much memory"
+        return self.end.text
 
     def rows_taken(self) -> NDArray[np.float64]:
         """Return the rows, read-only: one more than there were steps without an event."""
@@ -195,9 +193,9 @@ class _Run:
         if not finite.all():
             text = words.not_finite(int(np.flatnonzero(~finite)[0]))
             self.end = CandidateEnd(steps=total - 1, event_step=total - 1, text=text)
-        elif checks and self._last < self._source.end:
+        elif checks and self._axes[-1] + 1 < self._source.end:
             # At the end stands what came next, which may have come from elsewhere.
-            self._compare(last, self._last, state_only=True)
+            self._compare(last, int(self._axes[-1]) + 1, state_only=True)
         yield 1.0
 
     def _step(self, at: int, axis: int, words: EventWords) -> str:

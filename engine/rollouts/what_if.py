@@ -76,7 +76,7 @@ class AppliedEdits:
     forces: tuple[tuple[int, NDArray[np.float64]], ...] = ()
     """Values added from an index of ``qfrc_applied`` on."""
     edits_model: bool = False
-    """Whether fields of the model were changed, so that a copy of it must be kept."""
+    """Whether the model was changed, its options among it, so that the copy must be kept."""
 
 
 def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter) -> AppliedEdits:
@@ -116,7 +116,7 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
         timestep=timestep,
         controls=tuple(controls),
         forces=tuple(forces),
-        edits_model=any(edit.kind is EditKind.MODEL for edit in edits),
+        edits_model=any(edit.kind in (EditKind.MODEL, EditKind.OPTION) for edit in edits),
     )
 
 

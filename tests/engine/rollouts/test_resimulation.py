@@ -12,6 +12,7 @@ import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.rollouts import resimulation
 from stroboscope.engine.rollouts.resimulation import Resimulation, resimulate
 from stroboscope.engine.rollouts.row_source import RecordedRows
 from stroboscope.engine.rollouts.stored import StoredRollout
@@ -392,3 +393,31 @@ def test_more_memory_lets_contacts_be_that_found_none(
     assert long.steps == source.end
     with pytest.raises(CommandError, match="memory must be 20K"):
         run(scene, source, WhatIf(kind=EditKind.OPTION, name="memory", values=(5.0,)), axis=0)
+
+
+def test_what_would_take_too_much_memory_is_cut_and_that_is_said(
+    make_scene: Make, recorded: Callable[..., RecordedRows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = make_scene("arm")
+    source = recorded(scene, 50)
+    monkeypatch.setattr(resimulation, "_MOST_STEPS", 30)
+    cut = run(scene, source)
+    assert (cut.steps, cut.reproducible) == (30, "")
+    assert cut.outcome == "ended after 30 steps: more would take too much memory"
+    timestep = float(scene.model.opt.timestep)
+    for other in (1e-9, timestep / 2):
+        edit = WhatIf(kind=EditKind.OPTION, name="timestep", values=(other,))
+        assert "ended after 30 steps" in run(scene, source, edit).outcome
+    assert run(scene, source, steps=30).outcome == "ended"
+
+
+def test_what_is_computed_of_it_later_has_its_options(
+    make_scene: Make, recorded: Callable[..., RecordedRows]
+) -> None:
+    scene = make_scene("arm")
+    source = recorded(scene, 5)
+    edit = WhatIf(kind=EditKind.OPTION, name="gravity", values=(0.0, 0.0, -1.0))
+    rollout = run(scene, source, edit)
+    assert rollout.model.opt.gravity[2] == -1.0
+    assert rollout.nbytes > rollout.rows.nbytes
+    assert run(scene, source).model is scene.model
