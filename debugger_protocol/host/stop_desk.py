@@ -62,6 +62,8 @@ class StopDesk:
         """Record a stop and hold the scene; return False when it is only marked and goes on."""
         link = self._link
         playback = self._host.playback
+        # What a complete step has shown is not before the scene, but behind it.
+        is_ahead = stop.axis >= link.backend.clock().axis
         with playback.lock:
             held = (
                 stop.held
@@ -72,7 +74,7 @@ class StopDesk:
                 and not link.closed
             )
             if held:
-                self._stopped_at = link.replacements
+                self._stopped_at = link.replacements if is_ahead else -1
                 link.unguarded = False
                 link.cancel_grants(f"the scene has stopped: {stop.message}")
                 link.holds[HoldKind.STOP] = stop.message
