@@ -58,12 +58,14 @@ class StopDesk:
         """The last stop."""
         return self._newest[-1] if self._newest else None
 
-    def stop(self, stop: StopInfo) -> bool:
-        """Record a stop and hold the scene; return False when it is only marked and goes on."""
+    def stop(self, stop: StopInfo, *, is_complete: bool = False) -> bool:
+        """Record a stop and hold the scene; return False when it is only marked and goes on.
+
+        ``is_complete``: the step that it is about has been done and is not taken back, so that
+        there is none to be run unguarded.
+        """
         link = self._link
         playback = self._host.playback
-        # What a complete step has shown is not before the scene, but behind it.
-        is_ahead = stop.axis >= link.backend.clock().axis
         with playback.lock:
             held = (
                 stop.held
@@ -74,7 +76,7 @@ class StopDesk:
                 and not link.closed
             )
             if held:
-                self._stopped_at = link.replacements if is_ahead else -1
+                self._stopped_at = -1 if is_complete else link.replacements
                 link.unguarded = False
                 link.cancel_grants(f"the scene has stopped: {stop.message}")
                 link.holds[HoldKind.STOP] = stop.message

@@ -78,7 +78,7 @@ class SceneStops:
         scene = self._scene
         self.last = StopEvent.of(stop)
         if scene.link.active:
-            scene.link.stop(stop)
+            scene.link.past.stops.stop(stop, is_complete=True)
         scene.callbacks.run(Event.STOP, scene)
         raised = self.raised()
         if raised is not None:
