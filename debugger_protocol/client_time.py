@@ -125,6 +125,18 @@ class TimeClient(EditingClient):
         """Keep the state that is looked at under a name; return the checkpoint's id."""
         return self._made(wire.SaveCheckpoint, scene_id=scene_id, name=name, note=note)
 
+    def label_checkpoint(
+        self, scene_id: int, checkpoint_id: int, *, name: str | None = None, note: str | None = None
+    ) -> None:
+        """Give a checkpoint another name, another note, or both."""
+        self._command(
+            wire.LabelCheckpoint,
+            scene_id=scene_id,
+            checkpoint_id=checkpoint_id,
+            name=name,
+            note=note,
+        )
+
     def restore(
         self, scene_id: int, checkpoint_id: int, *, source_scene_id: int | None = None
     ) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "EditState",
     "ElementRef",
     "Finding",
+    "LabelCheckpoint",
     "Lint",
     "LoadKeyframe",
     "LogLevel",
@@ -141,6 +142,15 @@ class RestoreCheckpoint(Command, frozen=True, kw_only=True, tag="restore_checkpo
     scene_id: int
     checkpoint_id: int
     source_scene_id: int | None = None
+
+
+class LabelCheckpoint(Command, frozen=True, kw_only=True, tag="label_checkpoint"):
+    """Give a checkpoint another name, another note, or both; what is None stays."""
+
+    scene_id: int
+    checkpoint_id: int
+    name: str | None = None
+    note: str | None = None
 
 
 class DropCheckpoint(Command, frozen=True, kw_only=True, tag="drop_checkpoint"):

@@ -17,6 +17,7 @@ from stroboscope.debugger_protocol.edit_messages import (
     EditState,
     ElementRef,
     Finding,
+    LabelCheckpoint,
     Lint,
     LoadKeyframe,
     LogLevel,
@@ -95,6 +96,7 @@ __all__ = [
     "Goodbye",
     "Goto",
     "Heartbeat",
+    "LabelCheckpoint",
     "Lint",
     "LoadKeyframe",
     "LogEntry",
@@ -513,6 +515,7 @@ ClientMessage = (
     | SaveCheckpoint
     | RestoreCheckpoint
     | DropCheckpoint
+    | LabelCheckpoint
     | RevertEdit
     | Lint
     | BreakWhen

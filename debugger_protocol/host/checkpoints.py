@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import CheckpointInfo
@@ -100,6 +102,20 @@ class Checkpoints:
     def kept(self) -> Iterable[KeptState]:
         """Return all of them, oldest first."""
         return self._kept.values()
+
+    def label(self, checkpoint_id: int, name: str | None, note: str | None) -> None:
+        """Give a checkpoint another name or note (None: as it is); CommandError."""
+        kept, longest = self.find(checkpoint_id), self._limits.name_bytes
+        info = kept.info
+        if name is not None:
+            name = " ".join(name.split())
+            if not name:
+                raise CommandError(f"checkpoint {info.name!r} needs a name that is not empty")
+            info = msgspec.structs.replace(info, name=trim_text(name, longest))
+        if note is not None:
+            info = msgspec.structs.replace(info, note=trim_text(note.strip(), longest))
+        self._kept[checkpoint_id] = dataclasses.replace(kept, info=info)
+        self._tell()
 
     def drop(self, checkpoint_id: int) -> KeptState:
         """Forget a checkpoint and return it."""

@@ -25,6 +25,7 @@ from stroboscope.debugger_protocol.messages import (
     EditField,
     EditOption,
     EditState,
+    LabelCheckpoint,
     Lint,
     LoadKeyframe,
     LogLevel,
@@ -66,6 +67,7 @@ EDIT_WORDS: dict[type[Command], str] = {
     SaveCheckpoint: "save checkpoint",
     RestoreCheckpoint: "restore",
     DropCheckpoint: "drop checkpoint",
+    LabelCheckpoint: "label checkpoint",
     RevertEdit: "undo",
     Lint: "look over",
 }
@@ -148,6 +150,8 @@ class SceneEditor:
                 self._save_checkpoint(command)
             case RestoreCheckpoint():
                 return self._restore_checkpoint(command)
+            case LabelCheckpoint():
+                self.checkpoints.label(command.checkpoint_id, command.name, command.note)
             case DropCheckpoint():
                 name = self.checkpoints.drop(command.checkpoint_id).info.name
                 self._log(f"checkpoint {name!r} dropped")

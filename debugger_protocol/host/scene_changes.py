@@ -8,6 +8,7 @@ from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.messages import (
     Command,
     DropCheckpoint,
+    LabelCheckpoint,
     Lint,
     LogLevel,
     ReleasePerturb,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SceneChanges"]
 
 # These leave the scene as it is, so the view may stay where it is.
-_LOOKING = (DropCheckpoint, Lint, ReleasePerturb, SaveCheckpoint)
+_LOOKING = (DropCheckpoint, LabelCheckpoint, Lint, ReleasePerturb, SaveCheckpoint)
 
 
 class SceneChanges:

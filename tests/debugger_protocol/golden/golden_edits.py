@@ -58,6 +58,11 @@ CLIENT: list[tuple[Any, str]] = [
         "636865636b706f696e745f696404af736f757263655f7363656e655f6964c0",
     ),
     (
+        m.LabelCheckpoint(id=25, scene_id=1, checkpoint_id=4, note="slips here"),
+        "86a474797065b06c6162656c5f636865636b706f696e74a2696419a87363656e655f696401ad63"
+        "6865636b706f696e745f696404a46e616d65c0a46e6f7465aa736c6970732068657265",
+    ),
+    (
         m.DropCheckpoint(id=22, scene_id=1, checkpoint_id=4),
         "84a474797065af64726f705f636865636b706f696e74a2696416a87363656e655f696401ad636865"
         "636b706f696e745f696404",

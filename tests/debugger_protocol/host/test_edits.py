@@ -15,6 +15,7 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import (
     EditField,
     EditState,
+    LabelCheckpoint,
     LogEntry,
     LogLevel,
     PlaybackMode,
@@ -146,6 +147,24 @@ def test_states_kept_for_undoing_are_bounded_in_bytes() -> None:
     with pytest.raises(CommandError, match="too old"):
         served.give(RevertEdit, edit_id=2)
     served.give(RevertEdit, edit_id=3)
+
+
+def test_a_checkpoint_gets_another_name_and_a_note_and_keeps_its_state() -> None:
+    served = Served(Limits())
+    served.give(SaveCheckpoint, name="a", note="first")
+    served.edit(7.0)
+    served.give(LabelCheckpoint, checkpoint_id=1, name="  before \n the grasp ")
+    (info,) = served.link.changes.editor.checkpoints.told
+    assert (info.name, info.note) == ("before the grasp", "first")
+    served.give(LabelCheckpoint, checkpoint_id=1, note=" slips here ")
+    (info,) = served.link.changes.editor.checkpoints.told
+    assert (info.name, info.note) == ("before the grasp", "slips here")
+    with pytest.raises(CommandError, match="needs a name that is not empty"):
+        served.give(LabelCheckpoint, checkpoint_id=1, name=" ")
+    with pytest.raises(CommandError, match="there is no checkpoint 2"):
+        served.give(LabelCheckpoint, checkpoint_id=2, name="b")
+    served.give(RestoreCheckpoint, checkpoint_id=1)
+    assert served.scene.backend.q == 1.0
 
 
 def test_checkpoints_are_bounded_in_number_and_bytes() -> None:
