@@ -88,7 +88,7 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         self.stops = SceneStops(self)
         self.history = SceneHistory(self, runtime.history_budget)
         self.drawing: DebugDraw | None = None
-        self.rollouts = RolloutStore()
+        self.rollouts = RolloutStore(budget=runtime.history_budget)
         self.nominal_timestep: float | None = None
         self.revision = 0
         self._mj_step = adapter.mj_step
@@ -512,6 +512,9 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         if self._owner_ident != get_ident() and self._owner.is_alive():
             raise self._misuse()
         self.end("it was destroyed")
+        # What shall stay of it has been taken by whoever looks.
+        self.history.forget()
+        self.rollouts.clear()
         self._runtime.remove(self)
 
     def end(self, reason: str) -> None:

@@ -100,7 +100,7 @@ class RolloutDesk:
             # The model is a part of what is kept: nobody else has it any more.
             extra_bytes=int(self._adapter.module.mj_sizeModel(world.model)),
         )
-        rollout.numbers.update(derived_numbers(rollout, self._adapter))
+        rollout.numbers.update(derived_numbers(rollout, self._adapter, self._probe))
         rollout.numbers.update(logged_numbers(self._scene.link.user_channels.values()))
         return FinishedScene(rollout, adapter=self._adapter)
 

@@ -27,19 +27,19 @@ class SharedBytes(Protocol):
     def uses(self, scene: int, used: int, /) -> None:
         """Note how many bytes one has."""
 
+    def forget(self, scene: int, /) -> None:
+        """Note that one has none any more."""
+
 
 class RolloutStore:
     """Rollouts of one scene by id, oldest first; the oldest go when they are too many or too large.
 
     Any thread: a script notes costs while the debugger's clients are told what there is.
-    ``budget`` is asked under ``key``; None: a limit of its own.
+    ``budget`` is what it shares with histories; None: it has a limit of its own.
     """
 
-    def __init__(
-        self, *, budget: SharedBytes | None = None, key: int = 0, most: int = MOST_ROLLOUTS
-    ) -> None:
+    def __init__(self, *, budget: SharedBytes | None = None, most: int = MOST_ROLLOUTS) -> None:
         self._budget = budget
-        self._key = key
         self._most = most
         self._used = 0
         self._groups = itertools.count(1)
@@ -74,7 +74,7 @@ class RolloutStore:
     def _room(self, need: int) -> int:
         if self._budget is None:
             return _SCENE_BYTES
-        return min(_SCENE_BYTES, self._budget.share(self._key, self._used + need))
+        return min(_SCENE_BYTES, self._budget.share(id(self), self._used + need))
 
     def _forget(self, rollout_id: int) -> None:
         self._change(-self._rollouts.pop(rollout_id).nbytes)
@@ -82,7 +82,7 @@ class RolloutStore:
     def _change(self, nbytes: int) -> None:
         self._used += nbytes
         if self._budget is not None:
-            self._budget.uses(self._key, self._used)
+            self._budget.uses(id(self), self._used)
 
     @property
     def nbytes(self) -> int:
@@ -108,9 +108,11 @@ class RolloutStore:
     def clear(self) -> None:
         """Forget all of them."""
         with self._lock:
-            for rollout_id in tuple(self._rollouts):
-                self._forget(rollout_id)
+            self._rollouts.clear()
+            self._used = 0
             self._infos = None
+            if self._budget is not None:
+                self._budget.forget(id(self))
 
     def note(self, rollout_id: int, name: str, value: float) -> None:
         """Add a number to what is known of a rollout; nothing when it was dropped."""

@@ -18,6 +18,7 @@ from stroboscope.engine.rollouts.desk import RolloutDesk
 from stroboscope.engine.rollouts.row_source import RecordedRows
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.runtime import current_runtime
 
 Make = Callable[..., physics.Scene]
 Drive = Callable[..., NDArray[np.float64]]
@@ -108,11 +109,14 @@ class Shared:
     def uses(self, key: int, used: int) -> None:
         self.used = used
 
+    def forget(self, key: int) -> None:
+        self.used = -1
+
 
 def test_rollouts_keep_to_the_memory_that_is_shared(make_scene: Make) -> None:
     scene = make_scene("arm")
     shared = Shared(100_000)
-    store = RolloutStore(budget=shared, key=7)
+    store = RolloutStore(budget=shared)
     for index in range(10):
         store.add(stored(np.zeros((20, 200)), scene, f"{index}"))  # 32,000 bytes
         assert shared.used == store.nbytes <= 100_000
@@ -121,6 +125,22 @@ def test_rollouts_keep_to_the_memory_that_is_shared(make_scene: Make) -> None:
     assert store.infos() == ()
     assert store.dropped == 11
     assert shared.used == 0
+    store.clear()
+    assert shared.used == -1
+
+
+def test_a_destroyed_scene_gives_all_its_memory_back(
+    make_scene: Make, drive: Drive, host: Host
+) -> None:
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scene = make_scene("arm")
+    drive(scene, 50)
+    physics.rollout(scene.checkpoint(), np.zeros((3, 20, scene.model.nu)))
+    budget = current_runtime().history_budget
+    assert budget.used >= scene.rollouts.nbytes > 0
+    physics.destroy_scene(scene)
+    assert budget.used == 0
+    assert len(host.finished.told.rollouts) == 1
 
 
 def test_ids_are_not_given_twice_among_scenes(make_scene: Make, state_of: StateOf) -> None:
