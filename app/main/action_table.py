@@ -94,6 +94,43 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Run", "step", "Single step", "Right", "F10", tip="One step of the shown scene."),
     _spec("Run", "step_many", "Step N…", "Ctrl+Shift+Right"),
     _spec("Run", "physics_step", "Physics step", "Shift+Right"),
+    _spec(
+        "Run",
+        "step_back",
+        "Step back",
+        "Left",
+        tip="Look one step back, bit for bit; the scene stays where it is.",
+        words="rewind past previous undo history reverse",
+    ),
+    _spec("Run", "physics_step_back", "Physics step back", "Shift+Left", words="rewind past"),
+    _spec(
+        "Run",
+        "go_live",
+        "Back to live",
+        "End",
+        tip="Look at where the scene stands again.   Esc",
+        words="present now newest end",
+    ),
+    _spec(
+        "Run",
+        "continue_here",
+        "Continue from here",
+        "Return",
+        "Enter",
+        tip="Move the scene to the step in view; the script goes on from there.",
+        words="branch fork past resume",
+    ),
+    _spec(
+        "Run",
+        "continue_inputs",
+        "Continue with recorded inputs",
+        tip="Simulate the recorded inputs again from the step in view; the script waits.",
+        words="branch replay past",
+    ),
+    _spec("Run", "go_to", "Go to…", "Ctrl+J", tip="A step, a time, or an episode.", words="jump"),
+    _spec("Run", "previous_event", "Previous event", "Ctrl+Left", words="stop checkpoint branch"),
+    _spec("Run", "next_event", "Next event", "Ctrl+Right", words="stop checkpoint branch"),
+    _spec("Run", "go_first", "Oldest step", "Ctrl+Home", words="first begin start history"),
     _spec("Run", "run_until", "Run until…", "Ctrl+T"),
     _spec(
         "Run",
@@ -234,7 +271,13 @@ ACTIONS: tuple[ActionSpec, ...] = (
         _spec("Show/Site groups", f"site_group_{n}", f"Group {n}", f"Shift+{n}", checkable=True)
         for n in range(GROUPS)
     ),
-    _spec("Camera", "free_camera", "Free camera", "Esc", tip="Once more: select nothing."),
+    _spec(
+        "Camera",
+        "free_camera",
+        "Free camera",
+        "Esc",
+        tip="Back to live first; once more: select nothing.",
+    ),
     _spec(
         "Camera",
         "track",

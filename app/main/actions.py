@@ -188,6 +188,7 @@ _ALWAYS = frozenset({Qt.Key.Key_F1, Qt.Key.Key_F11})
 _ARROWS = frozenset(
     {Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 )
+_EDITING = frozenset({Qt.Key.Key_F2, Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
 class ShortcutGate(QObject):
@@ -219,7 +220,7 @@ class ShortcutGate(QObject):
                     return True
             elif event.modifiers() == Qt.KeyboardModifier.NoModifier and (
                 (event.key() in _ARROWS and isinstance(watched, QAbstractItemView))
-                or (event.key() == Qt.Key.Key_F2 and _edits(watched))
+                or (event.key() in _EDITING and _edits(watched))
             ):
                 event.accept()
                 return True

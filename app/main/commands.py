@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox
 from stroboscope.app.main.camera_commands import CameraCommands
 from stroboscope.app.main.picture_commands import PictureCommands
 from stroboscope.app.main.places import Places
+from stroboscope.app.main.time_travel import TimeTravel
 from stroboscope.app.main.view_commands import ViewCommands
 from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.session import SessionState
@@ -33,6 +34,7 @@ class Commands:
         self.camera = CameraCommands(window)
         self.pictures = PictureCommands(window)
         self.places = Places(window)
+        self.time = TimeTravel(window)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -46,11 +48,8 @@ class Commands:
             "disconnect": self.disconnect,
             "forget_ended": s.forget_ended,
             "quit": lambda: _ignore(w.close()),
-            "play": s.toggle,
             "fast_forward": s.toggle_fast_forward,
-            "step": s.step,
             "step_many": self.step_many,
-            "physics_step": s.physics_step,
             "run_until": self.run_until,
             "restore": s.restore_initial,
             "checkpoint": self.save_checkpoint,
@@ -75,6 +74,8 @@ class Commands:
         table |= self.camera.handlers()
         table |= self.pictures.handlers()
         table |= self.places.handlers()
+        table |= self.time.handlers()
+        table["free_camera"] = self._escape(table["free_camera"])
         return table
 
     def refresh(self) -> None:
@@ -84,6 +85,7 @@ class Commands:
         self.view.refresh()
         self.camera.refresh()
         self.pictures.refresh()
+        self.time.refresh()
         a["theme"].setChecked(w.palette_tokens.name == LIGHT.name)
         a["scope_scene"].setChecked(w.sessions.scope is Scope.SCENE)
         a["full_screen"].setChecked(w.isFullScreen())
@@ -97,6 +99,19 @@ class Commands:
         a["disconnect"].setEnabled(session is not None)
         lost = any(each.state is SessionState.LOST for each in w.sessions.sessions)
         a["forget_ended"].setEnabled(lost)
+
+    def _escape(self, camera: Callable[[], None]) -> Callable[[], None]:
+        """Return what Esc does: one thing at a time, what was begun last first."""
+
+        def escape() -> None:
+            if self._window.timeline.asks:
+                self._window.timeline.ask(False)
+            elif self.time.is_away:
+                self.time.go_live()
+            else:
+                camera()
+
+        return escape
 
     # --- sessions
 
@@ -136,7 +151,7 @@ class Commands:
             self._window, "Step", "Steps of the shown scene", 10, 1, 1_000_000
         )
         if ok:
-            self._window.sessions.step(count)
+            self.time.forward(count)
 
     def run_until(self) -> None:
         """Ask until which simulation time."""

@@ -38,6 +38,8 @@ class PanelDock(QDockWidget):
         self.setObjectName(name)
         self.content = content
         self.in_front = False
+        self.is_bare = False
+        """Whether it has no title bar unless it floats: the panel says itself what it is."""
         self.setWidget(_Page(content))
         self.setAllowedAreas(Qt.DockWidgetArea.AllDockWidgetAreas)
         bar = _TitleBar()
@@ -63,7 +65,7 @@ class PanelDock(QDockWidget):
 
     def set_tabbed(self, tabbed: bool) -> None:
         """Leave the title bar out while a tab says the same."""
-        self._bar.fold(tabbed)
+        self._bar.fold(tabbed or (self.is_bare and not self.isFloating()))
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""

@@ -19,6 +19,7 @@ from stroboscope.app.main.docks import DockTabs, PanelDock
 from stroboscope.app.main.plot_feed import mime_of, mime_of_element
 from stroboscope.app.main.plot_panels import make_convergence, make_plots, make_watch
 from stroboscope.app.main.table_panels import make_findings, make_profiler, make_table
+from stroboscope.app.main.timeline_panel import TIMELINE_HEIGHT, make_timeline
 from stroboscope.app.panels.controls.controls_panel import ControlsPanel
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["PANELS", "PanelArea", "PanelSet", "PanelSpec"]
 
 # Layouts of other versions are not read: the panels then stand where the table says.
-_LAYOUT_VERSION = 2
+_LAYOUT_VERSION = 3
 # A window lower than this [px] starts without the panels below the picture.
 _LOW = 480
 
@@ -46,6 +47,7 @@ class PanelArea(enum.Enum):
 
     LEFT = "left"
     RIGHT = "right"
+    TIMELINE = "timeline"
     BOTTOM_LEFT = "bottom left"
     BOTTOM_RIGHT = "bottom right"
 
@@ -53,10 +55,11 @@ class PanelArea(enum.Enum):
 _DOCK_AREAS = {
     PanelArea.LEFT: Qt.DockWidgetArea.LeftDockWidgetArea,
     PanelArea.RIGHT: Qt.DockWidgetArea.RightDockWidgetArea,
+    PanelArea.TIMELINE: Qt.DockWidgetArea.BottomDockWidgetArea,
     PanelArea.BOTTOM_LEFT: Qt.DockWidgetArea.BottomDockWidgetArea,
     PanelArea.BOTTOM_RIGHT: Qt.DockWidgetArea.BottomDockWidgetArea,
 }
-_BOTTOM = (PanelArea.BOTTOM_LEFT, PanelArea.BOTTOM_RIGHT)
+_BOTTOM = (PanelArea.TIMELINE, PanelArea.BOTTOM_LEFT, PanelArea.BOTTOM_RIGHT)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,7 @@ class PanelSpec:
 
     The widget needs ``set_theme(palette)`` and ``close_panel()`` (stop timers and listening).
     ``shown``: whether it is there at the first start, as a tab of its area; the first of an area is
-    in front. ``words`` are others that people look for it by.
+    in front. ``words`` are others that people look for it by; ``bare``: no title bar.
     """
 
     name: str
@@ -74,6 +77,7 @@ class PanelSpec:
     area: PanelArea
     shown: bool = True
     words: str = ""
+    bare: bool = False
 
 
 def _make_tree(window: "MainWindow") -> QWidget:
@@ -142,6 +146,14 @@ PANELS: tuple[PanelSpec, ...] = (
         make=make_watch,
         area=PanelArea.RIGHT,
         words="expression compute formula signal value",
+    ),
+    PanelSpec(
+        name="timeline",
+        title="Timeline",
+        make=make_timeline,
+        area=PanelArea.TIMELINE,
+        words="history past rewind scrub branches episodes go to step time back",
+        bare=True,
     ),
     PanelSpec(name="plots", title="Plots", make=make_plots, area=PanelArea.BOTTOM_LEFT),
     PanelSpec(
@@ -227,6 +239,7 @@ class PanelSet(QObject):
         for spec in PANELS:
             content = spec.make(window)
             dock = PanelDock(spec.name, spec.title, content, window.palette_tokens, window)
+            dock.is_bare = spec.bare
             self.docks[spec.name] = dock
             self._add_action(spec, dock)
         window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
@@ -354,11 +367,11 @@ class PanelSet(QObject):
             for name, spec in self._specs.items():
                 if spec.area in _BOTTOM:
                     self.docks[name].hide()
-        left, right, plots, log = (self._first(area) for area in PanelArea)
+        left, right, timeline, plots, log = (self._first(area) for area in PanelArea)
         side = min(300, max(200, round(window.width() * 0.21)))
         window.resizeDocks([left, right], [side, side + 68], horizontal)
         bottom = min(380, max(216, round(window.height() * 0.33)))
-        window.resizeDocks([plots, log], [bottom, bottom], vertical)
+        window.resizeDocks([timeline, plots, log], [TIMELINE_HEIGHT, bottom, bottom], vertical)
         width = max(window.width(), 600)
         window.resizeDocks([plots, log], [round(width * 0.67), round(width * 0.33)], horizontal)
 
@@ -417,6 +430,10 @@ class PanelSet(QObject):
                 window.tabifyDockWidget(neighbour, dock)
                 return
         window.addDockWidget(_DOCK_AREAS[area], dock)
+        timeline = self._first(PanelArea.TIMELINE)
+        stands = window.dockWidgetArea(timeline) is not nowhere and not timeline.isFloating()
+        if area is PanelArea.BOTTOM_LEFT and stands:
+            window.splitDockWidget(timeline, dock, Qt.Orientation.Vertical)
         if area is PanelArea.BOTTOM_RIGHT:
             plots = self._first(PanelArea.BOTTOM_LEFT)
             window.splitDockWidget(plots, dock, Qt.Orientation.Horizontal)

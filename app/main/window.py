@@ -22,6 +22,7 @@ from stroboscope.app.main.plot_feed import (
 from stroboscope.app.main.scene_view import SceneView
 from stroboscope.app.main.script_processes import ScriptProcesses
 from stroboscope.app.main.status_line import StatusLine
+from stroboscope.app.main.timeline_link import LinkedRange, TimelineLink
 from stroboscope.app.main.touching import Touching
 from stroboscope.app.main.view_buttons import ViewButtons
 from stroboscope.app.main.view_grid import Arrangement
@@ -46,6 +47,7 @@ from stroboscope.app.panels.info_card import InfoCard
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
 from stroboscope.app.panels.style import apply_theme, palette_named
+from stroboscope.app.panels.timeline.panel import TimelinePanel
 from stroboscope.app.panels.transport import TransportActions, TransportBar
 from stroboscope.app.panels.tree import TreePanel
 from stroboscope.app.panels.view_panel import ViewPanel
@@ -72,6 +74,8 @@ class MainWindow(QMainWindow):
     controls: ControlsPanel
     view_panel: ViewPanel
     plots: PlotPanel
+    timeline: TimelinePanel
+    timeline_range: LinkedRange
     log_panel: LogPanel
 
     def __init__(self, sessions: SessionsModel, settings: Settings) -> None:
@@ -108,6 +112,7 @@ class MainWindow(QMainWindow):
             self.view,
             TransportActions(
                 restore=a["restore"],
+                step_back=a["step_back"],
                 play=a["play"],
                 step=a["step"],
                 fast_forward=a["fast_forward"],
@@ -168,6 +173,7 @@ class MainWindow(QMainWindow):
         self.plots.subscriptions_changed.connect(
             lambda key, channels: self.plot_feed.want(key, frozenset(channels))
         )
+        self.timeline_link = TimelineLink(self)
         self.plots.message.connect(lambda text: s.log.add(LogLevel.INFO, text, source="plots"))
 
     def _paint_news(self) -> None:
@@ -442,6 +448,8 @@ class MainWindow(QMainWindow):
         s.shown_changed.disconnect(self._on_shown)
         s.log.added.disconnect(self._on_log)
         s.scope_changed.disconnect(self._on_scope)
+        self.timeline_link.close()
+        self.commands.time.close()
         self.plot_feed.close()
         self.panels.close()
         s.refreshes.paint = lambda: None

@@ -95,6 +95,14 @@ class FrameHistory:
         """Forget everything, because the model changed or the state was replaced."""
         self._frames.clear()
 
+    def keep_only(self, axis: int) -> None:
+        """Forget the frames of other instants than that one."""
+        kept = {
+            topic: [frame for frame in frames if frame.axis == axis]
+            for topic, frames in self._frames.items()
+        }
+        self._frames = {topic: frames for topic, frames in kept.items() if frames}
+
     def forget(self, topic: Topic) -> None:
         """Forget a topic that is no longer subscribed."""
         self._frames.pop(topic, None)

@@ -3,7 +3,7 @@
 import dataclasses
 
 from stroboscope.app.models.frames import FrameSet
-from stroboscope.app.models.numbers import count_text, number_text, with_unit
+from stroboscope.app.models.numbers import MINUS, count_text, number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant
@@ -44,6 +44,10 @@ def moment_of(scene: SceneModel | None, frames: FrameSet | None) -> Moment:
     running = scene.mode is not PlaybackMode.PAUSED and not scene.is_stale
     if scene.is_stale:
         word = "LAST STATE · not live"
+    elif frames.instant is Instant.PAST:
+        history = scene.history.told
+        back = history.view_back if history is not None and history.view == frames.axis else 0
+        word = f"PAST {MINUS}{count_text(back)} · this step, exact" if back else "PAST"
     elif frames.instant is Instant.EXECUTED:
         word = "EXECUTED" if running else "EXECUTED · the last step, exact"
     else:

@@ -34,6 +34,7 @@ from stroboscope.debugger_protocol.messages import (
     LogEntry,
     SceneAdded,
     SceneDescribed,
+    SceneHistory,
     SceneRemoved,
     SceneStatus,
     ServerMessage,
@@ -152,6 +153,9 @@ class _Inbox:
                 self._slots[(event.key, "status", message.scene_id)] = event
             case SessionStatus():
                 self._slots[(event.key, "session")] = event
+            case SceneHistory():
+                # Behind what it may be the consequence of: a state that was replaced.
+                self._slots[(event.key, "history", message.scene_id)] = event
             case Frame(topic=Topic.SIGNALS):
                 self._put_signals(event, message)
             case Frame():

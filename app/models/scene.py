@@ -4,9 +4,15 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from stroboscope.app.models.conditions import ConditionsModel
 from stroboscope.app.models.edits import SceneEdits
+from stroboscope.app.models.environments import EnvironmentsModel
 from stroboscope.app.models.frames import FrameHistory, FrameSet, SceneFrame
+from stroboscope.app.models.ghosts import GhostsModel
+from stroboscope.app.models.history import HistoryModel
+from stroboscope.app.models.rollouts import RolloutsModel
 from stroboscope.app.models.signal import Signal
+from stroboscope.app.models.stops import StopsModel
 from stroboscope.debugger_protocol.expressions import SignalTable, table_of
 from stroboscope.debugger_protocol.messages import (
     PlaybackMode,
@@ -17,6 +23,13 @@ from stroboscope.debugger_protocol.messages import (
     Unsubscribe,
 )
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, SceneDescription
+from stroboscope.debugger_protocol.time_messages import (
+    Environments,
+    SceneConditions,
+    SceneHistory,
+    SceneRollouts,
+    SceneStops,
+)
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 if TYPE_CHECKING:
@@ -53,6 +66,12 @@ class SceneModel:
         self.has_diverged = False
         """Whether a pose has come, since the state was last replaced, that is no place at all."""
         self.edits = SceneEdits(self)
+        self.history = HistoryModel(self)
+        self.stops = StopsModel(self)
+        self.conditions = ConditionsModel(self)
+        self.rollouts = RolloutsModel(self)
+        self.ghosts = GhostsModel(self)
+        self.environments = EnvironmentsModel(self)
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, tuple[frozenset[Topic], float | None]] = {}
         # The rate [Hz] at which each topic is subscribed.
@@ -95,14 +114,18 @@ class SceneModel:
     def instant(self, preferred: Instant = Instant.NOW) -> Instant | None:
         """Return the instant to show, or None before the first frame.
 
-        While paused it is ``preferred`` when that is known; NOW counts only when it is not older
-        than the last executed frame. While running it is whatever is newest.
+        While the past is looked at it is PAST, as soon as that has come. While paused it is
+        ``preferred`` when that is known; NOW counts only when it is not older than the last
+        executed frame. While running it is whatever is newest.
         """
         newest = {
             instant: frame
             for instant, history in self._histories.items()
             if (frame := history.latest(Topic.POSE) or history.latest(Topic.STATE)) is not None
         }
+        past = newest.pop(Instant.PAST, None)
+        if past is not None and self.history.is_away:
+            return Instant.PAST
         if not newest:
             return None
         if len(newest) == 1:
@@ -134,7 +157,34 @@ class SceneModel:
         """Take a new status."""
         self.status = status
         self.status_received = time.monotonic()
+        self.history.note_mode(status.mode, status.axis)
         self.status_changed.emit()
+
+    def set_history(self, message: SceneHistory | SceneStops) -> None:
+        """Take what the scene remembers and where the view stands, or what has stopped it."""
+        if isinstance(message, SceneHistory):
+            before, view = self.history.view, message.view
+            if view is None:
+                self._histories[Instant.PAST].clear()
+            elif before is None:
+                # Frames of an earlier look may have come after it had ended.
+                self._histories[Instant.PAST].keep_only(view)
+            self.history.receive(message)
+            if view != before:
+                self.status_changed.emit()  # another instant is shown
+            return
+        self.history.receive(message)
+        self.stops.receive(message)
+
+    def set_time_news(self, message: SceneConditions | SceneRollouts | Environments) -> None:
+        """Take what is new of its conditions, rollouts or environments."""
+        match message:
+            case SceneConditions():
+                self.conditions.receive(message)
+            case SceneRollouts():
+                self.rollouts.receive(message)
+            case Environments():
+                self.environments.receive(message)
 
     def set_description(self, description: SceneDescription) -> None:
         """Take a description; a lower revision than the known one is ignored."""
@@ -173,6 +223,7 @@ class SceneModel:
         self.gone = True
         self._subscribed = {}
         self.edits.close()
+        self.history.close()
         self.removed.emit()
 
     # --- what is wanted

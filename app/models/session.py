@@ -34,6 +34,15 @@ from stroboscope.debugger_protocol.messages import (
     Step,
     Welcome,
 )
+from stroboscope.debugger_protocol.time_messages import (
+    Environments,
+    Rows,
+    SceneConditions,
+    SceneHistory,
+    SceneRollouts,
+    SceneStops,
+    StatesCompared,
+)
 
 __all__ = ["EndKind", "PendingCommand", "SessionModel", "SessionState"]
 
@@ -61,10 +70,16 @@ class EndKind(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PendingCommand:
-    """A command that the application has not answered yet; ``sent`` is monotonic [s]."""
+    """A command that the application has not answered yet; ``sent`` is monotonic [s].
+
+    The functions are what whoever sent it does with its answer.
+    """
 
     message: Command
     sent: float
+    then: Callable[[int, int | None], object] | None = None
+    otherwise: Callable[[int, str], object] | None = None
+    piece: Callable[[Rows | StatesCompared], object] | None = None
 
 
 class SessionModel:
@@ -80,6 +95,9 @@ class SessionModel:
         self.refused: Signal[[PendingCommand, Failed]] = Signal()
         # By the id of a command that is done or was refused.
         self.answered: Signal[[int]] = Signal()
+        # What is left of scenes that have ended.
+        self.finished = SceneRollouts(scene_id=0, rollouts=())
+        self.finished_changed: Signal[[]] = Signal()
         self.path = path
         self.key = -1
         self.state = SessionState.CONNECTING
@@ -151,13 +169,27 @@ class SessionModel:
 
     # --- out
 
-    def send(self, make: Callable[[int], Command]) -> int | None:
-        """Send the command that ``make`` builds from a fresh id; None when not connected."""
+    def send(
+        self,
+        make: Callable[[int], Command],
+        *,
+        then: Callable[[int, int | None], object] | None = None,
+        otherwise: Callable[[int, str], object] | None = None,
+        piece: Callable[[Rows | StatesCompared], object] | None = None,
+    ) -> int | None:
+        """Send the command that ``make`` builds from a fresh id; None when not connected.
+
+        When it is done ``then`` is called with its id and the id of what it made, when it is
+        refused ``otherwise`` with its id and the reason; ``piece`` with what comes before that.
+        """
         if not self.is_connected:
             return None
         message = make(self._next_id)
         self._next_id += 1
-        self.pending[message.id] = PendingCommand(message, time.monotonic())
+        pending = PendingCommand(
+            message, time.monotonic(), then=then, otherwise=otherwise, piece=piece
+        )
+        self.pending[message.id] = pending
         self._transmit(self, message)
         self.changed.emit()
         return message.id
@@ -174,8 +206,10 @@ class SessionModel:
         self.status = None
         self.lost_reason = ""
         self.pending.clear()
+        self.finished = SceneRollouts(scene_id=0, rollouts=())
         self._next_id = 1
         self.changed.emit()
+        self.finished_changed.emit()
 
     def lost(self, reason: str, *, farewell: bool = False) -> None:
         """The connection is gone; scenes stay visible as they were last seen.
@@ -209,15 +243,23 @@ class SessionModel:
                 self.controller = message.controller
                 self.changed.emit()
             case Done():
-                self.pending.pop(message.id, None)
+                pending = self.pending.pop(message.id, None)
                 self.changed.emit()
+                if pending is not None and pending.then is not None:
+                    pending.then(message.id, message.value)
                 self.answered.emit(message.id)
             case Failed():
                 pending = self.pending.pop(message.id, None)
                 self.changed.emit()
                 if pending is not None:
                     self.refused.emit(pending, message)
+                    if pending.otherwise is not None:
+                        pending.otherwise(message.id, message.reason)
                 self.answered.emit(message.id)
+            case Rows() | StatesCompared():
+                pending = self.pending.get(message.id)
+                if pending is not None and pending.piece is not None:
+                    pending.piece(message)
             case SceneStatus() | SceneChannels() | SceneRestored():
                 scene = self.scenes.get(message.scene_id)
                 if scene is not None:
@@ -225,6 +267,15 @@ class SessionModel:
             case SceneEdited() | SceneInterventions() | SceneCheckpoints() | SceneFindings():
                 if (scene := self.scenes.get(message.scene_id)) is not None:
                     scene.edits.receive(message)
+            case SceneHistory() | SceneStops():
+                if (scene := self.scenes.get(message.scene_id)) is not None:
+                    scene.set_history(message)
+            case SceneRollouts(scene_id=0):
+                self.finished = message
+                self.finished_changed.emit()
+            case SceneConditions() | SceneRollouts() | Environments():
+                if (scene := self.scenes.get(message.scene_id)) is not None:
+                    scene.set_time_news(message)
             case SceneDescribed():
                 scene = self.scenes.get(message.description.scene_id)
                 if scene is not None:

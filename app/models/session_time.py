@@ -3,6 +3,7 @@
 import bisect
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +186,26 @@ class SessionTime:
         dt = self._dt()
         steps = round(since / dt) if dt > 0.0 else 0
         return Moment(self._axis[index] + steps, session_time, self._time[index] + since)
+
+    def axis_at(self, session_time: float) -> float:
+        """Return the axis at ``session_time`` [s], between steps too; the other way round."""
+        return self._between(self._session, self._axis, session_time, self._dt())
+
+    def session_at(self, axis: float) -> float:
+        """Return the session time [s] at an axis, between steps too."""
+        dt = self._dt()
+        return self._between(self._axis, self._session, axis, 1.0 / dt if dt > 0.0 else 0.0)
+
+    @staticmethod
+    def _between(known: Sequence[float], wanted: Sequence[float], at: float, rate: float) -> float:
+        """Interpolate between the starts of segments; ``rate``: of known per wanted, outside."""
+        if not known:
+            return at / rate if rate > 0.0 else at
+        index = max(bisect.bisect_right(known, at) - 1, 0)
+        if at >= known[0] and index + 1 < len(known) and known[index + 1] > known[index]:
+            part = (at - known[index]) / (known[index + 1] - known[index])
+            return wanted[index] + part * (wanted[index + 1] - wanted[index])
+        return wanted[index] + ((at - known[index]) / rate if rate > 0.0 else 0.0)
 
     # --- which segment a row belongs to
 

@@ -4,7 +4,7 @@ import dataclasses
 import enum
 import time
 
-from stroboscope.app.models.numbers import number_text, speed_text
+from stroboscope.app.models.numbers import MINUS, count_text, number_text, speed_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.session import EndKind, SessionModel, SessionState
 from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode, SceneStatus
@@ -30,6 +30,8 @@ class StateKind(enum.StrEnum):
     FAST_FORWARD = "fast_forward"
     PAUSING = "pausing"
     PAUSED = "paused"
+    PAST = "past"
+    BUSY = "busy"
     HELD = "held"
     STALE = "stale"
     ENDED = "ended"
@@ -147,9 +149,32 @@ def _of_lost(session: SessionModel) -> ShownState:
     return ShownState(kind, word, session.lost_reason or "the connection is gone")
 
 
+def _of_past(scene: SceneModel) -> ShownState | None:
+    """Return what to say while the past is looked at or re-simulated; None: the view is live."""
+    told = scene.history.told
+    if told is None:
+        return None
+    if told.busy:
+        done = f"{round(100.0 * told.progress)} %"
+        return ShownState(StateKind.BUSY, f"RE-SIMULATING {done}", f"{told.busy}; Esc ends it")
+    if told.view is None:
+        return None
+    word = f"PAUSED {MINUS}{count_text(told.view_back)}"
+    if scene.history.is_playing:
+        word = f"PLAYING {MINUS}{count_text(told.view_back)}"
+    note = told.view_note or "as it was stored"
+    return ShownState(
+        StateKind.PAST,
+        word,
+        f"{note} · Esc: back to live, Enter: continue from here",
+    )
+
+
 def _of_status(
     scene: SceneModel, status: SceneStatus, preferred: Instant, clock: float
 ) -> ShownState:
+    if (past := _of_past(scene)) is not None:
+        return past
     elapsed = max(0.0, clock - scene.status_received)
     doing = activity_text(status, elapsed=elapsed)
     if status.waiting_for:
@@ -170,8 +195,13 @@ def _of_status(
         which = {
             Instant.NOW: "The state the scene stands at; forces are predicted.",
             Instant.EXECUTED: "The last executed step, exactly as it was computed.",
+            Instant.PAST: "",  # the view is about to be live
         }
-        return ShownState(StateKind.PAUSED, "PAUSED", which[instant] if instant else doing)
+        detail = which[instant] if instant else doing
+        if (branch := scene.history.branch) is not None:
+            began = f"It continued from step {count_text(branch.step_count)} of the past"
+            return ShownState(StateKind.PAUSED, "PAUSED · BRANCH", f"{began}. {detail}")
+        return ShownState(StateKind.PAUSED, "PAUSED", detail)
     if is_served(status, elapsed=elapsed):
         return ShownState(
             StateKind.LIVE, "LIVE", "Its script serves this scene and does not step it."

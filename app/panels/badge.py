@@ -22,6 +22,8 @@ _ICONS = {
     StateKind.FAST_FORWARD: Icon.FAST_FORWARD,
     StateKind.PAUSING: Icon.WAIT,
     StateKind.PAUSED: Icon.PAUSE,
+    StateKind.PAST: Icon.PAST,
+    StateKind.BUSY: Icon.WAIT,
     StateKind.HELD: Icon.HELD,
     StateKind.STALE: Icon.STALE,
     StateKind.ENDED: Icon.CHECK,
@@ -34,6 +36,8 @@ _LEVELS = {
     StateKind.FAST_FORWARD: "ok",
     StateKind.PAUSING: "warn",
     StateKind.PAUSED: "accent",
+    StateKind.PAST: "warn",
+    StateKind.BUSY: "warn",
     StateKind.HELD: "warn",
     StateKind.STALE: "stop",
     StateKind.FAILED: "stop",
@@ -132,5 +136,5 @@ class InstantToggle(QWidget):
             if executed_known
             else "No step was executed since the scene stands here, so there is none to show."
         )
-        if instant is not None:
+        if instant in self._buttons:
             self._buttons[instant].setChecked(True)

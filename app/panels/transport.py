@@ -29,6 +29,8 @@ _MIN_WIDTH = 420
 # States whose sentence stands beside the buttons, not only in the badge's tooltip.
 _SAYS_WHY = (
     StateKind.PAUSING,
+    StateKind.PAST,
+    StateKind.BUSY,
     StateKind.HELD,
     StateKind.ENDED,
     StateKind.FAILED,
@@ -44,6 +46,7 @@ class TransportActions:
     """The window's actions that have a button here; their tooltips name the shortcut."""
 
     restore: QAction
+    step_back: QAction
     play: QAction
     step: QAction
     fast_forward: QAction
@@ -97,6 +100,7 @@ class TransportBar(QWidget):
         """Take other colours."""
         self._palette = palette
         self._actions.restore.setIcon(icon(Icon.RESTORE, palette))
+        self._actions.step_back.setIcon(icon(Icon.STEP_BACK, palette))
         self._actions.step.setIcon(icon(Icon.STEP, palette))
         self._actions.fast_forward.setIcon(icon(Icon.FAST_FORWARD, palette))
         self._play_icons = {
@@ -122,6 +126,7 @@ class TransportBar(QWidget):
             name: self._button(action)
             for name, action in (
                 ("restore", a.restore),
+                ("step_back", a.step_back),
                 ("play", a.play),
                 ("step", a.step),
                 ("fast_forward", a.fast_forward),
@@ -275,8 +280,10 @@ class TransportBar(QWidget):
         if self._scene is not None:
             self._scene.status_changed.disconnect(self._on_status)
             self._scene.frame_arrived.disconnect(self._on_frame)
+            self._scene.history.changed.disconnect(self._on_status)
         self._scene = scene
         if scene is not None:
+            scene.history.changed.connect(self._on_status)
             scene.status_changed.connect(self._on_status)
             scene.frame_arrived.connect(self._on_frame)
 
@@ -319,6 +326,7 @@ class TransportBar(QWidget):
     def _refresh_buttons(self, scene: SceneModel | None) -> None:
         mode = self._sessions.mode
         running = mode in (PlaybackMode.PLAYING, PlaybackMode.FAST_FORWARD)
+        running = running or (scene is not None and scene.history.is_playing)
         a = self._actions
         if running is not self._shows_pause:
             self._shows_pause = running
@@ -332,6 +340,8 @@ class TransportBar(QWidget):
         usable = scene is not None and not scene.is_stale
         for action in (a.step, a.restore):
             _enable(action, usable, "No live scene is shown.")
+        why_not = scene.history.why_not_back() if scene is not None and usable else ""
+        _enable(a.step_back, usable and not why_not, why_not or "No live scene is shown.")
 
     def _refresh_numbers(self, scene: SceneModel | None) -> None:
         status = scene.status if scene is not None else None

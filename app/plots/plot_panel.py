@@ -56,13 +56,15 @@ class PlotPanel(QWidget):
     Draws only while visible and only after something has changed, at the pace of ``refreshes``.
     ``subscriptions_changed`` (SceneKey, tuple of channel names) tells which channels of a scene
     are plotted now. ``instant_chosen`` (SceneKey, physics step, time [s]): somebody clicked a plot
-    and wants to go there. ``message`` carries sentences for the log or the status bar.
+    and wants to go there; ``instant_left``: once more there, it is over. ``message`` carries
+    sentences for the log or the status bar.
     """
 
     subscriptions_changed = Signal(object, tuple)
     layout_changed = Signal()
     message = Signal(str)
     instant_chosen = Signal(object, int, float)
+    instant_left = Signal()
 
     def __init__(
         self,
@@ -86,6 +88,7 @@ class PlotPanel(QWidget):
         self._cursor: float | None = None
         self._shown_scene: SceneKey | None = None
         self._chosen: float | None = None
+        self._view_at: float | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._go_on)
@@ -319,6 +322,20 @@ class PlotPanel(QWidget):
         if found is not None:
             key, moment = found
             self.instant_chosen.emit(key, moment.axis, moment.episode_time)
+        elif again:
+            self.instant_left.emit()
+
+    def show_view(self, session_time: float | None) -> None:
+        """Mark where the past is looked at [s], in place of a chosen instant; None: live."""
+        if session_time == self._view_at:
+            return
+        self._view_at = self._chosen = session_time
+        if self.isVisible():
+            self._show_values()
+
+    def track(self) -> None:
+        """Move along with now, also while nobody sees the plots."""
+        self.time_view.track(*self._contents.extent())
 
     @property
     def chosen_instant(self) -> float | None:
@@ -368,7 +385,7 @@ class PlotPanel(QWidget):
     def _show_moment(self, moment: Moment | None) -> None:
         prefix = "cursor: " if self._cursor is not None else "EXECUTED: "
         if self._cursor is None and self._chosen is not None:
-            prefix = "chosen: "
+            prefix = "chosen: " if self._view_at is None else "PAST: "
         elif self._cursor is None and (restored := self._contents.restored()) is not None:
             prefix, moment = "NOW, no step since: ", restored
         if self._cursor is not None:
@@ -385,7 +402,7 @@ class PlotPanel(QWidget):
 
     def fit(self) -> None:
         """Show everything there is, values too."""
-        self._chosen = None
+        self._chosen = self._view_at
         for cell in self._cells.values():
             cell.view.set_automatic_values(True)
         self.time_view.fit(*self._contents.extent())

@@ -1,0 +1,30 @@
+"""The timeline: what it needs of the window."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
+
+from stroboscope.app.main.timeline_link import LinkedRange
+from stroboscope.app.panels.timeline.panel import TimelinePanel
+
+if TYPE_CHECKING:
+    from stroboscope.app.main.window import MainWindow
+
+__all__ = ["TIMELINE_HEIGHT", "make_timeline"]
+
+TIMELINE_HEIGHT = 92
+"""Of the timeline at first [px]."""
+
+
+def make_timeline(window: "MainWindow") -> QWidget:
+    """Return the timeline; it shows the part of time that the plots show while they are linked."""
+    window.timeline_range = LinkedRange(window)
+    a = window.actions_by_name
+    window.timeline = TimelinePanel(
+        window.sessions,
+        window.palette_tokens,
+        window.timeline_range,
+        window.commands.time,
+        events=(a["previous_event"], a["next_event"]),
+    )
+    return window.timeline

@@ -1,0 +1,312 @@
+"""What a scene remembers and where the view stands in it; what happened when. GUI thread only.
+
+Axis a: physics steps ever taken; row a: state and inputs just before that step. The live state has
+no row yet.
+"""
+
+import bisect
+import dataclasses
+import enum
+from typing import TYPE_CHECKING
+
+from stroboscope.app.models.signal import Signal
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.time_messages import (
+    SceneHistory,
+    SceneStops,
+    Segment,
+    SegmentKind,
+    StopInfo,
+)
+
+if TYPE_CHECKING:
+    from stroboscope.app.models.scene import SceneModel
+
+__all__ = ["HistoryModel", "Mark", "MarkKind", "RowPlace"]
+
+# Changes of the mode that are kept, and segments; a training run resets many times a second.
+_KEPT_MODES = 2000
+_KEPT_SEGMENTS = 50_000
+
+
+class MarkKind(enum.StrEnum):
+    """What a mark on the time axis is about."""
+
+    STOP = "stop"
+    CHECKPOINT = "checkpoint"
+    BRANCH = "branch"
+    RESTORE = "restore"
+    EDIT = "edit"
+    PLAY = "play"
+    FAST_FORWARD = "fast forward"
+    PAUSE = "pause"
+
+
+MODES = frozenset({MarkKind.PLAY, MarkKind.FAST_FORWARD, MarkKind.PAUSE})
+"""Marks of what the user did, not of what happened in the simulation."""
+
+_OF_MODE = {
+    PlaybackMode.PLAYING: MarkKind.PLAY,
+    PlaybackMode.FAST_FORWARD: MarkKind.FAST_FORWARD,
+    PlaybackMode.PAUSED: MarkKind.PAUSE,
+}
+_OF_SEGMENT = {
+    SegmentKind.BRANCH: MarkKind.BRANCH,
+    SegmentKind.RESTORE: MarkKind.RESTORE,
+    SegmentKind.EDIT: MarkKind.EDIT,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened just before physics step ``axis``; ``text`` says what."""
+
+    axis: int
+    kind: MarkKind
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RowPlace:
+    """Where a row is: ``episode``, physics step and time [s] within it, and its segment."""
+
+    episode: int
+    step: int
+    time: float
+    segment: Segment
+
+
+class HistoryModel:
+    """The past of one scene as its application tells it; commands are sent by who has a clock.
+
+    ``changed``: what is remembered, or where the view stands; ``marks_changed``: what happened.
+    """
+
+    def __init__(self, scene: "SceneModel") -> None:
+        self.changed: Signal[[]] = Signal()
+        self.marks_changed: Signal[[]] = Signal()
+        self.told: SceneHistory | None = None
+        """None until the application has said anything: its engine remembers nothing."""
+        self.segments: list[Segment] = []
+        """All that were told and are still there, oldest first."""
+        self.stops: tuple[StopInfo, ...] = ()
+        self.is_playing = False
+        """Whether the view moves forward by itself."""
+        self.wanted: int | None = None
+        """The axis that was asked for and is not in view yet, None: nothing."""
+        self._scene = scene
+        self._begins: list[int] = []
+        self._modes: list[Mark] = []
+        self._mode: PlaybackMode | None = None
+        self._marks: tuple[Mark, ...] | None = None
+        scene.edits.changed.connect(self._on_marks)
+        scene.edits.checkpoints_changed.connect(self._on_marks)
+
+    # --- what there is
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a past to look at, or there will be with the next step."""
+        return self.told is not None and self.told.keeps
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there is a row to look at."""
+        return self.told is not None and self.told.rows > 0
+
+    @property
+    def live(self) -> int:
+        """The axis of the step that would come next."""
+        status = self._scene.status
+        told = self._begins[-1] if self._begins else 0
+        return max(status.axis if status is not None else 0, told)
+
+    @property
+    def first(self) -> int:
+        """The oldest axis that can be looked at."""
+        return self.told.first if self.told is not None else 0
+
+    @property
+    def view(self) -> int | None:
+        """The axis that is looked at; None: live."""
+        return self.told.view if self.told is not None else None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the past is looked at."""
+        return self.view is not None
+
+    @property
+    def near(self) -> int:
+        """The axis that is looked at, or will be; the live one while the view is live."""
+        if self.wanted is not None:
+            return self.wanted
+        return self.view if self.view is not None else self.live
+
+    @property
+    def branch(self) -> Segment | None:
+        """The branch that the scene is on; None on its first line."""
+        for segment in reversed(self.segments):
+            if segment.kind is SegmentKind.BRANCH:
+                return segment
+            if segment.kind is not SegmentKind.EDIT:
+                return None
+        return None
+
+    def why_not_back(self) -> str:
+        """Return why the past can't be looked at, empty: it can."""
+        told = self.told
+        if told is None:
+            return "The engine of this scene keeps no history: there is no past to look at."
+        if not told.rows:
+            return (
+                "No step was taken yet: there is nothing to go back to."
+                if told.keeps
+                else "Its history is switched off."
+            )
+        if self.near <= told.first:
+            return "This is the oldest row that is kept."
+        return ""
+
+    def segment_at(self, axis: int) -> Segment | None:
+        """Return the segment of a row, None where nothing is known."""
+        at = bisect.bisect_right(self._begins, axis) - 1
+        return self.segments[at] if at >= 0 else None
+
+    def place(self, axis: int) -> RowPlace | None:
+        """Return where a row is, its time as its segment's pace says; None where not known."""
+        at = bisect.bisect_right(self._begins, axis) - 1
+        if at < 0:
+            return None
+        segment = self.segments[at]
+        steps = axis - segment.begin
+        told = self.told
+        if told is not None and told.view == axis:
+            time = told.view_time
+        else:
+            time = segment.time + steps * self._pace(at)
+        return RowPlace(segment.episode, segment.physics_step + steps, time, segment)
+
+    def pace_at(self, axis: int) -> float:
+        """Return the simulation time of a physics step there [s]; 0: not known."""
+        at = bisect.bisect_right(self._begins, axis) - 1
+        if at >= 0:
+            return self._pace(at)
+        description = self._scene.description
+        return description.timestep if description is not None else 0.0
+
+    def _pace(self, at: int) -> float:
+        """Return the simulation time of a physics step in a segment [s]."""
+        segment, status = self.segments[at], self._scene.status
+        if at + 1 < len(self.segments):
+            following = self.segments[at + 1]
+            if following.kind is SegmentKind.EDIT and following.begin > segment.begin:
+                passed = following.time - segment.time
+                if passed > 0.0:
+                    return passed / (following.begin - segment.begin)
+        elif status is not None and status.axis > segment.begin and status.time > segment.time:
+            return (status.time - segment.time) / (status.axis - segment.begin)
+        description = self._scene.description
+        return description.timestep if description is not None else 0.0
+
+    # --- what happened
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """Everything that is marked, by axis."""
+        if self._marks is None:
+            self._marks = tuple(sorted(self._collect(), key=lambda mark: mark.axis))
+        return self._marks
+
+    def _collect(self) -> list[Mark]:
+        edits = self._scene.edits
+        found = [Mark(stop.axis, MarkKind.STOP, stop.message) for stop in self.stops]
+        found += [
+            Mark(each.axis, MarkKind.CHECKPOINT, f"checkpoint {each.name}")
+            for each in edits.checkpoints
+        ]
+        edited = {entry.axis: entry.text for entry in edits.entries if not entry.reverted}
+        for segment in self.segments:
+            kind = _OF_SEGMENT.get(segment.kind)
+            if kind is not None:
+                text = edited.pop(segment.begin, "") if kind is MarkKind.EDIT else ""
+                found.append(Mark(segment.begin, kind, text or segment.text or kind.value))
+        found += [Mark(axis, MarkKind.EDIT, text) for axis, text in edited.items()]
+        return found + self._modes
+
+    def events(self) -> list[int]:
+        """Return the axes of what happened, and of where episodes begin, rising, each once."""
+        axes = {mark.axis for mark in self.marks if mark.kind not in MODES}
+        axes.update(s.begin for s in self.segments if s.kind is SegmentKind.EPISODE)
+        return sorted(axis for axis in axes if self.first <= axis < self.live)
+
+    def next_event(self, direction: int) -> int | None:
+        """Return the event after (1) or before (-1) what is looked at; None: there is none."""
+        events, near = self.events(), self.near
+        if direction > 0:
+            at = bisect.bisect_right(events, near)
+            return events[at] if at < len(events) else None
+        at = bisect.bisect_left(events, near) - 1
+        return events[at] if at >= 0 else None
+
+    # --- what arrives
+
+    def receive(self, message: SceneHistory | SceneStops) -> None:
+        """Take one piece of news."""
+        if isinstance(message, SceneStops):
+            self.stops = message.stops
+            self._on_marks()
+            return
+        before = self.told
+        self.told = message
+        if before is None or before.segments != message.segments or message.older_segments == 0:
+            self._merge(message)
+        if self.wanted == message.view:
+            self.wanted = None
+        self.changed.emit()
+
+    def _merge(self, message: SceneHistory) -> None:
+        """Put the newest segments behind those that were told before and are still there."""
+        told, known = message.segments, self.segments
+        older: list[Segment] = []
+        if message.older_segments and told:
+            number = told[0].segment_id
+            at = bisect.bisect_left(known, number, key=lambda segment: segment.segment_id)
+            older = known[max(0, at - message.older_segments) : at]
+        merged = [*older[-_KEPT_SEGMENTS:], *told]
+        if merged != known:
+            self.segments = merged
+            self._begins = [segment.begin for segment in merged]
+            self._on_marks()
+
+    def note_mode(self, mode: PlaybackMode, axis: int) -> None:
+        """Note that the scene is in a mode from a physics step on."""
+        before, self._mode = self._mode, mode
+        if before is None or before is mode:
+            return
+        kind = _OF_MODE[mode]
+        self._modes.append(Mark(axis, kind, kind.value))
+        del self._modes[:-_KEPT_MODES]
+        self._on_marks()
+
+    def want(self, axis: int | None) -> None:
+        """Say that an axis was asked for: the cursor goes there at once."""
+        if axis != self.wanted:
+            self.wanted = axis
+            self.changed.emit()
+
+    def set_playing(self, playing: bool) -> None:
+        """Say whether the view moves forward by itself."""
+        if playing != self.is_playing:
+            self.is_playing = playing
+            self.changed.emit()
+
+    def close(self) -> None:
+        """The scene is gone: nothing is moved any more."""
+        self.wanted = None
+        self.is_playing = False
+        self.changed.emit()
+
+    def _on_marks(self) -> None:
+        self._marks = None
+        self.marks_changed.emit()

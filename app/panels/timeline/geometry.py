@@ -1,0 +1,48 @@
+"""What stands how high in the timeline: ruler, marks, the scene's line, what was left behind."""
+
+import dataclasses
+
+__all__ = ["RULER_PX", "TimelineRows"]
+
+RULER_PX = 16
+_MARKS_PX = 12
+_LINE_PX = 16
+_LANE_PX = 9
+_LEAST_LANE_PX = 4
+_GAP_PX = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TimelineRows:
+    """Heights [px] for ``count`` lanes in a widget that is ``height`` high."""
+
+    height: int
+    count: int
+
+    @property
+    def marks_top(self) -> int:
+        """Where marks begin."""
+        return RULER_PX
+
+    @property
+    def line_top(self) -> int:
+        """Where the scene's own line begins."""
+        return RULER_PX + _MARKS_PX
+
+    @property
+    def line_height(self) -> int:
+        """How high the scene's own line is: all there is, without branches."""
+        room = self.height - self.line_top - _GAP_PX
+        if self.count <= 1:
+            return min(max(room, _LEAST_LANE_PX), 2 * _LINE_PX)
+        return min(_LINE_PX, max(room - (self.count - 1) * (_LEAST_LANE_PX + _GAP_PX), 6))
+
+    def lane(self, number: int) -> tuple[int, int]:
+        """Return top and height of a lane; 0 is the scene's own line."""
+        if number == 0:
+            return self.line_top, self.line_height
+        top = self.line_top + self.line_height + _GAP_PX
+        room = max(self.height - top - _GAP_PX, _LEAST_LANE_PX)
+        each = room // max(self.count - 1, 1)
+        height = min(max(each - _GAP_PX, _LEAST_LANE_PX), _LANE_PX)
+        return top + (number - 1) * min(each, _LANE_PX + _GAP_PX), height

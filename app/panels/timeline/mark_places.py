@@ -1,0 +1,52 @@
+"""The marks of the timeline by kind, thinned to what can be told apart."""
+
+import bisect
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.app.models.history import MODES, Mark, MarkKind
+from stroboscope.app.panels.timeline.scale import AxisScale
+
+__all__ = ["MARK_REACH_PX", "MarkPlaces"]
+
+MARK_REACH_PX = 6.0
+"""How near to a mark the pointer is on it."""
+
+# Marks of one kind that stand closer than this [px] are drawn as one.
+_SPACING_PX = 4.0
+
+
+class MarkPlaces:
+    """All marks of a scene, by axis; made anew when there are others."""
+
+    def __init__(self, marks: Sequence[Mark] = ()) -> None:
+        self.marks = tuple(marks)
+        by_kind: dict[MarkKind, list[int]] = {}
+        for mark in self.marks:
+            by_kind.setdefault(mark.kind, []).append(mark.axis)
+        self._axes = {kind: np.array(axes, np.float64) for kind, axes in by_kind.items()}
+
+    def visible(self, kind: MarkKind, scale: AxisScale) -> list[float]:
+        """Return where marks of a kind are to be drawn [px]."""
+        axes: NDArray[np.float64] | None = self._axes.get(kind)
+        if axes is None:
+            return []
+        margin = 8.0 / scale.per_step
+        low = int(np.searchsorted(axes, scale.start - margin, "left"))
+        high = int(np.searchsorted(axes, scale.end + margin, "right"))
+        x = scale.left + (axes[low:high] - scale.start) * scale.per_step
+        if len(x) > 1:
+            _, first = np.unique(np.floor(x / _SPACING_PX), return_index=True)
+            x = x[first]
+        return [float(each) for each in x]
+
+    def near(self, scale: AxisScale, x: float) -> Mark | None:
+        """Return the mark under the pointer; what happened comes before what the user did."""
+        reach = MARK_REACH_PX / scale.per_step
+        axis = scale.axis(x)
+        low = bisect.bisect_left(self.marks, axis - reach, key=lambda mark: mark.axis)
+        high = bisect.bisect_right(self.marks, axis + reach, key=lambda mark: mark.axis)
+        found = self.marks[low:high]
+        return min(found, key=lambda m: (m.kind in MODES, abs(m.axis - axis)), default=None)

@@ -1,0 +1,416 @@
+"""The timeline: a bar that says where the view stands and goes elsewhere, over the strip."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QProgressBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from stroboscope.app.models.goto_text import GotoPlace, GotoTextError, parse_goto
+from stroboscope.app.models.history import HistoryModel
+from stroboscope.app.models.numbers import MINUS, count_text, number_text, with_unit
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.labels import ElidedLabel, icon_button
+from stroboscope.app.panels.paced import PacedRefresh
+from stroboscope.app.panels.style import METRICS, number_font, set_property
+from stroboscope.app.panels.timeline.strip import AxisRange, TimelineStrip
+from stroboscope.app.panels.tips import tell
+from stroboscope.resources.themes import Palette
+
+__all__ = ["TimeCommands", "TimelinePanel"]
+
+_RATE = 10.0
+_MIB = float(1 << 20)
+_ASK = (
+    "The script has registered no state: its own variables stay as they are now "
+    "(scene.register_state takes them along)."
+)
+
+
+class TimeCommands(Protocol):
+    """What the timeline asks for."""
+
+    def choose(self, axis: int) -> None:
+        """Go to a row."""
+
+    def scrub(self, axis: int) -> None:
+        """Go to a row; more will follow."""
+
+    def go_to(self, place: GotoPlace, on_problem: Callable[[str], None]) -> None:
+        """Go to a place that was typed; ``on_problem`` gets why that can't be done."""
+
+    def go_live(self) -> None:
+        """Look at the present."""
+
+    def go_first(self) -> None:
+        """Look at the oldest row."""
+
+    def continue_here(self, *, with_script: bool, sure: bool = False) -> None:
+        """Move the scene to what is looked at."""
+
+
+class TimelinePanel(QWidget):
+    """Follows the scene that is shown; GUI thread only.
+
+    ``link_toggled`` (bool): whether plots and timeline are to show the same part of time.
+    """
+
+    link_toggled = Signal(bool)
+
+    def __init__(
+        self,
+        sessions: SessionsModel,
+        palette: Palette,
+        axis_range: AxisRange,
+        commands: TimeCommands,
+        *,
+        events: tuple[QAction, QAction],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("timeline")
+        self._sessions = sessions
+        self._commands = commands
+        self._range = axis_range
+        self._scene: SceneModel | None = None
+        self._asks = False
+        self._build(palette, events)
+        self._paced = PacedRefresh(self, sessions.refreshes, refresh=self._refresh, rate=_RATE)
+        self.set_theme(palette)
+        sessions.shown_changed.connect(self._follow)
+        self._follow(sessions.shown)
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        self._paced.close()
+        self._sessions.shown_changed.disconnect(self._follow)
+        self._follow(None)
+
+    def sizeHint(self) -> QSize:
+        """Return a low panel."""
+        return QSize(600, METRICS.compact_height + 4 + self.strip.sizeHint().height())
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self.strip.set_theme(palette)
+        self.follow.setIcon(icon(Icon.FOLLOW, palette))
+        self.fit.setIcon(icon(Icon.FIT, palette))
+        self.link.setIcon(icon(Icon.EQUALITY, palette))
+        self.live.setIcon(icon(Icon.TO_LIVE, palette))
+        self.continue_here.setIcon(icon(Icon.BRANCH, palette, color=palette.accent))
+        self.previous.setIcon(icon(Icon.PREVIOUS, palette))
+        self.next.setIcon(icon(Icon.NEXT, palette))
+        self.setStyleSheet(
+            f"#timelineBar {{ background: {palette.surface1};"
+            f" border-bottom: 1px solid {palette.line};"
+            f" border-top: 1px solid {palette.line}; }}"
+            "#timelineBar QToolButton { padding: 1px 4px; min-width: 18px; min-height: 16px; }"
+            f"#timelineBar QLineEdit[problem='true'] {{ border: 1px solid {palette.stop}; }}"
+            "#timelineBar QLineEdit { padding: 0 6px; min-height: 20px; max-height: 20px; }"
+        )
+
+    def refresh_range(self) -> None:
+        """Show another part of the axis: somebody has chosen it elsewhere."""
+        if self.isVisible():
+            self.follow.setChecked(self._range.follows)
+            self.strip.refresh()
+
+    # --- building
+
+    def _build(self, palette: Palette, events: tuple[QAction, QAction]) -> None:
+        bar = QWidget()
+        bar.setObjectName("timelineBar")
+        bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        bar.setFixedHeight(METRICS.compact_height + 4)
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(METRICS.padding, 1, METRICS.gap, 1)
+        row.setSpacing(METRICS.grid)
+        self.where = ElidedLabel()
+        self.where.setFont(number_font())
+        self.where.setProperty("role", "small")
+        row.addWidget(self.where, 1)
+        self.progress = QProgressBar()
+        self.progress.setFixedSize(120, 6)
+        self.progress.setTextVisible(False)
+        row.addWidget(self.progress)
+        self.cancel = self._button(row, "Cancel", "End the re-simulation   Esc")
+        self.cancel.clicked.connect(lambda _=False: self._commands.go_live())
+        self._build_branching(row, palette)
+        self.live = self._button(row, "Live", "Back to where the scene stands   End, Esc")
+        self.live.clicked.connect(lambda _=False: self._commands.go_live())
+        row.addSpacing(METRICS.gap)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Go to…")
+        self.field.setToolTip(
+            "A step (1200), a time (3.2 s), or an episode with either (e3, e3 120, e3 0.5 s)."
+        )
+        self.field.setAccessibleName("Go to a step, time or episode")
+        self.field.setFixedWidth(96)
+        self.field.setMaxLength(80)
+        self.field.returnPressed.connect(self._go)
+        self.field.textEdited.connect(lambda _: set_property(self.field, "problem", False))
+        self.field.installEventFilter(self)
+        row.addWidget(self.field)
+        self.previous = self._action_button(row, events[0])
+        self.next = self._action_button(row, events[1])
+        row.addSpacing(METRICS.gap)
+        self.follow = icon_button(Icon.FOLLOW, palette, "Keep the newest step in sight")
+        self.follow.setCheckable(True)
+        self.follow.toggled.connect(self._set_follow)
+        self.fit = icon_button(Icon.FIT, palette, "Show everything (double-click)")
+        self.fit.clicked.connect(lambda _=False: self._fit())
+        self.link = icon_button(
+            Icon.EQUALITY, palette, "Plots and timeline show the same part of time"
+        )
+        self.link.setCheckable(True)
+        self.link.setChecked(True)
+        self.link.toggled.connect(self.link_toggled)
+        for button in (self.follow, self.fit, self.link):
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            row.addWidget(button)
+        self.strip = TimelineStrip(palette, self._range)
+        self.strip.chosen.connect(self._commands.choose)
+        self.strip.scrubbed.connect(self._commands.scrub)
+        self.strip.key_home.connect(self._commands.go_first)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(bar)
+        column.addWidget(self.strip, 1)
+
+    def _build_branching(self, row: QHBoxLayout, palette: Palette) -> None:
+        self.continue_here = QToolButton()
+        self.continue_here.setText("Continue from here")
+        self.continue_here.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.continue_here.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.continue_here.setToolTip(
+            "Move the scene to the step in view; the script goes on from there.   Enter\n"
+            "What comes after it now stays in the timeline."
+        )
+        self.continue_here.clicked.connect(lambda _=False: self._continue(with_script=True))
+        menu = QMenu(self.continue_here)
+        menu.setToolTipsVisible(True)
+        script = menu.addAction("With the script")
+        script.setToolTip("The script's next step goes on from this state.")
+        script.triggered.connect(lambda _=False: self._continue(with_script=True))
+        inputs = menu.addAction("With recorded inputs")
+        inputs.setToolTip(
+            "The engine simulates the recorded inputs again up to where the scene stood,\n"
+            "while the script waits; then the script goes on."
+        )
+        inputs.triggered.connect(lambda _=False: self._continue(with_script=False))
+        self.continue_menu = menu
+        self.continue_here.setMenu(menu)
+        self.continue_here.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        row.addWidget(self.continue_here)
+        self.sure = self._button(row, "Continue", "Move the scene there all the same   Enter")
+        self.sure.clicked.connect(lambda _=False: self.confirm())
+        self.recorded = self._button(
+            row, "With recorded inputs", "Simulate the recorded inputs again instead"
+        )
+        self.recorded.clicked.connect(lambda _=False: self._continue(with_script=False))
+        self.stay = self._button(row, "Stay", "Change nothing   Esc")
+        self.stay.clicked.connect(lambda _=False: self.ask(False))
+
+    @staticmethod
+    def _button(row: QHBoxLayout, text: str, tip: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(text)
+        button.setToolTip(tip)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        row.addWidget(button)
+        return button
+
+    @staticmethod
+    def _action_button(row: QHBoxLayout, action: QAction) -> QToolButton:
+        button = QToolButton()
+        button.setDefaultAction(action)
+        button.setIconSize(QSize(METRICS.icon, METRICS.icon))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        row.addWidget(button)
+        return button
+
+    # --- asking
+
+    @property
+    def asks(self) -> bool:
+        """Whether a sentence waits for an answer."""
+        return self._asks
+
+    def ask(self, asks: bool) -> None:
+        """Say what continuing would leave as it is, and wait for an answer; or no more."""
+        self._asks = asks
+        self._refresh()
+
+    def confirm(self) -> None:
+        """The answer: continue all the same."""
+        self._asks = False
+        self._commands.continue_here(with_script=True, sure=True)
+        self._refresh()
+
+    def _continue(self, *, with_script: bool) -> None:
+        self._asks = False
+        self._commands.continue_here(with_script=with_script)
+        self._refresh()
+
+    # --- going
+
+    def _go(self) -> None:
+        try:
+            place = parse_goto(self.field.text())
+        except GotoTextError as error:
+            self._refuse(str(error))
+            return
+        set_property(self.field, "problem", False)
+        self._commands.go_to(place, self._refuse)
+        self.field.selectAll()
+
+    def _refuse(self, problem: str) -> None:
+        """Say at the field what was wrong with what was typed."""
+        set_property(self.field, "problem", True)
+        self.field.setAccessibleDescription(problem)
+        tell(self.field, problem)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Give the keys back to the scene with Esc."""
+        if (
+            watched is self.field
+            and isinstance(event, QKeyEvent)
+            and event.type() is QEvent.Type.KeyPress
+            and event.key() == Qt.Key.Key_Escape
+        ):
+            self.field.clear()
+            set_property(self.field, "problem", False)
+            self.strip.setFocus()
+            return True
+        return super().eventFilter(watched, event)
+
+    def _set_follow(self, follow: bool) -> None:
+        if follow != self._range.follows:
+            self._range.set_follow(follow)
+            self._refresh()
+
+    def _fit(self) -> None:
+        self._range.fit()
+        self._refresh()
+
+    # --- following
+
+    @property
+    def history(self) -> HistoryModel | None:
+        """The past of the scene that is shown."""
+        return self._scene.history if self._scene is not None else None
+
+    def _follow(self, scene: SceneModel | None) -> None:
+        if self._scene is not None:
+            self._scene.status_changed.disconnect(self._on_news)
+            self._scene.history.changed.disconnect(self._on_history)
+            self._scene.history.marks_changed.disconnect(self._on_news)
+        self._scene = scene
+        self._asks = False
+        if scene is not None:
+            scene.status_changed.connect(self._on_news)
+            scene.history.changed.connect(self._on_history)
+            scene.history.marks_changed.connect(self._on_news)
+        self.strip.set_history(scene.history if scene is not None else None)
+        self._refresh()
+
+    def _on_news(self) -> None:
+        if self.isVisible():
+            self._paced.request()
+
+    def _on_history(self) -> None:
+        """Follow the view at once: somebody moves it; what only grows can wait."""
+        history = self.history
+        if history is None or not self.isVisible():
+            return
+        if not history.is_away:
+            self._asks = False
+        if history.is_away or history.wanted is not None:
+            self._paced.now()
+        else:
+            self._paced.request()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Show what came while nobody looked."""
+        super().showEvent(event)
+        self._refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Show nothing while nobody looks."""
+        super().hideEvent(event)
+        self._paced.forget()
+
+    def _refresh(self) -> None:
+        history = self.history
+        told = history.told if history is not None else None
+        usable = self._scene is not None and not self._scene.is_stale
+        away = history is not None and history.is_away and usable
+        busy = told is not None and bool(told.busy) and usable
+        self.where.set_full_text(*self._where(history))
+        set_property(self.where, "level", "warn" if self._asks else "")
+        self.progress.setVisible(busy)
+        self.cancel.setVisible(busy)
+        if told is not None and busy:
+            self.progress.setValue(round(100 * told.progress))
+        self.continue_here.setVisible(away and not busy and not self._asks)
+        for button in (self.sure, self.recorded, self.stay):
+            button.setVisible(self._asks and away and not busy)
+        self.live.setVisible(away and not busy and not self._asks)
+        self.field.setEnabled(usable and told is not None)
+        self.follow.setChecked(self._range.follows)
+        self.strip.refresh()
+
+    def _where(self, history: HistoryModel | None) -> tuple[str, ...]:
+        """Return where the view stands, and the same for less room."""
+        if history is None:
+            return ("",)
+        told = history.told
+        if told is None:
+            return ("No history: this engine keeps none", "No history")
+        if self._asks:
+            return (_ASK, "The script has registered no state: its variables stay as they are.")
+        if told.busy:
+            return (told.busy,)
+        if told.view is not None:
+            return self._where_away(history)
+        if not told.keeps:
+            return ("The history is switched off",)
+        branch = history.branch
+        segment = history.segments[-1] if history.segments else None
+        used = f"{number_text(told.used_bytes / _MIB, 1)} of {told.max_bytes / _MIB:.0f} MiB"
+        parts = [f"{count_text(told.rows)} steps kept", used]
+        if segment is not None:
+            parts.insert(0, f"episode {segment.episode}")
+        if branch is not None:
+            parts.insert(0, f"on a branch from step {count_text(branch.step_count)}")
+        return (" · ".join(parts), parts[0])
+
+    def _where_away(self, history: HistoryModel) -> tuple[str, ...]:
+        told = history.told
+        if told is None or told.view is None:
+            return ("",)
+        place = history.place(told.view)
+        back = f"PAST {MINUS}{count_text(told.view_back)}"
+        when = with_unit(number_text(told.view_time), "s")
+        parts = [back]
+        if place is not None:
+            parts.append(f"episode {place.episode}")
+            parts.append(f"physics step {count_text(place.step)}")
+        parts.append(f"t {when}")
+        note = [told.view_note] if told.view_note else []
+        return (" · ".join(parts + note), " · ".join([back, *note]), back)
