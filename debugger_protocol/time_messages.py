@@ -362,6 +362,8 @@ class StopReason(enum.StrEnum):
 class StopInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One stop: the scene was put back to row ``axis``, just before the step that it is about.
 
+    A condition may have been looked at when that step was complete, and takes nothing back.
+
     ``message``: what happened, with names and numbers. ``culprit``: what likely caused it, and
     ``advice`` what to try; ``what_if``: edits that can be tried from there. ``physics_step`` and
     ``step`` within the episode; ``env`` -1 without environments.

@@ -203,6 +203,21 @@ class SceneLink(SceneSignals):
         """
         return self.past.stops.stop(info)
 
+    def stop_here(self, info: StopInfo, location: str) -> None:
+        """Stop for an error of the script at ``location``, here, before that goes on.
+
+        Returns when a client lets the scene go on, and at once where the stop is only marked, or
+        where this is inside a physics step: the next gate parks then.
+        """
+        if not self.past.stops.stop(info, is_complete=True):
+            return
+        self.hold_location = location
+        if self.in_step:
+            return
+        self.owner.attend(self, visit=Visit.STOP)
+        self.in_step = False
+        self.stamp = self._monotonic()
+
     def release_holds(self, reason: str) -> None:
         """Let the scene go on as far as it is itself concerned. Lock held."""
         if HoldKind.STOP in self.holds and self.past.stops.stands_where_it_stopped():

@@ -121,8 +121,12 @@ def scene_status(
     )
 
 
+_OF_SCRIPT = (HoldKind.SCRIPT, HoldKind.STOP)
+"""Holds that may be about a line of the script."""
+
+
 def _location(link: SceneLink) -> str:
-    if HoldKind.SCRIPT in link.holds and link.hold_location:
+    if link.hold_location and not link.holds.keys().isdisjoint(_OF_SCRIPT):
         return link.hold_location
     return owner_location(link)
 

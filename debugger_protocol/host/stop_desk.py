@@ -80,6 +80,7 @@ class StopDesk:
                 link.unguarded = False
                 link.cancel_grants(f"the scene has stopped: {stop.message}")
                 link.holds[HoldKind.STOP] = stop.message
+                link.hold_location = ""
                 link.refresh()
                 if self.stops.stop_all:
                     self._host.stop_all(f"{link.name!r} has stopped")
@@ -91,8 +92,15 @@ class StopDesk:
         return held
 
     def stands_where_it_stopped(self) -> bool:
-        """Return whether the next physics step is the one that stopped the scene. Lock held."""
-        return self._link.replacements == self._stopped_at
+        """Return whether the next physics step is the one that stopped the scene. Lock held.
+
+        A condition may have been found true after a step, which then has happened.
+        """
+        link, newest = self._link, self.newest
+        if newest is None or link.replacements != self._stopped_at:
+            return False
+        clock = link.clock if link.in_step else link.refresh_clock()
+        return clock is not None and clock.axis == newest.axis
 
     def _record(self, stop: StopInfo) -> StopInfo:
         """Keep a stop, numbered and dated; return it as it is told."""

@@ -165,6 +165,8 @@ class Memory(TimeMachine):
         self.watched: tuple[ConditionInfo, ...] = ()
         self.off: frozenset[StopReason] = frozenset()
         self.looks = 0
+        # Whether it is held after the step that a stop is about, instead of before.
+        self.takes_nothing_back = False
         self.on_slice: Callable[[], None] = lambda: None
         self._next_id = 1
 
@@ -508,7 +510,7 @@ class GuardedScene:
             row = backend.row()
             backend.physics()
             stop = None if unguarded or not memory.keeps else memory.trouble()
-            if stop is None or not link.stop(stop):
+            if stop is None or not link.stop(stop) or memory.takes_nothing_back:
                 link.after_physics()
                 return True
             backend.put(row)

@@ -141,6 +141,25 @@ def test_a_condition_stops_where_it_becomes_true(connect: Connect, remember: Rem
     assert client.conditions(stepper.id) == ()
 
 
+def test_a_condition_that_is_found_after_its_step_leaves_the_next_step_guarded(
+    connect: Connect, remember: Remember
+) -> None:
+    client, stepper = connect(), remember()
+    stepper.memory.takes_nothing_back = True
+    client.break_when(stepper.id, "qpos < 0.5")
+    client.fast_forward()
+    assert client.wait_until(lambda c: held(c, stepper.id), 5)
+    backend = stepper.scene.backend
+    assert backend.q < 0.5
+    assert client.stops(stepper.id)[0].axis == backend.axis - 1
+    axis = backend.axis
+    stepper.memory.takes_nothing_back = False
+    spoil(stepper)
+    client.play()
+    assert client.wait_until(lambda c: stopped(c, stepper.id, 2), 5)
+    assert client.stops(stepper.id)[-1].axis == axis
+
+
 def test_conditions_count_hits_stop_once_only_log_and_are_edited(
     connect: Connect, remember: Remember
 ) -> None:
