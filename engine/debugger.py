@@ -7,7 +7,6 @@
 Every function may be called from any thread.
 """
 
-import contextlib
 import enum
 import functools
 import os
@@ -15,17 +14,17 @@ import sys
 import threading
 from typing import Any, TypeVar
 
-from stroboscope.debugger_protocol.host.script_end import describe_error, error_location
 from stroboscope.debugger_protocol.host.server import OnDisconnect
 from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
+from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.creation import adopt_scene
 from stroboscope.engine.debug_server import DebugServerHandle
 from stroboscope.engine.debug_session import DebugSession
-from stroboscope.engine.errors import EngineError
 from stroboscope.engine.instrument.environments import simulation_of
 from stroboscope.engine.instrument.model_files import scene_name
 from stroboscope.engine.runtime import current_runtime, is_initialized
 from stroboscope.engine.scene import Scene
+from stroboscope.engine.stops.script_errors import hold_for_error
 
 __all__ = [
     "DebugServerHandle",
@@ -115,24 +114,29 @@ def breakpoint(reason: str = "") -> None:
     _stop(reason or "breakpoint", location)
 
 
-def hold_at_exception(error: BaseException) -> None:
-    """Stop the calling thread as at a breakpoint, because ``error`` ends the script.
+def hold_at_exception(error: Exception) -> None:
+    """Stop the calling thread in the scene that it stepped last: ``error`` ends the script.
 
     Returns when the debugger lets it go on, and on Ctrl+C.
     """
-    if is_attached() and is_initialized():
-        with contextlib.suppress(KeyboardInterrupt, EngineError):
-            _stop(describe_error(error), error_location(error))
+    scene = _last_stepped() if is_attached() and is_initialized() else None
+    if scene is not None:
+        hold_for_error(scene, error, StopReason.SCRIPT_ERROR)
+
+
+def _last_stepped() -> Scene | None:
+    """Return the scene that this thread has stepped last; None when it owns none."""
+    thread = threading.current_thread()
+    mine = [s for s in current_runtime().scenes if s.owner is thread and not s.is_destroyed]
+    return max(mine, key=lambda scene: scene.link.stamp) if mine else None
 
 
 def _stop(reason: str, location: str) -> None:
-    host = current_runtime().host
-    thread = threading.current_thread()
-    mine = [s for s in current_runtime().scenes if s.owner is thread and not s.is_destroyed]
-    if mine:
-        last = max(mine, key=lambda scene: scene.link.stamp)
-        last.pause_at(reason, location)
+    host, scene = current_runtime().host, _last_stepped()
+    if scene is not None:
+        scene.pause_at(reason, location)
     else:
+        thread = threading.current_thread()
         text = f"a breakpoint did not stop: thread {thread.name!r} owns no scene ({reason})"
         host.log(LogLevel.WARNING, text, source=location)
 

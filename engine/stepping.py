@@ -13,6 +13,7 @@ from stroboscope.engine.data_views import DataViews
 from stroboscope.engine.errors import StepFailedError
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.stops.detector import FAST, StepWatch
+from stroboscope.engine.stops.script_errors import hold_for_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,24 +103,22 @@ class Stepper:
         """
         link, data, history = self._link, self._live(), self._history
         link.in_step = True  # first said, then looked
-        ring, counters, warnings = history.ring, self._counters, self._warnings
-        at, single, before = ring.at, counters.single, self._time[0]
+        ring, warnings, seen = history.ring, self._warnings, self._warnings_seen
+        at, before, now = ring.at, self._time[0], self._monotonic()
         if (
-            self._monotonic() >= link.quiet_until
-            or single != history.single
+            now >= link.quiet_until
             or before != history.time_after
             or at == ring.size
             or not before
             or self._motion.tobytes() != history.after
-            or warnings != self._warnings_seen
+            or warnings != seen
         ):
             self._step_watched()
             return
         row = ring.rows[at]
         self._get_state(self._model, data, row, self._mask)
-        if not self._norm(row) < math.inf:
-            self._step_watched()
-            return
+        # An input that is no number shows in the warnings, or in what becomes of the speeds.
+        counters = self._counters
         try:
             if link.ring is not None:
                 link.row_before(axis=counters.axis, time=before)
@@ -134,7 +133,7 @@ class Stepper:
             if (
                 after != before + timestep
                 or not self._norm(self._qvel) < FAST
-                or warnings != self._warnings_seen
+                or warnings != seen
             ):
                 trouble = self._watch.after(row)
                 if trouble is not None and self._stops_for(trouble, data):
@@ -142,9 +141,9 @@ class Stepper:
                     return
                 self._watch.end()
                 after = math.nan if history.is_replaced else after
-            ring.steps[at], ring.timesteps[at] = single, timestep
+            ring.steps[at], ring.timesteps[at] = counters.single, timestep
             ring.at = at + ring.advance
-            counters.single = history.single = single + 1
+            counters.single += 1
             history.time_after, history.after = after, self._motion.tobytes()
             if link.ring is not None:
                 link.row_after()
@@ -155,7 +154,7 @@ class Stepper:
             raise
         link.physics_ticks += 1
         link.in_step = False
-        link.stamp = self._monotonic()
+        link.stamp = now
         if link.attention:
             link.end_step()
 
@@ -170,7 +169,6 @@ class Stepper:
                 if self._physics(data):
                     break
             self._counters.single += 1
-            self._history.single = self._counters.single
             link.after_physics()
             self._look_at_conditions(data)
         except SceneClosedError as error:
@@ -237,7 +235,6 @@ class Stepper:
         ring = history.ring
         ring.steps[ring.at], ring.timesteps[ring.at] = self._counters.single, self._timestep[0]
         ring.at += ring.advance
-        history.single = -1
         history.time_after = math.nan if history.is_replaced else self._time[0]
         history.after = self._motion.tobytes()
 
@@ -307,7 +304,7 @@ class Stepper:
             link.begin_step()
         try:
             if begins:
-                self._callbacks.run(Event.PRE_STEP, self._scene)
+                self._call_back(Event.PRE_STEP)
                 self.pre_step_done = True
             completed = self._physics_steps(count, data)
         except SceneClosedError as error:
@@ -320,7 +317,15 @@ class Stepper:
         if completed and ends:
             self._complete(count)
             link.end_step()
-            self._callbacks.run(Event.POST_STEP, self._scene)
+            self._call_back(Event.POST_STEP)
+
+    def _call_back(self, event: Event) -> None:
+        """Run the script's callbacks; hold the scene where one raises, before that goes on."""
+        try:
+            self._callbacks.run(event, self._scene)
+        except Exception as error:
+            hold_for_error(self._scene, error, StopReason.CALLBACK)
+            raise
 
     def _physics_steps(self, count: int, data: Any) -> bool:
         """Return False when the state was replaced on the way: the rest is abandoned."""

@@ -27,7 +27,7 @@ options:
   --mode MODE           paused (default), playing or fast_forward: how the simulation begins
   --timeout SECONDS     how long the window may stay silent while it starts (default 5)
   --on-disconnect WHAT  continue (default) or hold: what happens when the window goes away
-  --hold-on-exception   when the script ends with an exception, stop there until Play or Ctrl+C
+  --end-on-exception    don't stop at an exception that ends the script while a debugger is there
   --no-window           open no window; run at once, clients may join (stroboscope ctl)
   --wait SECONDS        open no window; wait that long for a client before the first step
   --detached            wrap MuJoCo's functions and do nothing else
@@ -37,7 +37,7 @@ options:
 _MODES = ("paused", "playing", "fast_forward")
 _DISCONNECTS = ("continue", "hold")
 _WITH_VALUE = ("--mode", "--timeout", "--on-disconnect", "--wait")
-_FLAGS = ("--hold-on-exception", "--no-window", "--detached")
+_FLAGS = ("--end-on-exception", "--no-window", "--detached")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class RunOptions:
     mode: str = "paused"
     timeout: float = 5.0
     on_disconnect: str = "continue"
-    hold_on_exception: bool = False
+    hold_on_exception: bool = True
     window: bool = True
     wait: float | None = None
     detached: bool = False
@@ -137,7 +137,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         mode=_one_of("--mode", values, _MODES),
         timeout=_seconds("--timeout", values, default=5.0),
         on_disconnect=_one_of("--on-disconnect", values, _DISCONNECTS),
-        hold_on_exception="--hold-on-exception" in flags,
+        hold_on_exception="--end-on-exception" not in flags,
         window="--no-window" not in flags and "--wait" not in values,
         wait=_seconds("--wait", values, default=0.0) if "--wait" in values else None,
         detached="--detached" in flags,

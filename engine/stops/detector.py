@@ -64,6 +64,9 @@ class StepWatch:
             for i in self._resetting:
                 warnings[2 * i + 1] = 0
             self.note_warnings()
+        return self._not_finite(row)
+
+    def _not_finite(self, row: NDArray[np.float64]) -> Trouble | None:
         if np.isfinite(row).all():
             return None
         for reason, names in ((StopReason.NON_FINITE, _STATE), (StopReason.BAD_INPUT, _INPUTS)):
@@ -90,6 +93,11 @@ class StepWatch:
 
     def after(self, row: NDArray[np.float64]) -> Trouble | None:
         """Return what is wrong with the step that began with ``row``."""
+        trouble = self._after(row)
+        # What began with a number that is none is to blame for all that follows.
+        return trouble if trouble is None else self._not_finite(row) or trouble
+
+    def _after(self, row: NDArray[np.float64]) -> Trouble | None:
         warnings, seen = self._views.warnings, self.seen
         rose = [i for i in range(len(self._kinds)) if warnings[2 * i + 1] > seen[2 * i + 1]]
         advanced = self._views.time[0] == float(row[0]) + self._views.timestep[0]

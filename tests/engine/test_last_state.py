@@ -55,7 +55,13 @@ def until_the_end(client: DebuggerClient) -> tuple[dict[Instant, Frame], str]:
     [
         (ATTACHED, None, FAILS, " ended with RuntimeError: control went wrong (script.py:", 1),
         (ATTACHED, None, "", " ended", 0),
-        (UNKNOWING, RUN, FAILS, " ended with RuntimeError: control went wrong (script.py:", 1),
+        (
+            UNKNOWING,
+            [*RUN, "--end-on-exception"],
+            FAILS,
+            " ended with RuntimeError: control went wrong (script.py:",
+            1,
+        ),
         (UNKNOWING, RUN, "", " ended (exit code 0)", 0),
         (UNKNOWING, RUN, "sys.exit(3)\n", " ended with exit code 3", 3),
     ],
@@ -123,16 +129,17 @@ ThreadPoolExecutor(1).submit(work)
 def test_held_at_an_exception_until_play(
     start_script: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    command = [*RUN, "--hold-on-exception"]
-    script = start_script(MODEL + UNKNOWING + FAILS, command=command)
+    script = start_script(MODEL + UNKNOWING + FAILS, command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
         assert client.wait_until(lambda c: c.scenes()[0].held, 30.0)
         assert wait_parked(client)
         (scene,) = client.scenes()
-        assert scene.hold_reason == "RuntimeError: control went wrong"
-        assert scene.location == f"script.py:{len((MODEL + UNKNOWING).splitlines()) + 1}"
+        place = f"script.py:{len((MODEL + UNKNOWING).splitlines()) + 1}"
+        told = f"the script is about to end with RuntimeError: control went wrong ({place})"
+        assert scene.hold_reason == told
+        assert scene.location == place
         assert scene.axis == 237
         client.play()
         _, reason = until_the_end(client)
@@ -146,8 +153,7 @@ def test_held_at_an_exception_until_play(
 def test_held_at_an_exception_until_the_client_leaves(
     start_script: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    command = [*RUN, "--hold-on-exception"]
-    script = start_script(MODEL + UNKNOWING + FAILS, command=command)
+    script = start_script(MODEL + UNKNOWING + FAILS, command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
@@ -160,8 +166,7 @@ def test_held_at_an_exception_until_the_client_leaves(
 def test_held_at_an_exception_until_ctrl_c(
     start_script: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    command = [*RUN, "--hold-on-exception"]
-    script = start_script(MODEL + UNKNOWING + FAILS, command=command)
+    script = start_script(MODEL + UNKNOWING + FAILS, command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
