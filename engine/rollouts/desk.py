@@ -17,6 +17,7 @@ from stroboscope.debugger_protocol.time_messages import (
 )
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import StateError
+from stroboscope.engine.model_fields import known_models
 from stroboscope.engine.rollouts.compare import compare_rollouts, compare_states
 from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
 from stroboscope.engine.rollouts.numbers import derived_numbers, logged_numbers
@@ -109,9 +110,14 @@ class RolloutDesk:
     def read_rows(
         self, rollout_id: int, channels: Sequence[str], *, first: int, last: int, max_rows: int
     ) -> Iterator[Arrays]:
-        """Yield channels of a rollout's steps, evenly thinned, in pieces of about a MiB."""
+        """Yield channels of a rollout's steps, evenly thinned, in pieces of a MiB at most.
+
+        Raises CommandError when the model that it ran with has been written into since.
+        """
+        rollout = self.store.get(rollout_id)
+        self._check_model(rollout)
         return read_stored(
-            self.store.get(rollout_id),
+            rollout,
             channels,
             first=first,
             last=last,
@@ -222,14 +228,19 @@ class RolloutDesk:
                 f"rollout {ref.number} is another scene's: only those of one scene, and of scenes "
                 "that have ended, can be compared here"
             )
-        codec = self._world.codec
-        if rollout.digest != codec.digest:
-            raise CommandError(
-                f"{rollout.name!r} is of another model (digest {rollout.digest.hex()[:12]}…) than "
-                f"{self._scene.name!r} ({codec.digest.hex()[:12]}…): only rollouts of one model "
-                "can be shown and compared"
-            )
+        self._check_model(rollout)
         return rollout
+
+    def _check_model(self, rollout: StoredRollout) -> None:
+        codec = self._world.codec
+        if rollout.digest == codec.digest:
+            return
+        other = known_models().find(rollout.digest)
+        how = codec.fields.differences(other) if other is not None else ""
+        raise CommandError(
+            f"{rollout.name!r} is of another model than {self._scene.name!r}"
+            f"{f': {how}' if how else ''}; only rollouts of one model can be shown and compared"
+        )
 
     def _probe_of(self, rollout: StoredRollout) -> RowProbe:
         """Return what places a rollout's bodies: of its own model, where that was edited so."""

@@ -168,3 +168,19 @@ def test_candidates_and_re_simulations_stand_in_one_table(
     assert [info.name for info in machine.rollouts()] == ["plan #0", "plan #1", "again"]
     machine.drop_rollout(machine.rollouts()[0].rollout_id)
     assert [info.name for info in machine.rollouts()] == ["plan #1", "again"]
+
+
+def test_rollouts_of_a_model_that_was_written_into_since_are_refused(
+    attached: Host, make_scene: Make, drive: Drive
+) -> None:
+    scene = make_scene("arm")
+    drive(scene, 30)
+    info = again(scene, 10)
+    scene.model.body_mass[1] *= 2.0
+    scene.model_changed()
+    machine = machine_of(scene)
+    assert machine.rollouts()[-1].rollout_id == info.rollout_id
+    with pytest.raises(CommandError, match="of another model"):
+        machine.read_rows(info.rollout_id, ("energy.total",), first=0, last=5, max_rows=10)
+    with pytest.raises(CommandError, match="of another model"):
+        machine.ghost_pose(rollout_ref(scene, info), time=0.0)
