@@ -295,6 +295,32 @@ def test_a_failed_capture_leaves_the_buffer_as_it_was() -> None:
     assert bytes(buffer) == b"keep"
 
 
+def test_the_same_bytes_again_and_others_in_between_are_each_taken_for_what_they_are(
+    state_of: StateOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = physics.create_scene("Small", SMALL)
+    scene.data.ctrl[0] = np.nan
+    strange, strange_state = captured(scene), state_of(scene)
+    scene.data.ctrl[0] = 0.5
+    scene.step(nstep=3)
+    plain, plain_state = captured(scene), state_of(scene)
+    for state, expected in ((strange, strange_state), (plain, plain_state)) * 2:
+        for _ in range(3):
+            caplog.clear()
+            scene.restore_state_from_bytes(state)
+            assert np.array_equal(state_of(scene), expected, equal_nan=True)
+            assert ("not finite" in caplog.text) is (state is strange)
+    refused(scene, plain[:-1] + b"\7", state_of)
+    scene.restore_state_from_bytes(plain)
+    scene.model.opt.timestep = 0.001
+    assert "0.002" in refused(scene, plain, state_of)
+    growing = bytearray(plain)
+    scene.model.opt.timestep = 0.002
+    scene.restore_state_from_bytes(growing)
+    growing[-1] ^= 0xFF
+    refused(scene, growing, state_of)
+
+
 def test_any_bytes_like_is_taken_and_anything_else_is_a_type_error(state_of: StateOf) -> None:
     scene = physics.create_scene("Small", SMALL)
     checkpoint = captured(scene)
