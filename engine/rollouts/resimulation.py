@@ -54,16 +54,18 @@ def resimulate(
 ) -> Iterator[float]:
     """Run what ``source`` has recorded from ``axis`` on again, and put a rollout into ``result``.
 
-    ``steps`` physics steps, 0: to the end of the source. ``model`` stays as it is. With another
-    timestep the same simulation time is run, every step with the inputs of its time. Yields
-    progress, 0 to 1. Raises CommandError for what can't be run or edited.
+    ``steps`` physics steps, 0: to the end of the source; beyond it the last inputs are held. With
+    another timestep the same simulation time is run, every step with the inputs of its time.
+    ``model`` stays as it is. Yields progress, 0 to 1. Raises CommandError for what can't be run or
+    edited.
     """
-    last = source.end if not steps else min(source.end, axis + steps)
-    if not source.begin <= axis < last:
+    if not source.begin <= axis < source.end:
         raise CommandError(
             f"there is nothing recorded to run from step {axis} on: this stretch has the steps "
             f"{source.begin} … {source.end - 1}"
         )
+    if steps < 0:
+        raise CommandError(f"steps must be 0 (to the end) or more, not {steps}")
     _refuse_callbacks(model, adapter)
     memory, others = split_memory(edits)
     edited = copy.copy(model) if memory is None else with_memory(model, memory, adapter=adapter)
@@ -73,7 +75,7 @@ def resimulate(
     if memory is not None:
         text = f"memory: {bytes_text(int(model.narena))} → {bytes_text(memory)}"
         applied = dataclasses.replace(applied, texts=(text, *applied.texts))
-    run = _Run(source, edited, applied, axis, last, adapter)
+    run = _Run(source, edited, applied, axis, axis + steps if steps else source.end, adapter)
     if not adapter.sleeps(model) and adapter.sleeps(edited):
         adapter.prepare_sleep(edited, run.data)
     yield from run.steps()
@@ -88,7 +90,7 @@ def resimulate(
         from_axis=axis,
         outcome=run.outcome,
         event_step=run.end.event_step,
-        edits=applied.texts,
+        edits=(*applied.texts, *run.held_inputs),
         numbers={"max penetration [m]": run.deepest},
         reproducible="" if applied.texts else run.difference,
         extra_bytes=int(adapter.module.mj_sizeModel(edited)) if is_other else 0,
@@ -131,10 +133,14 @@ class _Run:
         self.data = adapter.module.MjData(model)
         source.put(first, self.data)
         most = min(_MOST_STEPS, _MOST_BYTES // (8 * self._layout.size))
-        recorded = np.arange(first, last)[:most]
-        axes = self._plan(recorded)
+        taken = np.arange(first, min(last, first + most))
+        axes = self._plan(np.minimum(taken, source.end - 1))
         self._axes = axes[:most]
-        self._is_cut = len(recorded) < last - first or len(axes) > most
+        self._is_cut = first + most < last or len(axes) > most
+        self._recorded = source.end - first
+        held = len(taken) - self._recorded
+        self.held_inputs = (f"the last inputs are held for {held} steps",) if held > 0 else ()
+        """Said of a run that goes on where nothing was recorded."""
         self.timestep = applied.timestep or source.timestep(first)
         self._rows = np.full((len(self._axes) + 1, self._layout.size), np.nan)
 
@@ -177,7 +183,7 @@ class _Run:
             self._put_inputs(axis)
             row = self._rows[at]
             adapter.mj_getState(model, data, row, adapter.integration)
-            if checks:
+            if checks and at < self._recorded:
                 self._compare(row, axis)
             event = self._step(at, axis, words)
             if event:

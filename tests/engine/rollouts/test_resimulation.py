@@ -105,10 +105,11 @@ def test_only_the_steps_asked_for_are_run(
     scene = make_scene("arm")
     source = recorded(scene, 40)
     assert run(scene, source, axis=1010, steps=5).steps == 5
-    assert run(scene, source, axis=1039, steps=500).steps == 1
     for axis in (999, 1040):
         with pytest.raises(CommandError, match="has the steps 1000 … 1039"):
             run(scene, source, axis=axis)
+    with pytest.raises(CommandError, match=r"steps must be 0 \(to the end\) or more, not -3"):
+        run(scene, source, steps=-3)
 
 
 def test_a_change_from_outside_is_said_and_where(
@@ -421,3 +422,22 @@ def test_what_is_computed_of_it_later_has_its_options(
     assert rollout.model.opt.gravity[2] == -1.0
     assert rollout.nbytes > rollout.rows.nbytes
     assert run(scene, source).model is scene.model
+
+
+def test_beyond_what_was_recorded_the_last_inputs_are_held(
+    make_scene: Make, recorded: Callable[..., RecordedRows]
+) -> None:
+    scene = make_scene("arm")
+    source = recorded(scene, 40)
+    plain = run(scene, source, axis=1030, steps=25)
+    assert (plain.steps, plain.outcome, plain.reproducible) == (25, "ended", "")
+    assert plain.edits == ("the last inputs are held for 15 steps",)
+    ctrl = slice(*_place(scene, "ctrl"))
+    last = source.row(1039)[ctrl].tolist()
+    assert [row.tolist() for row in plain.rows[9:, ctrl]] == [last] * 17
+    half = WhatIf(kind=EditKind.OPTION, name="timestep", values=(scene.model.opt.timestep / 2,))
+    finer = run(scene, source, half, axis=1030, steps=25)
+    assert finer.steps == 50
+    assert len(finer.edits) == 2
+    assert finer.rows[-1, 0] == pytest.approx(plain.rows[-1, 0])
+    assert [row.tolist() for row in finer.rows[18:, ctrl]] == [last] * 33
