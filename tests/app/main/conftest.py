@@ -20,9 +20,9 @@ SCRIPT = Path(__file__).with_name("pendulum_process.py")
 class Pendulums:
     """A running application; ``path`` is its connection file."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, script: Path = SCRIPT) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(SCRIPT), *arguments], stdout=subprocess.PIPE, text=True
+            [sys.executable, str(script), *arguments], stdout=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -46,8 +46,8 @@ def pendulums(own_folders: Path) -> Iterator[Callable[..., Pendulums]]:
     """``pendulums("--scenes", "3")``: start an application."""
     started: list[Pendulums] = []
 
-    def start(*arguments: str) -> Pendulums:
-        started.append(Pendulums(*arguments))
+    def start(*arguments: str, script: Path = SCRIPT) -> Pendulums:
+        started.append(Pendulums(*arguments, script=script))
         return started[-1]
 
     yield start

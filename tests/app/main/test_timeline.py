@@ -1,0 +1,504 @@
+"""Looking at the past as a person does it: keys, the timeline, a plot; a real process behind it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolTip
+
+from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+REMEMBERING = Path(__file__).with_name("remembering_process.py")
+Key, NO_KEYS, LEFT = Qt.Key, Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+
+
+class Traveller:
+    """What a person does with the window, and what can be seen of it."""
+
+    def __init__(self, desktop, wait_until) -> None:
+        self.desktop, self.window, self.wait = desktop, desktop.window, wait_until
+
+    @property
+    def scene(self):
+        return self.desktop.sessions.shown
+
+    @property
+    def history(self):
+        return self.scene.history
+
+    @property
+    def strip(self):
+        return self.window.timeline.strip
+
+    @property
+    def badge(self) -> str:
+        return self.window.transport.badge.word
+
+    def press(self, key, modifier=NO_KEYS) -> None:
+        QTest.keyClick(self.window.scene_view.viewport, key, modifier)
+
+    def settle(self) -> None:
+        self.wait(lambda: not self.scene.session.pending)
+
+    def run_to(self, axis: int) -> None:
+        """Play until the scene has taken so many steps, and pause."""
+        self.press(Key.Key_Space)
+        self.wait(lambda: self.scene.status.axis >= axis)
+        self.press(Key.Key_Space)
+        self.wait(lambda: self.scene.mode is PlaybackMode.PAUSED)
+        self.settle()
+        self.wait(lambda: self.history.has_rows and self.badge.startswith("PAUSED"))
+        self.wait(lambda: self.scene.stands_still)
+
+    def at(self, axis: int) -> QPoint:
+        return QPoint(round(self.strip.scale.x(axis)), self.strip.height() - 8)
+
+    def shown(self):
+        """Return the instant and the frames that panels and picture have."""
+        return self.scene.frame_set((Topic.POSE, Topic.STATE), self.window.view.instant)
+
+    def looks_at(self, axis: int) -> bool:
+        frames = self.shown()
+        return (
+            self.history.view == axis
+            and frames is not None
+            and frames.instant is Instant.PAST
+            and frames.axis == axis
+        )
+
+    def drag(self, *axes: int) -> None:
+        """Press at the first, move over all of them, let go at the last."""
+        QTest.mousePress(self.strip, LEFT, NO_KEYS, self.at(axes[0]))
+        for axis in axes[1:]:
+            self._move(self.at(axis), LEFT)
+        QTest.mouseRelease(self.strip, LEFT, NO_KEYS, self.at(axes[-1]))
+
+    def _move(self, at: QPoint, button) -> None:
+        point = QPointF(at)
+        event = QMouseEvent(
+            QEvent.Type.MouseMove,
+            point,
+            QPointF(self.strip.mapToGlobal(at)),
+            Qt.MouseButton.NoButton,
+            button,
+            NO_KEYS,
+        )
+        QApplication.sendEvent(self.strip, event)
+
+    def hover(self, at: QPoint) -> str:
+        self._move(at, Qt.MouseButton.NoButton)
+        return QToolTip.text()
+
+    def wheel(self, notches: int, at: QPoint) -> None:
+        event = QWheelEvent(
+            QPointF(at),
+            QPointF(self.strip.mapToGlobal(at)),
+            QPoint(),
+            QPoint(0, 120 * notches),
+            Qt.MouseButton.NoButton,
+            NO_KEYS,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(self.strip, event)
+
+
+@pytest.fixture
+def travel(desktop, pendulums, wait_until):
+    """``travel("--nstep", "2")``: the window attached to something that remembers."""
+
+    def attach(*arguments: str) -> Traveller:
+        application = pendulums(*arguments, script=REMEMBERING)
+        desktop.sessions.open(application.path)
+        wait_until(lambda: desktop.sessions.shown is not None)
+        wait_until(lambda: desktop.sessions.shown.description is not None)
+        wait_until(lambda: desktop.sessions.shown.status is not None)
+        traveller = Traveller(desktop, wait_until)
+        traveller.application = application
+        return traveller
+
+    return attach
+
+
+def test_left_looks_back_right_comes_forward_to_live_and_then_steps(travel, wait_until):
+    t = travel()
+    t.run_to(60)
+    live = t.scene.status.axis
+    for back in (1, 2, 3):
+        t.press(Key.Key_Left)
+        wait_until(lambda back=back: t.looks_at(live - back))
+        assert t.badge == f"PAUSED \u2212{back}"
+    assert t.scene.status.axis == live  # looking is not moving
+    for back in (2, 1):
+        t.press(Key.Key_Right)
+        wait_until(lambda back=back: t.looks_at(live - back))
+    t.press(Key.Key_Right)
+    wait_until(lambda: t.history.view is None and t.badge == "PAUSED")
+    assert t.shown().instant is Instant.NOW
+    t.settle()
+    assert t.scene.status.axis == live
+    t.press(Key.Key_Right)
+    wait_until(lambda: t.scene.status.axis == live + 1)
+
+
+def test_the_button_left_of_play_steps_back_and_says_why_it_cannot(travel, click, wait_until):
+    t = travel()
+    button = t.window.transport.buttons["step_back"]
+    wait_until(lambda: "nothing to go back to" in button.toolTip())
+    assert not button.isEnabled()
+    t.run_to(10)
+    wait_until(button.isEnabled)
+    click(button)
+    wait_until(lambda: t.looks_at(t.scene.status.axis - 1))
+
+
+def test_shift_left_goes_a_physics_step_back_and_left_a_whole_one(travel, wait_until):
+    t = travel("--nstep", "4")
+    t.run_to(40)
+    live = t.scene.status.axis
+    t.press(Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    wait_until(lambda: t.looks_at(live - 1))
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.view is not None and t.history.view < live - 1)
+    wait_until(lambda: t.history.view % 4 == 0)
+    t.press(Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    wait_until(lambda: t.history.view is not None and t.history.view % 4 == 1)
+
+
+def test_left_while_it_runs_pauses_it_and_looks_back(travel, wait_until):
+    t = travel()
+    t.press(Key.Key_Space)
+    wait_until(lambda: t.scene.status.axis > 30)
+    wait_until(t.window.transport.buttons["step_back"].isEnabled)
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.is_away)
+    assert t.scene.mode is PlaybackMode.PAUSED
+
+
+def test_every_panel_is_of_the_row_in_view_and_of_nothing_else(travel, wait_until):
+    t = travel()
+    t.desktop.sessions.selection.select(Element(ElementKind.JOINT, 0))
+    t.run_to(80)
+    inspector = t.window.inspector
+    now = t.shown()
+    wait_until(lambda: inspector.row("position") is not None)
+    t.press(Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    first = t.history.first
+    wait_until(lambda: t.looks_at(first))
+    past = t.shown()
+    q = float(past.array(Topic.STATE, "qpos")[0])
+    assert q == 1.0  # where the oscillator began
+    assert q != float(now.array(Topic.STATE, "qpos")[0])
+    assert past.array(Topic.POSE, "xpos")[1, 2] == q
+    wait_until(
+        lambda: (
+            inspector.row("position").number.text()
+            == "1.0000"[: len(inspector.row("position").number.text())]
+        )
+    )
+    wait_until(lambda: inspector.instant.full_text.startswith("PAST"))
+    drawn = t.window.scene_view
+    wait_until(lambda: drawn.drawn_pose is not None and drawn.drawn_pose.axis == first)
+    assert t.window.transport.time.text() == "t 0.000\u2009s"
+    assert not t.window.transport.toggle.isVisible()
+    t.press(Key.Key_End)
+    wait_until(lambda: t.history.view is None)
+    wait_until(lambda: inspector.instant.full_text.startswith("NOW"))
+    wait_until(lambda: drawn.drawn_pose.instant is Instant.NOW)
+
+
+def test_a_click_in_the_timeline_goes_there_and_a_drag_scrubs(travel, wait_until):
+    t = travel()
+    t.run_to(300)
+    live = t.scene.status.axis
+    QTest.mouseClick(t.strip, LEFT, NO_KEYS, t.at(120))
+    wait_until(lambda: t.history.is_away and not t.scene.session.pending)
+    shown = t.history.view
+    assert abs(shown - 120) <= 1 / t.strip.scale.per_step + 1
+    wait_until(lambda: t.looks_at(shown))
+    t.drag(150, 160, 180, 200, 220)
+    wait_until(lambda: t.history.is_away and abs(t.history.view - 220) <= 2)
+    wait_until(lambda: t.looks_at(t.history.view))
+    # Beyond the end is live.
+    t.drag(200, live + 40)
+    wait_until(lambda: t.history.view is None)
+
+
+def test_scrubbing_sends_at_most_thirty_places_a_second_and_ends_where_the_hand_let_go(
+    travel, wait_until
+):
+    t = travel()
+    t.run_to(400)
+    sent = []
+    transmit = t.scene.session._transmit
+    t.scene.session._transmit = lambda s, m: (sent.append(m), transmit(s, m))
+    places = [50 + n % 300 for n in range(0, 900, 3)]
+    t.drag(*places)
+    wait_until(lambda: t.history.is_away and abs(t.history.view - places[-1]) <= 2)
+    t.settle()
+    assert 1 <= len(sent) < 30
+    assert t.history.wanted is None
+
+
+def test_space_plays_the_view_forward_and_stops_at_live(travel, wait_until):
+    t = travel()
+    t.run_to(150)
+    live = t.scene.status.axis
+    t.press(Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    wait_until(lambda: t.looks_at(t.history.first))
+    t.press(Key.Key_Space)
+    wait_until(lambda: t.badge.startswith("PLAYING \u2212"))
+    wait_until(lambda: t.history.view is not None and t.history.view > t.history.first + 5)
+    t.press(Key.Key_Space)
+    wait_until(lambda: not t.history.is_playing)
+    t.settle()
+    assert t.history.is_away
+    t.press(Key.Key_Space)
+    wait_until(lambda: t.history.view is None)
+    assert not t.history.is_playing
+    assert t.scene.mode is PlaybackMode.PAUSED
+    assert t.scene.status.axis == live
+
+
+def test_escape_and_end_go_back_to_live_and_the_camera_stays(travel, wait_until):
+    t = travel()
+    t.run_to(50)
+    for key in (Key.Key_Escape, Key.Key_End):
+        t.press(Key.Key_Left)
+        wait_until(lambda: t.history.is_away)
+        t.press(key)
+        wait_until(lambda: t.history.view is None)
+        t.settle()
+
+
+def test_enter_asks_once_when_the_script_has_registered_nothing_then_branches(
+    travel, click, wait_until
+):
+    t = travel()
+    t.run_to(200)
+    live = t.scene.status.axis
+    QTest.mouseClick(t.strip, LEFT, NO_KEYS, t.at(100))
+    wait_until(lambda: t.history.is_away and t.looks_at(t.history.view))
+    at = t.history.view
+    t.press(Key.Key_Return)
+    assert t.window.timeline.asks
+    assert "registered no state" in t.window.timeline.where.full_text
+    t.press(Key.Key_Escape)
+    assert not t.window.timeline.asks
+    assert t.history.is_away  # the sentence is gone, the view stays
+    t.press(Key.Key_Return)
+    t.press(Key.Key_Return)
+    wait_until(lambda: t.history.view is None and t.history.branch is not None)
+    branch = t.history.branch
+    assert (branch.parent_axis, branch.begin) == (at, live)
+    wait_until(lambda: t.badge == "PAUSED · BRANCH")
+    lanes = t.strip.lanes.lanes
+    assert lanes.count == 2
+    assert [(s.begin, s.end, s.lane) for s in lanes.stretches] == [
+        (t.history.segments[0].begin, at, 0),
+        (at, live, 1),
+        (live, None, 0),
+    ]
+    # Not asked a second time.
+    t.run_to(live + 50)
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.is_away)
+    t.press(Key.Key_Enter)
+    assert not t.window.timeline.asks
+    wait_until(lambda: len([s for s in t.history.segments if s.kind == "branch"]) == 2)
+
+
+def test_enter_does_not_ask_when_the_script_goes_back_with_the_scene(travel, wait_until):
+    t = travel("--registered")
+    t.run_to(40)
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.is_away)
+    t.press(Key.Key_Return)
+    assert not t.window.timeline.asks
+    wait_until(lambda: t.history.branch is not None)
+
+
+def test_continue_with_recorded_inputs_is_in_the_menu_of_the_button(travel, click, wait_until):
+    t = travel()
+    t.run_to(60)
+    live = t.scene.status.axis
+    stood = t.shown().array(Topic.STATE, "qpos")[0]
+    for _ in range(10):
+        t.press(Key.Key_Left)
+    wait_until(lambda: t.history.view == live - 10)
+    t.settle()
+    assert t.window.timeline.continue_here.isVisible()
+    t.window.timeline.continue_menu.actions()[1].trigger()
+    wait_until(lambda: t.history.branch is not None and t.history.view is None)
+    t.settle()
+    # Its inputs are those that were recorded, so it stands where it stood.
+    wait_until(lambda: t.shown() is not None and t.shown().instant is Instant.NOW)
+    assert t.shown().array(Topic.STATE, "qpos")[0] == stood
+
+
+def test_an_edit_in_the_past_says_that_the_view_went_live_first(travel, wait_until):
+    from stroboscope.debugger_protocol.messages import EditField
+
+    t = travel()
+    t.run_to(40)
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.is_away)
+    t.settle()
+    t.scene.edits.set_state(EditField.QPOS, 0, (0.5,))
+    wait_until(lambda: t.history.view is None)
+    assert "went live first" in t.window.status.currentMessage()
+    wait_until(lambda: any(m.kind == "edit" for m in t.history.marks))
+
+
+def test_the_field_takes_steps_times_and_episodes_and_explains_what_it_does_not(travel, wait_until):
+    t = travel("--episode", "100")
+    t.run_to(350)
+    field = t.window.timeline.field
+
+    def type_(text: str) -> None:
+        t.press(Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+        assert field.hasFocus()
+        QTest.keyClicks(field, text)
+        QTest.keyClick(field, Key.Key_Return)
+
+    type_("120")
+    wait_until(lambda: t.looks_at(120))
+    type_("e3 20")
+    wait_until(lambda: t.looks_at(220))
+    type_("e2 0.1 s")
+    wait_until(lambda: t.looks_at(150))
+    type_("3.2")
+    assert "Write 3.2 s" in QToolTip.text()
+    assert field.property("problem")
+    type_("yesterday")
+    assert "no place on the time axis" in QToolTip.text()
+    type_("e77")
+    wait_until(lambda: "episode 77" in QToolTip.text())
+    assert t.history.view == 150
+    type_("live")
+    wait_until(lambda: t.history.view is None)
+    QTest.keyClick(field, Key.Key_Escape)
+    assert not field.hasFocus()
+
+
+def test_the_pointer_reads_episode_step_and_time_and_control_arrows_find_events(travel, wait_until):
+    t = travel("--episode", "100")
+    t.run_to(350)
+    wait_until(lambda: len(t.history.segments) >= 4)
+    text = t.hover(t.at(250))
+    assert "episode 3" in text
+    assert "t 0.1" in text
+    control = Qt.KeyboardModifier.ControlModifier
+    newest = t.history.segments[-1].begin
+    t.press(Key.Key_Left, control)
+    wait_until(lambda: t.looks_at(newest))
+    t.press(Key.Key_Left, control)
+    wait_until(lambda: t.looks_at(newest - 100))
+    t.press(Key.Key_Right, control)
+    wait_until(lambda: t.looks_at(newest))
+    t.press(Key.Key_Right, control)
+    wait_until(lambda: t.history.view is None)
+
+
+def test_the_wheel_zooms_about_the_pointer_and_a_double_click_shows_everything(travel, wait_until):
+    t = travel()
+    t.run_to(200)
+    before, place = t.strip.scale, t.at(100)
+    t.wheel(3, place)
+    assert t.strip.scale.per_step > 1.9 * before.per_step
+    QTest.mouseDClick(t.strip, LEFT, NO_KEYS, t.at(150))
+    wait_until(lambda: t.strip.scale.start <= 0 and t.strip.scale.end >= t.history.live)
+
+
+def test_a_click_in_a_plot_goes_there_the_cursor_stands_there_and_again_is_live(travel, wait_until):
+    t = travel()
+    t.window.plots.add_signals(PlotSeriesId(scene_key(t.scene), "qpos", 0))
+    wait_until(lambda: t.window.plots.cells and t.window.plots.isVisible())
+    t.settle()
+    t.run_to(300)
+    (cell,) = t.window.plots.cells
+    columns = t.window.store.columns(scene_key(t.scene), "qpos")
+    wait_until(lambda: columns is not None or True)
+    columns = t.window.store.columns(scene_key(t.scene), "qpos")
+    row = len(columns.axis) // 2
+    session_time = float(columns.session_time[row])
+    view = cell.view
+
+    def click_at(when: float) -> None:
+        box = view.getPlotItem().getViewBox()
+        y = sum(view.value_range) / 2
+        at = view.mapFromScene(box.mapViewToScene(QPointF(when, y)))
+        QTest.mouseClick(view.viewport(), LEFT, NO_KEYS, at)
+
+    click_at(session_time)
+    wait_until(lambda: t.history.is_away)
+    wait_until(lambda: t.looks_at(t.history.view))
+    at = t.history.view
+    index = int(np.searchsorted(columns.axis, at))
+    assert abs(float(columns.session_time[index]) - session_time) < 0.02
+    # What the plot has of that step and what the panels show of that row are one number.
+    assert t.shown().array(Topic.STATE, "qpos")[0] == columns.values(0)[index]
+    assert any(
+        abs(when - float(columns.session_time[index])) < 1e-6 for when in view.cursor_line.times
+    )
+    assert t.window.plots.toolbar.readout.text().startswith("PAST")
+    # Plot and timeline show the same part of time.
+    start, end = t.strip.scale.start, t.strip.scale.end
+    clock = t.window.store.scenes[scene_key(t.scene)].time
+    assert np.allclose(
+        (clock.session_at(start), clock.session_at(end)), t.window.plots.time_view.range, atol=1e-6
+    )
+    t.wheel(2, t.at(150))
+    assert t.strip.scale.end - t.strip.scale.start < 0.8 * (end - start)
+    QTest.qWait(QApplication.doubleClickInterval() + 50)
+    click_at(float(columns.session_time[index]))
+    wait_until(lambda: t.history.view is None)
+    wait_until(lambda: not view.cursor_line.times)
+
+
+def test_a_stop_in_the_past_is_marked_and_a_click_near_it_goes_exactly_there(travel, wait_until):
+    from stroboscope.debugger_protocol.time_messages import BreakWhen
+
+    t = travel()
+    scene = t.scene
+    scene.session.send(lambda i: BreakWhen(id=i, scene_id=scene.scene_id, expression="qpos < 0.5"))
+    t.settle()
+    t.press(Key.Key_Space)
+    wait_until(lambda: bool(t.history.stops))
+    wait_until(lambda: scene.mode is PlaybackMode.PAUSED)
+    t.settle()
+    at = t.history.stops[0].axis
+    t.run_to(at + 100)
+    assert "stop" in t.hover(t.at(at) + QPoint(2, 0))
+    QTest.mouseClick(t.strip, LEFT, NO_KEYS, t.at(at) + QPoint(2, 0))
+    wait_until(lambda: t.looks_at(at))
+
+
+def test_a_script_that_is_started_again_begins_a_new_timeline(
+    travel, pendulums, desktop, wait_until
+):
+    t = travel("--script", "train.py")
+    t.run_to(80)
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.is_away)
+    t.application.process.kill()
+    wait_until(lambda: t.scene.is_stale)
+    wait_until(lambda: t.badge == "DISCONNECTED")
+    assert not t.window.actions_by_name["go_live"].isEnabled()
+    again = pendulums("--script", "train.py", script=REMEMBERING)
+    before = t.scene
+    desktop.sessions.open(again.path)
+    wait_until(lambda: t.scene is not before and t.scene.description is not None)
+    wait_until(lambda: t.badge == "PAUSED")
+    assert not t.history.is_away
+    assert t.history.live == 0
+    t.run_to(20)
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.looks_at(t.scene.status.axis - 1))
