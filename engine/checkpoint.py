@@ -1,7 +1,6 @@
 """One kind of checkpoint: the complete dynamic state of a scene at one instant, as a value."""
 
 import dataclasses
-import zlib
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from stroboscope.engine.checkpoint_bytes import (
     Layout,
     StateBytes,
     damage,
+    seal,
 )
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
 
@@ -281,7 +281,7 @@ class Checkpoint:
         )  # fmt: skip
         made = bytearray(self.head)
         made += clock.packed() + row + self._hidden + self._script + record
-        CRC.pack_into(made, CRC_AT, zlib.crc32(memoryview(made)[CRC_FROM:]))
+        seal(made)
         return bytes(made)
 
     @classmethod
@@ -341,7 +341,7 @@ def with_tail(state: bytes | bytearray, *, script: bytes = b"", record: bytes = 
     dataclasses.replace(
         layout.clock, total=len(made), script_bytes=len(script), record_bytes=len(record)
     ).pack_into(made, layout.head.size)
-    CRC.pack_into(made, CRC_AT, zlib.crc32(memoryview(made)[CRC_FROM:]))
+    seal(made)
     return bytes(made)
 
 

@@ -170,6 +170,29 @@ def test_corrupting_any_single_byte_is_refused_and_changes_nothing(state_of: Sta
     scene.restore_state_from_bytes(checkpoint)
 
 
+def test_damage_anywhere_in_a_large_checkpoint_is_refused(state_of: StateOf) -> None:
+    many = (
+        '<replicate count="30" offset=".3 0 0"><body><freejoint/><geom size=".1"/></body>'
+        "</replicate>"
+    )
+    scene = physics.create_scene("Large", f"<mujoco><worldbody>{many}</worldbody></mujoco>")
+    scene.step(nstep=5)
+    checkpoint = captured(scene)
+    assert len(checkpoint) > 8000, "such that its body is summed"
+    rng = np.random.default_rng(0)
+    for at in rng.integers(0, len(checkpoint), 500):
+        damaged = bytearray(checkpoint)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        refused(scene, damaged, state_of)
+    zeroed = bytearray(checkpoint)
+    zeroed[-4000:-3000] = bytes(1000)
+    refused(scene, zeroed, state_of)
+    assert scene.checkpoint().is_equal(physics.Checkpoint.from_bytes(checkpoint))
+    scene.step()
+    scene.restore(scene.checkpoint().to_bytes())
+    scene.restore_state_from_bytes(checkpoint)
+
+
 def test_truncation_at_every_length_and_trailing_bytes_are_refused(state_of: StateOf) -> None:
     scene = physics.create_scene("Small", SMALL)
     checkpoint = captured(scene)
