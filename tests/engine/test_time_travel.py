@@ -4,6 +4,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import mujoco
 import numpy as np
@@ -21,7 +22,8 @@ from stroboscope.debugger_protocol.topics import Instant, Topic
 Row = NDArray[np.float64]
 
 COMMANDS = {
-    "step": 6,
+    "step": 5,
+    "physics": 2,
     "back": 6,
     "forward": 4,
     "scrub": 6,
@@ -42,18 +44,21 @@ def controls(now: float) -> tuple[float, float]:
     return 0.9 * math.sin(7.0 * now), 1.5 * math.cos(5.0 * now)
 
 
-def controller(driven: Driven) -> None:
+def controller(driven: Driven, *, nstep: int = 1) -> None:
     """A script that writes its controls before every step."""
     while not driven.over:
         data = driven.scene.data
         data.ctrl[:] = controls(data.time)
-        driven.scene.step()
+        driven.scene.step(nstep=nstep)
 
 
 class Oracle:
     """Every row that there ever was, by plain MuJoCo, and what is looked at."""
 
-    def __init__(self, start: Row) -> None:
+    def __init__(self, start: Row, nstep: int) -> None:
+        self.nstep = nstep
+        self.done = 0
+        """Physics steps of the open application step."""
         self.model = mujoco.MjModel.from_xml_string(BOX_AND_ARM.format(option=""))
         self.data = mujoco.MjData(self.model)
         self.initial = self.live = start
@@ -64,12 +69,18 @@ class Oracle:
         self.kept: dict[int, Row] = {}
 
     def step(self, count: int) -> None:
+        """Complete application steps; the open one counts."""
+        self.physics(count * self.nstep - self.done)
+
+    def physics(self, count: int) -> None:
         self.view = None
         for _ in range(count):
             self.rows[self.axis] = self.live
             mujoco.mj_setState(self.model, self.data, self.live, FULL)
             mujoco.mj_step(self.model, self.data)
-            self.data.ctrl[:] = controls(self.data.time)
+            self.done = (self.done + 1) % self.nstep
+            if not self.done:
+                self.data.ctrl[:] = controls(self.data.time)
             self.live = self.row()
             self.axis += 1
 
@@ -83,13 +94,20 @@ class Oracle:
         self.view = None if axis == self.axis else axis
 
     def put(self, row: Row) -> None:
+        """Stand at a row; what remains of the open step is abandoned: the script goes on."""
         self.live, self.view = row, None
         self.segments.append(self.axis)
+        if self.done:
+            self.done = 0
+            self.part(row)
+            self.data.ctrl[:] = controls(self.data.time)
+            self.live = self.row()
 
     def edit_arm(self, value: float) -> None:
         mujoco.mj_setState(self.model, self.data, self.live, FULL)
         self.data.qpos[self.model.jnt_qposadr[self.model.body_jntadr[ARM]]] = value
-        self.put(self.row())
+        self.live, self.view = self.row(), None
+        self.segments.append(self.axis)
 
     def replay(self, near: int) -> None:
         """Step the recorded rows again; what was edited or restored since the last is undone."""
@@ -121,10 +139,10 @@ class Oracle:
 class Traveller:
     """Gives a client's commands and the oracle's at once."""
 
-    def __init__(self, client: DebuggerClient, driven: Driven, seed: int) -> None:
+    def __init__(self, client: DebuggerClient, driven: Driven, seed: int, nstep: int) -> None:
         self.client, self.driven = client, driven
         self.chance = random.Random(seed)
-        self.oracle = Oracle(driven.state())
+        self.oracle = Oracle(driven.state(), nstep)
         self.arm = int(driven.model.jnt_qposadr[driven.model.body_jntadr[ARM]])
         client.subscribe(driven.id, [Topic.STATE], max_rate_hz=1000)
 
@@ -142,10 +160,13 @@ class Traveller:
             case "step":
                 client.step(id, n)
                 oracle.step(n)
+            case "physics":
+                client.physics_step(id, n)
+                oracle.physics(n)
             case "run":
                 client.fast_forward()
                 client.pause()
-                oracle.step(client.scenes()[0].axis - oracle.axis)
+                oracle.physics(client.scenes()[0].axis - oracle.axis)
                 assert client.wait_until(lambda c: c.history(id).view is None, 10)
             case "restore":
                 client.restore_initial(id)
@@ -167,10 +188,10 @@ class Traveller:
         client, id, oracle, chance = self.client, self.driven.id, self.oracle, self.chance
         match word:
             case "back":
-                client.step_back(id, n)
+                client.step_back(id, n, physics=True)
                 oracle.look(near - n)
             case "forward":
-                client.step_forward(id, n)
+                client.step_forward(id, n, physics=True)
                 oracle.look(near + n)
             case "scrub":
                 axis = chance.randint(0, oracle.axis)
@@ -235,34 +256,35 @@ class Traveller:
 
 
 @pytest.fixture
-def traveller(host: Host, drive_box: Callable[..., Driven]) -> Iterator[Callable[[int], Traveller]]:
+def traveller(host: Host, drive_box: Callable[..., Driven]) -> Iterator[Callable[..., Traveller]]:
     """``traveller(seed)``: a client of a paused scene that is controlled by a script."""
     server = DebugServer(host)
     server.start()
     with DebuggerClient.connect(server.connection_file) as client:
 
-        def make(seed: int) -> Traveller:
-            driven = drive_box(loop=controller)
+        def make(seed: int, nstep: int = 1) -> Traveller:
+            driven = drive_box(loop=partial(controller, nstep=nstep))
             client.pause()
             assert client.wait_until(
                 lambda c: [s.activity for s in c.scenes()] == [OwnerActivity.PARKED], 10
             )
-            return Traveller(client, driven, seed)
+            return Traveller(client, driven, seed, nstep)
 
         yield make
     server.stop()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("nstep", [1, 3])
 def test_random_travels_leave_every_state_as_mujoco_has_it(
-    traveller: Callable[[int], Traveller], seed: int
+    traveller: Callable[..., Traveller], nstep: int
 ) -> None:
-    traveller(seed).travel(200)
+    traveller(1, nstep=nstep).travel(200)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("nstep", [1, 3])
 def test_ten_thousand_random_travels_leave_every_state_as_mujoco_has_it(
-    traveller: Callable[[int], Traveller],
+    traveller: Callable[..., Traveller], nstep: int
 ) -> None:
-    traveller(3).travel(10_000)
+    traveller(3, nstep=nstep).travel(10_000)
