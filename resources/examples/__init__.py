@@ -58,6 +58,13 @@ _PACKAGE = "stroboscope.resources.examples"
 
 DEMOS: tuple[Demo, ...] = (
     Demo(
+        name="explode",
+        title="A servo that is too stiff",
+        description="An arm that blows up: stopped just before, rewound, and tried again.",
+        module=f"{_PACKAGE}.explode",
+        requires=("mujoco",),
+    ),
+    Demo(
         name="cross-thread",
         title="Cross-thread capture and restore",
         description="One checkpoint, two worker threads, two rollouts of the same kick.",

@@ -43,5 +43,5 @@ def test_a_listed_demo_is_there_and_describes_itself(demo: Demo) -> None:
 
 
 def test_an_unknown_demo_is_refused_with_a_list_of_those_there_are() -> None:
-    with pytest.raises(KeyError, match="there are: cross-thread, pose-controller"):
+    with pytest.raises(KeyError, match="there are: explode, cross-thread"):
         find_demo("cross thread")
