@@ -28,7 +28,7 @@ class HistoryMethods:
                 raise ValueError(f"max_bytes must be 1 or more, not {max_bytes}")
             self.history.max_bytes = max_bytes
         self.history.wanted = keep
-        self.history.switched_off = False
+        self.history.switch(off=False)
         self._update_fast_path()
 
     @property

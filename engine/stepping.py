@@ -130,11 +130,7 @@ class Stepper:
                     return
                 raise self._failed(error, row, data) from error
             after, timestep = self._time[0], self._timestep[0]
-            if (
-                after != before + timestep
-                or not self._norm(self._qvel) < FAST
-                or warnings != seen
-            ):
+            if after != before + timestep or not self._norm(self._qvel) < FAST or warnings != seen:
                 trouble = self._watch.after(row)
                 if trouble is not None and self._stops_for(trouble, data):
                     self._step_watched()

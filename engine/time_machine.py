@@ -72,9 +72,7 @@ class MujocoTimeMachine(TimeMachine):
             if max_bytes < 1:
                 raise CommandError(f"max_bytes of a history must be 1 or more, not {max_bytes}")
             self._history.max_bytes = max_bytes
-        self._history.switched_off = not keep
-        if not keep:
-            self._history.forget()
+        self._history.switch(off=not keep)
 
     def find(
         self,

@@ -20,6 +20,7 @@ __all__ = ["RowRing"]
 # A block is about so large, and holds at least and at most so many rows.
 _BLOCK_BYTES = 256 << 10
 _FEWEST_ROWS, _MOST_ROWS = 8, 512
+_FEWEST_BLOCKS = 64
 # No row is further than this from the next one, so that looking at any takes no time to speak of.
 _LONGEST_STRIDE = 256
 # Merging two blocks has to drop so many of their rows that no more than this part is left.
@@ -47,6 +48,7 @@ class RowRing:
         "_on_merge",
         "_size_of_row",
         "_spare",
+        "_wanted_capacity",
         "advance",
         "at",
         "rows",
@@ -70,11 +72,11 @@ class RowRing:
         self._limit = limit
         self._on_drop = on_drop
         self._on_merge = on_merge
-        fitting = _BLOCK_BYTES // (8 * size_of_row)
-        self._capacity = capacity or min(max(fitting, _FEWEST_ROWS), _MOST_ROWS)
+        self._wanted_capacity = capacity
+        self._capacity = 0
         self._blocks: list[Block] = []
         self._spare: list[Block] = []
-        self._new_block_bytes = block_bytes(self._capacity, size_of_row)
+        self._new_block_bytes = 0
         self._block_bytes = self._dropped_bytes = 0
         self._head: Block | None = None
         self.stop_keeping()
@@ -108,6 +110,8 @@ class RowRing:
     def turn(self, axis: int) -> None:
         """Begin another block, whose first row is that of ``axis``."""
         self.seal()
+        if not self._blocks:
+            self._choose_capacity()
         block = self._free_block()
         block.start(axis)
         self._blocks.append(block)
@@ -269,6 +273,15 @@ class RowRing:
         return parts[index]
 
     # --- making room
+
+    def _choose_capacity(self) -> None:
+        """Choose how many rows a block has; few where there is little room, so that it is many."""
+        size = min(_BLOCK_BYTES, self._limit() // _FEWEST_BLOCKS)
+        fitting = min(max(size // (8 * self._size_of_row), _FEWEST_ROWS), _MOST_ROWS)
+        self._spare.clear()
+        self._block_bytes = 0
+        self._capacity = min(fitting, self._wanted_capacity or fitting)
+        self._new_block_bytes = block_bytes(self._capacity, self._size_of_row)
 
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""

@@ -27,7 +27,7 @@ _KEYFRAME_INTERVAL = 64
 class SceneHistory:
     """Rows, and the segments that they belong to; owner thread only.
 
-    ``single``, ``time_after``, ``after`` say where the last step has left the scene: when the next
+    ``time_after`` and ``after`` say where the last step has left the scene: when the next
     one begins elsewhere, :meth:`arrive` finds out what came between.
     """
 
@@ -47,7 +47,6 @@ class SceneHistory:
         self._is_replaced = False
         self._world: World
         self.ring: RowRing
-        self.single = -1
         self.time_after = math.nan
         self.after: bytes | None = None
 
@@ -72,6 +71,14 @@ class SceneHistory:
         """Whether the next step's row will stay."""
         return (self._scene.link.active or self.wanted) and not self.switched_off
 
+    def switch(self, *, off: bool) -> None:
+        """Keep nothing from now on, or as it is without anybody's wish."""
+        self.switched_off = off
+        if off:
+            self.forget()
+        elif not self.ring.advance:
+            self._lose_track()  # the next step has to look
+
     @property
     def nbytes(self) -> int:
         """Bytes of all that is kept."""
@@ -91,7 +98,6 @@ class SceneHistory:
         self._lose_track()
 
     def _lose_track(self) -> None:
-        self.single = -1
         self.time_after = math.nan
         self.after = None
 
