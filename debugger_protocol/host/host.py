@@ -112,7 +112,8 @@ class Host(HostNews):
 
     def close_scene(self, link: SceneLink, reason: str) -> None:
         """Close a scene; a thread that is parked in it gets SceneClosedError."""
-        self._keep_finished(link)
+        if link.owner.thread is threading.current_thread() or link.is_orphaned():
+            self._keep_finished(link)
         with self.playback.lock:
             if link.closed:
                 return
@@ -128,11 +129,10 @@ class Host(HostNews):
         self.wake()
 
     def _keep_finished(self, link: SceneLink) -> None:
-        """Keep what is left of a scene, when that can be had without disturbing its owner."""
-        if link.closed or not (
-            link.owner.thread is threading.current_thread() or link.is_orphaned()
-        ):
+        """Keep what is left of a scene, once; while nobody steps it."""
+        if link.closed or link.is_finished:
             return
+        link.is_finished = True
         try:
             machine = link.backend.time_machine()
             run = machine.finish() if machine is not None else None
@@ -442,7 +442,8 @@ class Host(HostNews):
         ticket.tell = tell or ticket.tell
         if not scene_id:
             self.finished.obey(command, ticket)
-            ticket.settle()
+            with self.playback.lock:
+                ticket.settle()
             return ticket
         with self.playback.lock:
             self._check_attached()
@@ -599,4 +600,5 @@ class Host(HostNews):
     def _close_finalized(self) -> None:
         while self._closing:
             link, reason = self._closing.popleft()
+            self._keep_finished(link)  # nobody can step it any more
             self.close_scene(link, reason)

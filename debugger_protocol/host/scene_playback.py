@@ -87,6 +87,8 @@ class ScenePlayback:
         self.backend = backend
         self.owner = owner
         self.closed = ""
+        self.is_finished = False
+        """Whether what is left of the scene is kept already."""
         self.holds: dict[HoldKind, str] = {}
         self.grants: list[Grant] = []
         self.pause_waits: list[PauseWait] = []

@@ -151,6 +151,46 @@ def test_a_condition_stops_a_script_and_the_console_tells_of_it(
     assert say("branches").count("\n") == 1
 
 
+EPISODES = """
+import sys
+import mujoco
+
+model = mujoco.MjModel.from_xml_path(sys.argv[1])
+for episode in range(3):
+    data = mujoco.MjData(model)
+    for _ in range(40 + episode):
+        mujoco.mj_step(model, data)
+    del data
+data = mujoco.MjData(model)
+while True:
+    mujoco.mj_step(model, data)
+"""
+
+
+def test_data_that_a_script_has_let_go_of_stays_as_rollouts(
+    start_script: Callable[..., Any], wait_parked: Callable[..., bool], model_path: Any
+) -> None:
+    script = start_script(EPISODES, str(model_path("arm")), command=RUN)
+    with script.connect() as client:
+        assert wait_parked(client)
+        client.fast_forward()
+        assert client.wait_until(lambda c: len(c.rollouts()) == 3, 20)
+        assert [each.steps for each in client.rollouts()] == [39, 40, 41]
+        assert client.wait_until(lambda c: len(c.scenes()) == 1, 20)
+        client.pause()
+        (scene,) = client.scenes()
+        rows = client.read_rows(0, ["qpos"], rollout_id=client.rollouts()[0].rollout_id)
+        assert len(rows["axis"]) == 40
+        ended = tm.GhostRef(
+            source=tm.GhostSource.ROLLOUT, number=client.rollouts()[1].rollout_id, scene_id=0
+        )
+        client.show_ghosts(scene.scene_id, [ended])
+        client.subscribe(scene.scene_id, [Topic.GHOSTS])
+        frame = client.next_frame(DEADLINE_S)
+        assert frame is not None
+        assert frame.arrays["number"].tolist() == [0]
+
+
 TRAVELLER = """
 import sys, time
 from stroboscope.debugger_protocol.client import DebuggerClient
