@@ -77,10 +77,13 @@ def contact_channel(part: str, *names: str) -> str:
     return channel if all(written) and len(channel.encode()) <= MAX_BYTES else ""
 
 
-def completions(text: str, table: SignalTable) -> tuple[int, list[str]]:
+def completions(
+    text: str, table: SignalTable, *, functions: tuple[str, ...] = ()
+) -> tuple[int, list[str]]:
     """Return where the word before the end of ``text`` begins, and what it could become.
 
     Inside ``name['`` these are the names of its columns, of geoms and bodies for contacts.
+    ``functions`` are known beside the usual ones.
     """
     quote = max(text.rfind("'"), text.rfind('"'))
     is_open = quote >= 0 and text.count(text[quote]) % 2 == 1
@@ -93,7 +96,7 @@ def completions(text: str, table: SignalTable) -> tuple[int, list[str]]:
     typed = text[start:]
     if start and text[start - 1] == "]" and typed.startswith("."):
         return start + 1, _matching(typed[1:], CONTACT_PARTS)
-    words = [*table.names, *(f"{name}(" for name in FUNCTIONS)]
+    words = [*table.names, *(f"{name}(" for name in (*FUNCTIONS, *functions))]
     return start, _matching(typed, words) if typed and not typed[0].isdigit() else []
 
 

@@ -13,6 +13,7 @@ from stroboscope.app.models.history import HistoryModel
 from stroboscope.app.models.rollouts import RolloutsModel
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.stops import StopsModel
+from stroboscope.app.models.trials import TrialsModel
 from stroboscope.debugger_protocol.expressions import SignalTable, table_of
 from stroboscope.debugger_protocol.messages import (
     PlaybackMode,
@@ -71,6 +72,7 @@ class SceneModel:
         self.conditions = ConditionsModel(self)
         self.rollouts = RolloutsModel(self)
         self.ghosts = GhostsModel(self)
+        self.trials = TrialsModel(self)
         self.environments = EnvironmentsModel(self)
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, tuple[frozenset[Topic], float | None]] = {}

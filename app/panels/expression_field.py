@@ -51,7 +51,8 @@ class _Line(QLineEdit):
 class ExpressionField(QWidget):
     """``entered`` carries a text that is right, or one that was entered twice although it is not.
 
-    ``get_table`` returns what may be named, None while there is no scene. ``cancelled``: Escape.
+    ``get_table`` returns what may be named, None while there is no scene. ``problem`` says what is
+    wrong with a text, ``functions`` are more of them than expressions have. ``cancelled``: Escape.
     """
 
     entered = Signal(str)
@@ -63,10 +64,14 @@ class ExpressionField(QWidget):
         get_table: Callable[[], SignalTable | None],
         *,
         placeholder: str = "",
+        problem: Callable[[str, SignalTable | None], str] = expression_problem,
+        functions: tuple[str, ...] = (),
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._get_table = get_table
+        self._problem_of = problem
+        self._functions = functions
         self._refused = ""
         self.line = _Line()
         self.line.setPlaceholderText(placeholder)
@@ -117,7 +122,7 @@ class ExpressionField(QWidget):
         if table is None:
             return
         before = text[: self.line.cursorPosition()]
-        self._begin, words = completions(before, table)
+        self._begin, words = completions(before, table, functions=self._functions)
         typed = before[self._begin :]
         popup = self._popup
         if not words or typed in words[:1]:
@@ -126,7 +131,7 @@ class ExpressionField(QWidget):
             self._words.setStringList(words[:200])
             self._completer.complete()
             popup.setCurrentIndex(self._words.index(0) if typed else self._words.index(-1))
-        problem = expression_problem(text, table) if text.strip() else ""
+        problem = self._problem_of(text, table) if text.strip() else ""
         # While a word is being typed what is missing behind it is no mistake yet.
         self._show_problem(problem if not popup.isVisible() else "")
 
@@ -148,14 +153,22 @@ class ExpressionField(QWidget):
     def _on_completed(self) -> None:
         text, table = self.line.text(), self._get_table()
         self._refused = ""
-        self._show_problem(expression_problem(text, table) if table is not None else "")
+        self._show_problem(self._problem_of(text, table) if table is not None else "")
+
+    def enter(self) -> None:
+        """Do what Return does."""
+        self._on_return()
+
+    def show_problem(self, problem: str) -> None:
+        """Say below the line why what was entered can't be had."""
+        self._show_problem(problem)
 
     def _on_return(self) -> None:
         text = self.line.text().strip()
         if not text:
             return
         table = self._get_table()
-        problem = expression_problem(text, table) if table is not None else ""
+        problem = self._problem_of(text, table) if table is not None else ""
         if problem and self._refused != text:
             self._refused = text
             self._show_problem(f"{problem}\nEnter once more keeps it anyway.")

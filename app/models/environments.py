@@ -1,0 +1,130 @@
+"""Which environment of a batched scene is looked at, and which are shown in a grid."""
+
+from typing import TYPE_CHECKING
+
+from stroboscope.app.models.signal import Signal
+from stroboscope.debugger_protocol.time_messages import Environments, SelectEnvironments
+
+if TYPE_CHECKING:
+    from stroboscope.app.models.scene import SceneModel
+
+__all__ = ["GRID_SIZES", "MAX_SHOWN", "EnvironmentsModel", "grid_of"]
+
+MAX_SHOWN = 64
+"""Environments that are drawn at once, at most."""
+GRID_SIZES = (1, 4, 9, 16, 36, 64)
+"""How many are offered."""
+
+
+def grid_of(selected: int, size: int, count: int) -> tuple[int, ...]:
+    """Return ``size`` neighbouring environments, the selected one among them."""
+    size = min(size, count, MAX_SHOWN)
+    first = min(max(selected - size // 2, 0), count - size)
+    return tuple(range(first, first + size))
+
+
+class EnvironmentsModel:
+    """The environments of one scene; ``count`` is 0 for a scene that is one world.
+
+    ``changed`` when others are selected, shown, or have failed. GUI thread only.
+    """
+
+    def __init__(self, scene: "SceneModel") -> None:
+        self.changed: Signal[[]] = Signal()
+        self.told = Environments(scene_id=scene.scene_id, count=0)
+        self._scene = scene
+        self._size = 1
+        self._only_failed = False
+        # What was asked for and is not told back yet: quick clicks build on each other.
+        self._asked: tuple[int, int] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.told.count
+
+    @property
+    def selected(self) -> int:
+        """The one that values are of, or will be in a moment."""
+        return self._asked[1] if self._asked is not None else self.told.selected
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Those that are drawn, in the order of the grid."""
+        return self.told.shown
+
+    @property
+    def size(self) -> int:
+        """How many are drawn at once, as chosen."""
+        return self._size
+
+    @property
+    def only_failed(self) -> bool:
+        """Whether the grid holds those that failed, and not neighbours."""
+        return self._only_failed
+
+    def receive(self, message: Environments) -> None:
+        """Take what the application says."""
+        failed = message.failed != self.told.failed
+        self.told = message
+        if self._only_failed and failed:
+            self._send(message.selected)
+        self.changed.emit()
+
+    def select(self, number: int) -> None:
+        """Look at one environment; the grid follows when it is not in there."""
+        if self.count:
+            self._send(min(max(number, 0), self.count - 1))
+
+    def move(self, offset: int) -> None:
+        """Look at the environment so many numbers further, around the end."""
+        if self.count:
+            self._send((self.selected + offset) % self.count)
+
+    def select_failed(self, direction: int) -> None:
+        """Look at the next (1) or previous (-1) one of those that failed."""
+        failed = sorted(self.told.failed)
+        if not failed:
+            return
+        now = self.selected
+        if direction > 0:
+            found = next((each for each in failed if each > now), failed[0])
+        else:
+            found = next((each for each in reversed(failed) if each < now), failed[-1])
+        self._send(found)
+
+    def show_grid(self, size: int, *, only_failed: bool = False) -> None:
+        """Draw so many at once: neighbours of the selected one, or those that failed."""
+        self._size = min(max(size, 1), MAX_SHOWN)
+        self._only_failed = only_failed
+        self._send(self.selected)
+
+    def _shown_with(self, selected: int) -> tuple[int, ...]:
+        if self._only_failed:
+            failed = self.told.failed[-MAX_SHOWN:]
+            return tuple(dict.fromkeys((selected, *failed)))[:MAX_SHOWN]
+        now = self.told.shown
+        if selected in now and len(now) == min(self._size, self.count):
+            return now  # nothing moves in the grid while another of it is chosen
+        return grid_of(selected, self._size, self.count)
+
+    def _send(self, selected: int) -> None:
+        scene = self._scene
+        if scene.is_stale or not self.count:
+            return
+        shown = self._shown_with(selected)
+        sent = scene.session.send(
+            lambda i: SelectEnvironments(
+                id=i, scene_id=scene.scene_id, selected=selected, shown=shown
+            ),
+            then=lambda command_id, _value: self._answered(command_id),
+            otherwise=lambda command_id, _reason: self._answered(command_id),
+        )
+        if sent is not None:
+            self._asked = (sent, selected)
+            self.changed.emit()
+
+    def _answered(self, command_id: int) -> None:
+        if self._asked is not None and self._asked[0] == command_id:
+            self._asked = None
+            self.changed.emit()

@@ -1,0 +1,1 @@
+"""Panels of time travel: checkpoints, stops and conditions, rollouts; ghosts and environments."""

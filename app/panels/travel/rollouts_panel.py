@@ -1,0 +1,140 @@
+"""Rollouts of the shown scene: what became of each, two of them compared, their ghosts."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtWidgets import QMenu, QPushButton
+
+from stroboscope.app.models.editing import why_not_changeable
+from stroboscope.app.models.numbers import count_text
+from stroboscope.app.models.rollouts import rollout_ref
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.signal import Signal
+from stroboscope.app.models.tables.rollouts import rollouts_table
+from stroboscope.app.panels.travel.kept_table import KeptTable
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource, RolloutInfo
+from stroboscope.resources.themes import Palette
+
+__all__ = ["RolloutsPanel"]
+
+_EMPTY = (
+    "No rollouts yet. A stop offers to try something else from before it; physics.rollout() in a "
+    "script puts its candidates here; and what a scene that has ended leaves behind."
+)
+
+
+class RolloutsPanel(KeptTable):
+    """Rollouts of the shown scene, and below them what is left of scenes that have ended.
+
+    ``tell`` says a sentence in the status bar.
+    """
+
+    def __init__(
+        self, sessions: SessionsModel, palette: Palette, *, tell: Callable[[str], None]
+    ) -> None:
+        self._known: dict[GhostRef, RolloutInfo] = {}
+        self._pair: frozenset[GhostRef] = frozenset()
+        super().__init__(sessions, palette, tell=tell)
+        self.refresh()
+
+    def signals(self, scene: SceneModel) -> Iterable[Signal[[]]]:
+        """Follow the rollouts, and which of them are ghosts."""
+        return (scene.rollouts.changed, scene.ghosts.changed, scene.session.finished_changed)
+
+    def buttons(self) -> Sequence[QPushButton]:
+        """Make the buttons of the bar."""
+        self.ghost_button = self.button(
+            "Ghost", "Show the selected ones in the picture and in the plots.", self._ghost_chosen
+        )
+        self.compare_button = self.button(
+            "Compare",
+            "List what differs between two, most different first, and since which step.",
+            self.compare_chosen,
+        )
+        self.drop_button = self.button("Drop", "Forget it.   Delete", self.delete_chosen)
+        return (self.ghost_button, self.compare_button, self.drop_button)
+
+    # --- showing
+
+    def refresh(self) -> None:
+        """Show what there is."""
+        scene = self.scene
+        rows: list[tuple[GhostRef, RolloutInfo]] = []
+        if scene is not None:
+            finished = scene.session.finished.rollouts
+            rows += [(rollout_ref(0, each.rollout_id), each) for each in finished]
+            mine = scene.rollouts.rollouts
+            rows += [(rollout_ref(scene.scene_id, each.rollout_id), each) for each in mine]
+            for scene_id, infos in ((0, finished), (scene.scene_id, mine)):
+                numbers = {each.rollout_id for each in infos}
+                scene.ghosts.keep(GhostSource.ROLLOUT, numbers, scene_id)
+        self._known = dict(rows)
+        ticked = {entry.ref for entry in scene.ghosts.entries} if scene is not None else set()
+        table = rollouts_table(rows, ticked)
+        self.table.show_table(table, empty=_EMPTY if scene is not None else "No scene is shown.")
+        self.table.total.set_full_text(self._total(scene))
+        self._compare_ticked(scene)
+        self.enable()
+
+    def _total(self, scene: SceneModel | None) -> str:
+        if scene is None:
+            return ""
+        told = scene.history.told
+        if scene.rollouts.running:
+            part = f" {round(100.0 * told.progress)} %" if told is not None and told.busy else ""
+            return f"Simulating {scene.rollouts.running}{part}…"
+        dropped = scene.rollouts.told.dropped
+        parts = [f"{count_text(len(self._known))} kept"] if self._known else []
+        if dropped:
+            parts.append(f"{count_text(dropped)} older ones made room")
+        return " · ".join(parts)
+
+    def _compare_ticked(self, scene: SceneModel | None) -> None:
+        """Compare the two that are ghosts, as soon as there are exactly two."""
+        if scene is None:
+            return
+        ticked = [
+            entry.ref for entry in scene.ghosts.entries if entry.ref.source is GhostSource.ROLLOUT
+        ]
+        pair = frozenset(ticked)
+        if pair == self._pair:
+            return
+        self._pair = pair
+        if len(ticked) == 2:
+            self.compare(*ticked)
+
+    def enable(self) -> None:
+        """Let those buttons be used that make sense."""
+        refs = self.chosen()
+        why_not = why_not_changeable(self.scene)
+        self.allow(self.ghost_button, "" if refs else "Select a rollout.")
+        self.allow(self.compare_button, "" if len(refs) == 2 else "Select two rollouts.")
+        mine = [ref for ref in refs if ref.scene_id]
+        nothing = "" if mine else "Select a rollout; those of ended scenes make room by themselves."
+        self.allow(self.drop_button, why_not or nothing)
+
+    def label_of(self, ref: GhostRef) -> str:
+        """Return a rollout's name."""
+        info = self._known.get(ref)
+        return (info.name if info is not None else "") or f"rollout {ref.number}"
+
+    def fill_menu(self, menu: QMenu, ref: GhostRef) -> None:
+        """Offer what can be done with a rollout."""
+        drop = menu.addAction("Drop")
+        drop.setEnabled(bool(ref.scene_id) and not why_not_changeable(self.scene))
+        drop.triggered.connect(lambda _=False: self.delete_chosen())
+
+    # --- what a person does
+
+    def _ghost_chosen(self) -> None:
+        for ref in self.chosen():
+            self.toggle_ghost(ref)
+
+    def delete_chosen(self) -> None:
+        """Forget the selected rollouts: they can be simulated again."""
+        scene = self.scene
+        if scene is None or why_not_changeable(scene):
+            return
+        for ref in self.chosen():
+            if ref.scene_id:
+                scene.rollouts.drop(ref.number)
