@@ -173,8 +173,8 @@ class BodyChecksum:
         """Return ``crc`` continued over the body as it is now."""
         if self._is_small:
             return zlib.crc32(self._rest, crc)
-        np.add.reduce(self._words, 0, None, self._sums)  # wraps around
-        return zlib.crc32(self._rest, zlib.crc32(self._sums, crc))
+        np.add.reduce(self._words, axis=0, out=self._sums)  # wraps around
+        return zlib.crc32(self._rest, zlib.crc32(self._sums.data, crc))
 
 
 def checksum(state: bytes | bytearray, layout: Layout) -> int:
