@@ -115,11 +115,8 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         stops.guards_detached = (
             stops.raise_on_stop or self.history.wanted or callbacks.has(Event.STOP)
         )
-        self._bare = (
-            self._data is not None
-            and not callbacks.has_step_callbacks()
-            and not stops.guards_detached
-        )
+        self._single = self._data is not None and not callbacks.has_step_callbacks()
+        self._bare = self._single and not stops.guards_detached
 
     # --- stepping
 
@@ -151,6 +148,9 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         self._step_slowly(time_step, nstep)
 
     def _step_slowly(self, time_step: float | None, nstep: int) -> None:
+        if time_step is None and nstep == 1 and self._single and self.link.active:
+            self.stepper.step_once()  # guarded when detached, too, so that it isn't bare
+            return
         count, timestep = checked_nstep(nstep), None
         if time_step is not None:
             if count != 1:

@@ -94,7 +94,7 @@ class Dropped:
         n = block.count
         self.begin, self.count = block.begin, n
         rows = block.rows[:n]
-        self.hashes = row_hashes(rows)
+        self.hashes = row_hashes(rows, inputs)
         self.flags = block.flags[:n].copy()
         self.first_step = int(block.steps[0])
         offsets = block.steps[:n] - self.first_step
@@ -105,13 +105,14 @@ class Dropped:
         self._timesteps = timesteps[:1].copy() if constant else timesteps.copy()
         times = rows[:, 0]
         self.times = times.copy()
-        given = rows[:, inputs].view(np.uint64)
-        differs = given[1:] != given[:-1]
-        self._columns = np.flatnonzero(differs.any(axis=0)).astype(np.int32)
-        lines = np.flatnonzero(differs.any(axis=1)) + 1
+        given = rows[:, inputs]
+        bits = given.view(np.uint64)
+        self._columns = (bits != bits[0]).any(axis=0).nonzero()[0].astype(np.int32)
+        changing = bits[:, self._columns]
+        lines = (changing[1:] != changing[:-1]).any(axis=1).nonzero()[0] + 1
         self._changed_at = lines.astype(np.int32)
-        self._constant = rows[0, inputs].copy()
-        self._inputs = rows[:, inputs][np.ix_(lines, self._columns)].copy()
+        self._constant = given[0].copy()
+        self._inputs = changing[lines].view(np.float64)
         self.nbytes = self._bytes()
         """Bytes of it all."""
 
@@ -160,19 +161,28 @@ def block_bytes(capacity: int, size: int) -> int:
     return capacity * (8 * size + 25)
 
 
-def row_hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return an 8-byte hash of each row, (n, size) to (n,): equal rows to the bit, equal hashes."""
+def row_hashes(rows: NDArray[np.float64], inputs: slice) -> NDArray[np.uint64]:
+    """Return an 8-byte hash of the state in each row, (n, size) to (n,).
+
+    All of a row but its ``inputs``, which are remembered themselves. States that are equal to the
+    bit have equal hashes, others practically never.
+    """
     bits = rows.view(np.uint64)
-    mixed = bits ^ (bits >> np.uint64(29))
-    mixed *= _weights(bits.shape[1])
-    mixed ^= mixed >> np.uint64(32)
-    hashes: NDArray[np.uint64] = mixed.sum(axis=1, dtype=np.uint64)
+    hashes: NDArray[np.uint64] = np.zeros(len(rows), dtype=np.uint64)
+    for part in (slice(0, inputs.start), slice(inputs.stop, bits.shape[1])):
+        if part.start < part.stop:
+            state = bits[:, part]
+            # The upper bits come into the lower ones: sign bits alone would cancel each other.
+            hashes += (state ^ (state >> _HALF)) @ _weights(part.start, part.stop)
     return hashes
 
 
+_HALF = np.uint64(31)
+
+
 @functools.cache
-def _weights(size: int) -> NDArray[np.uint64]:
-    """Return odd numbers, always the same ones."""
-    numbers = np.random.default_rng(size).integers(0, 2**63, size, dtype=np.uint64)
-    weights: NDArray[np.uint64] = numbers * np.uint64(2) + np.uint64(1)
+def _weights(first: int, last: int) -> NDArray[np.uint64]:
+    """Return odd numbers for the columns from ``first`` to ``last``, always the same ones."""
+    numbers = np.random.default_rng(last).integers(0, 2**63, last, dtype=np.uint64)
+    weights: NDArray[np.uint64] = numbers[first:] * np.uint64(2) + np.uint64(1)
     return weights

@@ -191,7 +191,7 @@ class Past:
         stored = ring.row(axis)
         if stored is not None:
             return row.tobytes() == stored.tobytes()
-        return int(row_hashes(row[np.newaxis])[0]) == ring.hash(axis)
+        return int(row_hashes(row[np.newaxis], self._layout.inputs)[0]) == ring.hash(axis)
 
     def _why_wrong(self, base: int, axis: int, hidden: bytes) -> str:
         """Return since which step the recorded states are others than those stepped to."""

@@ -18,7 +18,7 @@ from stroboscope.engine.history.block import Block, Dropped, block_bytes
 __all__ = ["RowRing"]
 
 # A block is about so large, and holds at least and at most so many rows.
-_BLOCK_BYTES = 256 << 10
+_BLOCK_BYTES = 512 << 10
 _FEWEST_ROWS, _MOST_ROWS = 8, 512
 _FEWEST_BLOCKS = 64
 # No row is further than this from the next one, so that looking at any takes no time to speak of.
@@ -46,6 +46,7 @@ class RowRing:
         "_new_block_bytes",
         "_on_drop",
         "_on_merge",
+        "_rows",
         "_size_of_row",
         "_spare",
         "_wanted_capacity",
@@ -73,7 +74,7 @@ class RowRing:
         self._on_drop = on_drop
         self._on_merge = on_merge
         self._wanted_capacity = capacity
-        self._capacity = 0
+        self._capacity = self._rows = 0
         self._blocks: list[Block] = []
         self._spare: list[Block] = []
         self._new_block_bytes = 0
@@ -119,7 +120,7 @@ class RowRing:
         self.rows = list(block.rows)
         self.steps = block.steps.data
         self.timesteps = block.timesteps.data
-        self.at, self.size, self.advance = 0, block.capacity, 1
+        self.at, self.size, self.advance = 0, self._rows, 1
 
     def flag(self) -> None:
         """Say of the row that comes that it does not follow from the one before."""
@@ -280,25 +281,25 @@ class RowRing:
         fitting = min(max(size // (8 * self._size_of_row), _FEWEST_ROWS), _MOST_ROWS)
         self._spare.clear()
         self._block_bytes = 0
-        self._capacity = min(fitting, self._wanted_capacity or fitting)
+        self._rows = min(fitting, self._wanted_capacity or fitting)
+        # Some room for rows that stay because they do not follow from the one before.
+        self._capacity = self._rows + self._rows // 16 + 2
         self._new_block_bytes = block_bytes(self._capacity, self._size_of_row)
 
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""
         size = self._new_block_bytes
         while self._blocks:
-            need = 0 if self._spare else size
+            # One block more than those in use is for merging into.
+            need = size * max(2 - len(self._spare), 0)
             if self.nbytes + need <= self._limit():
                 break
-            if len(self._spare) > 1:
+            if len(self._spare) > 2:
                 self._spare.pop()
                 self._block_bytes -= size
             else:
                 self._thin_out()
-        if self._spare:
-            return self._spare.pop()
-        self._block_bytes += size
-        return Block(self._capacity, self._size_of_row)
+        return self._block_of_rows(self._capacity)
 
     def _thin_out(self) -> None:
         """Free one block: merge two old ones, or forget the oldest."""
@@ -331,7 +332,7 @@ class RowRing:
         rows = sum(map(len, kept))
         if first.end != second.begin or rows > _MOST_KEPT * (first.count + second.count):
             return False
-        merged = Block(rows, self._size_of_row)
+        merged = self._block_of_rows(rows)
         at = 0
         for block, places in zip((first, second), kept, strict=True):
             if block.stride == 1:
@@ -340,7 +341,7 @@ class RowRing:
             else:
                 merged.dropped.extend(block.dropped)
             end = at + len(places)
-            merged.rows[at:end] = block.rows[places]
+            np.take(block.rows, places, axis=0, out=merged.rows[at:end], mode="clip")
             merged.axes[at:end] = block.begin + places if block.stride == 1 else block.axes[places]
             merged.flags[at:end] = block.flags[places]
             at = end
@@ -349,13 +350,22 @@ class RowRing:
         if not (second.count and second.flags[0]):
             self._on_merge(second.begin)
         self._blocks[index : index + 2] = [merged]
-        self._block_bytes += merged.nbytes
         self._free(first)
         self._free(second)
         return True
 
+    def _block_of_rows(self, rows: int) -> Block:
+        """Return a block for so many rows: one that was used before, where it is large enough."""
+        if self._spare and self._spare[-1].capacity >= rows:
+            block = self._spare.pop()
+            block.start(0)
+            return block
+        block = Block(max(rows, self._capacity), self._size_of_row)
+        self._block_bytes += block.nbytes
+        return block
+
     def _free(self, block: Block) -> None:
-        """Keep a block to be filled again, where it is one of those that rows are written into."""
+        """Keep a block to be filled again, unless it is larger than those that rows go into."""
         block.dropped = []
         if block.capacity == self._capacity:
             self._spare.append(block)

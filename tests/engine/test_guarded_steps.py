@@ -27,12 +27,21 @@ def stopped(scene: physics.Scene, steps: int, act: Callable[[int], None] | None 
     for k in range(steps):
         if act is not None:
             act(k)
+        before = scene.last_stop
         try:
             scene.step()
         except physics.SimulationStopped as stop:
-            assert stop.event is scene.last_stop
-            return k
-    raise AssertionError(f"no stop within {steps} steps")
+            found, where = stop.event, k
+            break
+    else:
+        raise AssertionError(f"no stop within {steps} steps")
+    assert found is scene.last_stop is not before
+    return where
+
+
+def run(scene: physics.Scene, steps: int) -> None:
+    for _ in range(steps):
+        scene.step()
 
 
 def wrist(case_model: Case, case: str = "C01") -> physics.Scene:
@@ -123,8 +132,7 @@ def test_memory_that_runs_out_stops_at_the_truncation_and_at_the_error(case_mode
     seen: list[tuple[int, StopReason]] = []
     scene.on_stop(lambda s: seen.append((s.total_steps, s.last_stop.reason)))
     with pytest.raises(physics.StepFailedError):
-        for _ in range(100):
-            scene.step()
+        run(scene, 100)
     assert seen == [(42, StopReason.ARENA), (45, StopReason.FATAL)]
     scene.reset()
     scene.step()
@@ -182,8 +190,7 @@ def test_an_error_of_a_callback_stops_and_reaches_the_script(case_model: Case) -
     mujoco.set_mjcb_control(control)
     try:
         with pytest.raises(physics.StepFailedError, match="the gain is 0"):
-            for _ in range(10):
-                scene.step()
+            run(scene, 10)
     finally:
         mujoco.set_mjcb_control(None)
     assert seen == [StopReason.CALLBACK]
