@@ -353,9 +353,10 @@ def test_a_checkpoint_of_a_running_scene_is_taken_between_two_steps(
     client.fast_forward()
     kept = client.checkpoint(stepper.id, "on the way")
     assert client.session_status.mode.value == "fast_forward"
+    (info,) = client.checkpoints(stepper.id)
+    assert client.wait_until(lambda c: c.scenes()[0].axis > info.axis, 5)
     client.pause()
     client.restore(stepper.id, kept)
-    (info,) = client.checkpoints(stepper.id)
     row = stepper.memory.rows[info.axis]
     assert (stepper.scene.backend.q, stepper.scene.backend.v) == (row.q, row.v)
 
