@@ -138,8 +138,9 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 
 class Resimulate(Command, frozen=True, kw_only=True, tag="resimulate"):
     """Run the recorded inputs again from the row in view (or ``axis``), with edits, beside the
-    scene, which stays where it is. ``steps`` physics steps, 0: to the end of that segment. With
-    another timestep the same simulation time is run. Answers the rollout's id.
+    scene, which stays where it is. ``steps`` physics steps, 0: to the end of that segment. From the
+    live axis on, where nothing is recorded, the inputs are held as they stand (500 steps unless
+    said). With another timestep the same simulation time is run. Answers the rollout's id.
     """
 
     scene_id: int

@@ -27,6 +27,8 @@ from stroboscope.engine.history.branches import Branches
 from stroboscope.engine.history.navigation import Navigation
 from stroboscope.engine.history.past import Past, RecordedStretch
 from stroboscope.engine.rollouts.desk import RolloutDesk
+from stroboscope.engine.rollouts.row_source import RecordedRows, RowSource
+from stroboscope.engine.row_layout import RowLayout
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -35,6 +37,8 @@ __all__ = ["MujocoTimeMachine"]
 
 # What stays of a scene that has ended.
 _FINISHED_ROWS, _FINISHED_BYTES = 5_000, 4 << 20
+_AHEAD_STEPS = 500
+"""How many steps are tried where nothing is recorded, unless somebody says."""
 
 
 class MujocoTimeMachine(TimeMachine):
@@ -116,8 +120,26 @@ class MujocoTimeMachine(TimeMachine):
         self, axis: int, *, steps: int, edits: Sequence[WhatIf], name: str
     ) -> Iterator[float]:
         """Run recorded inputs again with edits, beside the scene."""
-        source = RecordedStretch(self._past, self._scene, axis)
+        source: RowSource
+        if axis == self._scene.counters.axis:
+            source, steps = self._as_it_stands(axis), steps or _AHEAD_STEPS
+        else:
+            source = RecordedStretch(self._past, self._scene, axis)
         return self._rollouts.resimulate(source, axis, steps=steps, edits=edits, name=name)
+
+    def _as_it_stands(self, axis: int) -> RecordedRows:
+        """Return the live state as a stretch of one step: its inputs are held after that."""
+        world = self._scene.world
+        row = np.empty(RowLayout(world.model, adapter=world.adapter).size)
+        world.adapter.mj_getState(world.model, world.live(), row, world.adapter.integration)
+        timestep = float(world.model.opt.timestep)
+        return RecordedRows(
+            world.model,
+            np.stack((row, row)),
+            timesteps=timestep,
+            adapter=world.adapter,
+            begin=axis,
+        )
 
     # --- rollouts
 

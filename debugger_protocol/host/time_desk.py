@@ -435,7 +435,7 @@ class TimeDesk:
         state = machine.history()
         if axis is None:
             raise CommandError("the view is live: look at the row to begin with, or give its axis")
-        if not state.first <= axis < state.live:
+        if axis != state.live and not state.first <= axis < state.live:
             raise CommandError(
                 f"row {axis} is not remembered: rows from {state.first} to {state.live - 1} are"
             )
