@@ -27,8 +27,7 @@ from stroboscope.engine.history.branches import Branches
 from stroboscope.engine.history.navigation import Navigation
 from stroboscope.engine.history.past import Past, RecordedStretch
 from stroboscope.engine.rollouts.desk import RolloutDesk
-from stroboscope.engine.rollouts.row_source import RecordedRows, RowSource
-from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.rollouts.row_source import RowSource, StandingState
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -122,24 +121,10 @@ class MujocoTimeMachine(TimeMachine):
         """Run recorded inputs again with edits, beside the scene."""
         source: RowSource
         if axis == self._scene.counters.axis:
-            source, steps = self._as_it_stands(axis), steps or _AHEAD_STEPS
+            source, steps = StandingState(self._scene), steps or _AHEAD_STEPS
         else:
             source = RecordedStretch(self._past, self._scene, axis)
         return self._rollouts.resimulate(source, axis, steps=steps, edits=edits, name=name)
-
-    def _as_it_stands(self, axis: int) -> RecordedRows:
-        """Return the live state as a stretch of one step: its inputs are held after that."""
-        world = self._scene.world
-        row = np.empty(RowLayout(world.model, adapter=world.adapter).size)
-        world.adapter.mj_getState(world.model, world.live(), row, world.adapter.integration)
-        timestep = float(world.model.opt.timestep)
-        return RecordedRows(
-            world.model,
-            np.stack((row, row)),
-            timesteps=timestep,
-            adapter=world.adapter,
-            begin=axis,
-        )
 
     # --- rollouts
 
@@ -181,7 +166,7 @@ class MujocoTimeMachine(TimeMachine):
         if last is None:
             return None
         begin, end = last.segment.begin, self._scene.counters.axis
-        size = history.ring.row_bytes
+        size = history.ring.width
         begin = max(begin, end - min(_FINISHED_ROWS, _FINISHED_BYTES // size), history.ring.first)
         rows = [history.ring.row(axis) for axis in range(begin, end)]
         stored = [row for row in rows if row is not None]

@@ -1,15 +1,19 @@
 """What a re-simulation needs of a history: where it begins, and what went into every step."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.row_layout import RowLayout
 
-__all__ = ["RecordedRows", "RowSource"]
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["RecordedRows", "RowSource", "StandingState"]
 
 
 class RowSource(Protocol):
@@ -80,3 +84,44 @@ class RecordedRows:
     def timestep(self, axis: int) -> float:
         """Return how long step ``axis`` took [s]."""
         return float(self._timesteps[axis - self.begin])
+
+
+class StandingState:
+    """The state that a scene stands at, as a source of one step: that which would come next.
+
+    Nobody knows what the script would put in after that, so the inputs as they stand are held.
+    """
+
+    def __init__(self, scene: "Scene") -> None:
+        world = scene.world
+        self.begin = scene.counters.axis
+        self.end = self.begin + 1
+        self.options: Mapping[str, tuple[float, ...]] = {}
+        self._model = world.model
+        self._adapter = world.adapter
+        self._live = world.live
+        self._timestep = scene.nominal_timestep or float(world.model.opt.timestep)
+        layout = RowLayout(world.model, adapter=world.adapter)
+        self._user = layout.inputs
+        self._row = np.empty(layout.size)
+        self._adapter.mj_getState(self._model, world.live(), self._row, self._adapter.integration)
+
+    def put(self, axis: int, data: Any) -> None:
+        """Put the state as it stands into ``data``, sleep included."""
+        adapter = self._adapter
+        if needs_hidden_state(self._model, adapter=adapter):
+            adapter.copy_data(self._model, self._live(), data)
+        else:
+            adapter.mj_setState(self._model, data, self._row, adapter.integration)
+
+    def row(self, axis: int) -> NDArray[np.float64]:
+        """Return the state as it stands, (row,)."""
+        return self._row
+
+    def inputs(self, axis: int) -> NDArray[np.float64]:
+        """Return the inputs as they stand."""
+        return self._row[self._user]
+
+    def timestep(self, axis: int) -> float:
+        """Return how long the step would take [s]."""
+        return self._timestep

@@ -154,7 +154,7 @@ def test_a_push_from_outside_ends_what_is_run_again(
     info = again(scene, 10)
     assert (info.steps, info.reproducible) == (40, "")
     with pytest.raises(CommandError, match="not remembered"):
-        again(scene, 100)
+        again(scene, 101)
 
 
 def test_candidates_and_re_simulations_stand_in_one_table(
@@ -184,3 +184,27 @@ def test_rollouts_of_a_model_that_was_written_into_since_are_refused(
         machine.read_rows(info.rollout_id, ("energy.total",), first=0, last=5, max_rows=10)
     with pytest.raises(CommandError, match="of another model"):
         machine.ghost_pose(rollout_ref(scene, info), time=0.0)
+
+
+@pytest.mark.parametrize("sleepy", [False, True])
+def test_from_the_state_as_it_stands_the_inputs_are_held(
+    attached: Host,
+    make_scene: Make,
+    drive: Drive,
+    state_of: Callable[..., NDArray[np.float64]],
+    sleepy: bool,
+) -> None:
+    if sleepy and not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
+        pytest.skip("this MuJoCo has no sleep")
+    scene = physics.create_scene("sleepers", SLEEPERS) if sleepy else make_scene("humanoid")
+    drive(scene, 500 if sleepy else 40)
+    before = state_of(scene)
+    info = again(scene, scene.counters.axis, steps=50)
+    assert info.edits == ("the last inputs are held for 49 steps",)
+    assert np.array_equal(state_of(scene), before)
+    pieces = list(
+        machine_of(scene).read_rows(info.rollout_id, ("qpos",), first=0, last=50, max_rows=99)
+    )
+    for row in np.concatenate([piece["values"] for piece in pieces]):
+        assert np.array_equal(row, scene.data.qpos)
+        scene.step()
