@@ -9,7 +9,7 @@ and paused; the others make a scene restorable, plottable and editable.
 
 import abc
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -54,6 +54,10 @@ class TopicFrames:
     notes: tuple[str, ...] = ()
 
 
+WriteRow = Callable[[int], None]
+"""Writes part of the row with this number."""
+
+
 class SignalSource(abc.ABC):
     """Writes the channels of one subscription, row by row, without allocating.
 
@@ -70,6 +74,14 @@ class SignalSource(abc.ABC):
     @abc.abstractmethod
     def after(self, row: NDArray[np.float64]) -> None:
         """Write what the physics step has computed into the same ``row``."""
+
+    def writers(self, rows: NDArray[np.float64]) -> tuple[WriteRow, WriteRow]:
+        """Return what does the same for row number ``slot`` of ``rows``, (n, width).
+
+        Asked for once, so that what is needed at every step can be prepared.
+        """
+        views = list(rows)
+        return (lambda slot: self.before(views[slot])), (lambda slot: self.after(views[slot]))
 
 
 class SceneBackend(abc.ABC):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.backend import SignalSource
+from stroboscope.debugger_protocol.backend import SignalSource, WriteRow
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.expressions import is_expression
 from stroboscope.debugger_protocol.scene_description import ChannelInfo
@@ -21,6 +21,7 @@ from stroboscope.engine.expression_channels import ExpressionChannel, Expression
 from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.limit_channels import LIMIT_CHANNELS, limit_channels
 from stroboscope.engine.live_data import LiveData
+from stroboscope.engine.live_memory import count_reader, gather
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["ENGINE_CHANNELS", "ChannelTable", "MujocoSignalSource", "channel_table"]
@@ -172,14 +173,14 @@ def sensor_unit_list(model: Any, *, adapter: MujocoAdapter) -> tuple[str, ...]:
 # Where one channel stands in a row, and what reads it from the data that holds its instant. A plain
 # pair: this is gone through at every physics step.
 _Writer = tuple[int | slice, Callable[[Any], Any]]
-# The same where MuJoCo keeps the values at one place as long as the data lives.
-_Copy = tuple[slice, NDArray[np.float64]]
 
 
 class MujocoSignalSource(SignalSource):
     """Rows of engine channels for one (model, data); owner thread only.
 
-    ``scope`` makes what expressions may name; asked only when one of the channels is one.
+    A row holds what a step reads, then the arrays that it computes, then the rest, so that one call
+    copies each of the first two. ``scope`` makes what expressions may name; asked only when one of
+    the channels is one.
     """
 
     def __init__(
@@ -198,73 +199,123 @@ class MujocoSignalSource(SignalSource):
         self._frames = frames
         self._adapter = adapter
         self._readers = ChannelReaders(model, live, frames=frames, adapter=adapter)
-        # These views do not keep the data alive: whoever uses them asks for it first.
-        self._inputs: list[_Copy] = []
-        self._results: list[_Copy] = []
         self._before: list[_Writer] = []
         self._after: list[_Writer] = []
-        # What `_results` are read by where a step's results don't stand in the live data.
-        self._elsewhere: list[_Writer] = []
         self._expressions: list[ExpressionChannel] = []
         self._scope: ExpressionScope | None = None
-        columns: dict[str, slice] = {}
-        at = 0
-        read: set[str] = set()
-        for name in dict.fromkeys(channels):
-            if is_expression(name) and scope is not None:
-                expression = self._add_expression(name, scope)
-                read |= expression.channels
-                columns[name] = slice(at, at + expression.width)
-                writers = self._after if expression.reads_after else self._before
-                writers.append((columns[name], expression.after))
-            elif name in table:
-                read.add(name)
-                columns[name] = slice(at, at + table[name].width)
-                self._add(name, columns[name])
-            else:
+        self._runge_kutta = adapter.is_runge_kutta(model)
+        names = tuple(dict.fromkeys(channels))
+        for name in names:
+            if name not in table and (scope is None or not is_expression(name)):
                 raise CommandError(
                     f"this scene has no channel {name!r}; it has {', '.join(sorted(table))}"
                 )
-            at = columns[name].stop
-        self.width = at
-        self.columns = columns
-        self._runge_kutta = adapter.is_runge_kutta(model)
+        inputs = [name for name in names if name in INPUTS]
+        results = [name for name in names if name in ARRAYS_AFTER]
+        places: dict[str, slice] = {}
+        self._inputs = self._gather(inputs, places, table)
+        self._results = self._gather(results, places, table)
+        # What the results are read by where a step's don't stand in the live data.
+        self._elsewhere = [(places[name], self._readers.reader(name)) for name in results]
+        read = {*inputs, *results}
+        for name in names:
+            if name not in places:
+                if name in table:
+                    self._add(name, places, table)
+                    read.add(name)
+                elif scope is not None:
+                    read |= self._add_expression(name, places, scope)
+        self.width = _end(places)
+        self.columns = {name: places[name] for name in names}
         computed = read - {"time", *READ_BEFORE}
         self._needs_row = bool(computed) and (
             self._runge_kutta or any(name.startswith("energy.") for name in computed)
         )
-        self._copies_only = not (self._expressions or self._before or self._needs_row)
 
-    def _add(self, name: str, columns: slice) -> None:
-        if name in INPUTS:
-            self._inputs.append((columns, getattr(self._live(), name)))
-        elif name in ARRAYS_AFTER:
-            self._results.append((columns, getattr(self._live(), name)))
-            self._elsewhere.append((columns, self._readers.reader(name)))
-        else:
-            # A number goes five times as fast into a place as into a slice of one.
-            is_number = columns.stop - columns.start == 1 and name not in LIMIT_CHANNELS
-            writers = self._before if name in READ_BEFORE else self._after
-            writers.append((columns.start if is_number else columns, self._readers.reader(name)))
+    def _gather(
+        self, names: Sequence[str], places: dict[str, slice], table: ChannelTable
+    ) -> "_Copies | None":
+        """Give arrays of the live data their places and return what copies them; None: none."""
+        if not names:
+            return None
+        begin = _end(places)
+        for name in names:
+            at = _end(places)
+            places[name] = slice(at, at + table[name].width)
+        return _Copies(self._live, names, places, slice(begin, _end(places)))
+
+    def _add(self, name: str, places: dict[str, slice], table: ChannelTable) -> None:
+        """Give a channel its place that isn't copied from an array."""
+        at = _end(places)
+        places[name] = slice(at, at + table[name].width)
+        # A number goes five times as fast into a place as into a slice of one.
+        is_number = table[name].width == 1 and name not in LIMIT_CHANNELS
+        reader = None
+        if not self._runge_kutta:
+            reader = count_reader(self._live(), name, module=self._adapter.module)
+        writers = self._before if name in READ_BEFORE else self._after
+        writers.append((at if is_number else places[name], reader or self._readers.reader(name)))
 
     def _add_expression(
-        self, name: str, make_scope: Callable[[], ExpressionScope]
-    ) -> ExpressionChannel:
+        self, name: str, places: dict[str, slice], make_scope: Callable[[], ExpressionScope]
+    ) -> frozenset[str]:
+        """Give an expression its place; return the channels that are read for it."""
         if self._scope is None:
             self._scope = make_scope()
         expression = ExpressionChannel(
             name, scope=self._scope, inputs=frozenset(READ_BEFORE), make_reader=self._readers.reader
         )
         self._expressions.append(expression)
-        return expression
+        at = _end(places)
+        places[name] = slice(at, at + expression.width)
+        writers = self._after if expression.reads_after else self._before
+        writers.append((places[name], expression.after))
+        return expression.channels
+
+    # --- row by row
 
     def before(self, row: NDArray[np.float64]) -> None:
         """Write the inputs of the coming physics step into ``row``, (width,)."""
-        data = self._live()
-        for columns, values in self._inputs:
-            row[columns] = values
-        if self._copies_only:
+        if self._inputs is not None:
+            self._inputs.write(row)
+        self._write_before(row)
+
+    def after(self, row: NDArray[np.float64]) -> None:
+        """Write what the physics step has computed into the same ``row``."""
+        if self._runge_kutta and self._readers.row is not None:
+            self._write_recomputed(row, self._frames.recompute(self._readers.row))
             return
+        if self._results is not None:
+            self._results.write(row)
+        self._write_after(row)
+
+    def writers(self, rows: NDArray[np.float64]) -> tuple[WriteRow, WriteRow]:
+        """Return what writes row number ``slot`` of ``rows``, (n, width), before and after."""
+        views = list(rows)
+        copy_inputs = None if self._inputs is None else self._inputs.into(rows)
+        copy_results = None if self._results is None else self._results.into(rows)
+        has_more_before = bool(self._expressions or self._before or self._needs_row)
+        write_before, live, later = self._write_before, self._live, self._after
+
+        def before(slot: int) -> None:
+            if copy_inputs is not None:
+                copy_inputs(slot)
+            if has_more_before:
+                write_before(views[slot])
+
+        def after(slot: int) -> None:
+            if copy_results is not None:
+                copy_results(slot)
+            row, data = views[slot], live()
+            for place, read in later:
+                row[place] = read(data)
+
+        if self._runge_kutta:
+            return before, lambda slot: self.after(views[slot])
+        return before, after
+
+    def _write_before(self, row: NDArray[np.float64]) -> None:
+        data = self._live()
         for expression in self._expressions:
             expression.before(data)
         for place, read in self._before:
@@ -276,14 +327,8 @@ class MujocoSignalSource(SignalSource):
                 readers.row = np.empty(length)
             self._adapter.mj_getState(self._model, data, readers.row, self._adapter.integration)
 
-    def after(self, row: NDArray[np.float64]) -> None:
-        """Write what the physics step has computed into the same ``row``."""
+    def _write_after(self, row: NDArray[np.float64]) -> None:
         data = self._live()
-        if self._runge_kutta and self._readers.row is not None:
-            self._write_recomputed(row, self._frames.recompute(self._readers.row))
-            return
-        for columns, values in self._results:
-            row[columns] = values
         for place, read in self._after:
             row[place] = read(data)
 
@@ -294,3 +339,35 @@ class MujocoSignalSource(SignalSource):
         """
         for place, read in (*self._elsewhere, *self._after):
             row[place] = np.nan if source is None else read(source)
+
+
+class _Copies:
+    """Copies arrays of the live data to ``columns`` of a row, where each has its place."""
+
+    def __init__(
+        self, live: LiveData, names: Sequence[str], places: dict[str, slice], columns: slice
+    ) -> None:
+        data = live()
+        # These views do not keep the data alive: whoever uses them asks for it first.
+        self._arrays = [(places[name], getattr(data, name)) for name in names]
+        self._gather = gather(data, names)
+        self._live = live
+        self._columns = columns
+
+    def write(self, row: NDArray[np.float64]) -> None:
+        """Write one row, (width,)."""
+        self._live()
+        for place, values in self._arrays:
+            row[place] = values
+
+    def into(self, rows: NDArray[np.float64]) -> WriteRow:
+        """Return what writes row number ``slot`` of ``rows``, (n, width)."""
+        if self._gather is None:
+            views = list(rows)
+            return lambda slot: self.write(views[slot])
+        return self._gather.into(rows[:, self._columns], live=self._live)
+
+
+def _end(places: dict[str, slice]) -> int:
+    """Return where the next channel's columns begin."""
+    return max((place.stop for place in places.values()), default=0)

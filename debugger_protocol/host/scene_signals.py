@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.backend import SceneBackend, SignalSource
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
-from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
 from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 from stroboscope.debugger_protocol.host.signals import NoSignals, SignalRing, UserChannel
 
@@ -17,7 +16,7 @@ __all__ = ["SceneSignals"]
 
 # The server thread is woken for signal rows at most, and at least, this often [s].
 _SIGNAL_INTERVALS = 1.0 / 30.0, 0.25
-# Of so many signal rows the time of one is taken.
+# Of so many signal rows the time of one is taken: that takes time itself.
 _TIMED_ROWS = 16
 
 
@@ -58,11 +57,6 @@ class SceneSignals(ScenePlayback):
         """Say that something failed; once for all that is said up to the first colon."""
         self._host.log_once(self, text)
 
-    def _clock_of_signals(self) -> PublishingTime | None:
-        """Return what takes the time of this row: of one in many, as that takes time itself."""
-        ring = self.ring
-        return None if ring is None or ring.count % _TIMED_ROWS else self.publisher.time
-
     def _begin_row(self) -> None:
         try:
             clock = self.backend.clock()
@@ -78,28 +72,34 @@ class SceneSignals(ScenePlayback):
     def row_before(self, *, axis: int, time: float) -> None:
         """Write the inputs of a physics step, which begins at ``axis`` and ``time`` [s]."""
         ring = self.ring
-        if ring is not None:
-            spent = self._clock_of_signals()
-            since = 0.0 if spent is None else spent.now()
-            try:
+        if ring is None:
+            return
+        spent = self.publisher.time
+        try:
+            if spent is None or ring.count % _TIMED_ROWS:
                 ring.before(axis=axis, time=time)
-                if spent is not None:
-                    spent.add(since, times=_TIMED_ROWS)
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self._signals_failed(error)
+            else:
+                since = spent.now()
+                ring.before(axis=axis, time=time)
+                spent.add(since, times=_TIMED_ROWS)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._signals_failed(error)
 
     def row_after(self) -> None:
         """Write what the same physics step has computed, and publish the row."""
         ring = self.ring
-        if ring is not None:
-            spent = self._clock_of_signals()
-            since = 0.0 if spent is None else spent.now()
-            try:
+        if ring is None:
+            return
+        spent = self.publisher.time
+        try:
+            if spent is None or ring.count % _TIMED_ROWS:
                 ring.after()
-                if spent is not None:
-                    spent.add(since, times=_TIMED_ROWS)
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-                self._signals_failed(error)
+            else:
+                since = spent.now()
+                ring.after()
+                spent.add(since, times=_TIMED_ROWS)
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            self._signals_failed(error)
 
     def rebuild_ring(self) -> None:
         """Fill a new ring with the channels that are wanted now."""

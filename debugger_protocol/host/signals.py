@@ -6,7 +6,7 @@ how many were.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
@@ -78,37 +78,39 @@ class SignalRing(RowRing):
         row_bytes = 8 * (source.width + 2)
         capacity = max(_MIN_ROWS, min(_MAX_ROWS, _RING_BYTES // row_bytes)) if source.width else 1
         super().__init__(source.width, capacity=capacity)
-        # Made once: indexing a two-dimensional array would make a new view for every row.
-        self.rows: list[NDArray[np.float64]] = list(self.values)
         self.columns: Mapping[str, slice] = dict(source.columns)
         self.revision = revision
         """Of the model whose numbers these are; it may have been replaced since."""
         self.successor: SignalRing | None = None
         """The ring that is filled instead of this one; once it is set, no row comes any more."""
-        self._before: Callable[[NDArray[np.float64]], None] = source.before
-        self._after: Callable[[NDArray[np.float64]], None] = source.after
+        self._before, self._after = source.writers(self.values)
 
     def before(self, *, axis: int, time: float) -> None:
         """Write the inputs of the coming physics step, which starts at ``axis`` and ``time``."""
         slot = self.count % self.capacity
         self.axis[slot] = axis
         self.time[slot] = time
-        self._before(self.rows[slot])
+        self._before(slot)
 
     def after(self) -> None:
         """Write what the physics step computed and publish the row."""
-        self._after(self.rows[self.count % self.capacity])
+        self._after(self.count % self.capacity)
         self.count += 1
 
     def replace_by(self, successor: "SignalRing") -> None:
         """End this ring: readers go on with ``successor`` when they have read the rest of it."""
-        self.rows = []  # of no use without a writer, and a reader may need long
+        # What they hold is of no use without a writer, and a reader may need long.
+        self._before = self._after = _write_nothing
         self.successor = successor
 
     @property
     def kept_bytes(self) -> int:
         """How much memory the rows take that have been written."""
         return 8 * (self.width + 2) * min(self.count, self.capacity)
+
+
+def _write_nothing(_slot: int) -> None:
+    pass
 
 
 class NoSignals(SignalSource):

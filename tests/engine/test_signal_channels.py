@@ -13,6 +13,7 @@ from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.messages import LogEntry, PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.live_memory import count_reader, gather
 from stroboscope.engine.runtime import current_runtime
 
 Scene = physics.Scene
@@ -122,6 +123,53 @@ def test_signals_follow_data_that_was_rebound(make_scene: Make) -> None:
     assert table["qpos"].shape == (2, scene.model.nq)
 
 
+@pytest.mark.parametrize("integrator", ["Euler", "RK4"])
+def test_rows_that_were_prepared_hold_what_rows_written_one_by_one_do(
+    make_scene: Make, drive: Drive, integrator: str
+) -> None:
+    scene = make_scene(options=physics.SceneOptions(integrator=physics.Integrator(integrator)))
+    drive(scene, 125)
+    # How long a step took is told once.
+    names = sorted(set(scene.world.channels) - {"timing.step"})
+    channels = [*names, "= norm(qvel) + contact.count"]
+    one_by_one = scene.link.backend.signal_source(channels)
+    prepared = scene.link.backend.signal_source(channels)
+    table = np.full((3, one_by_one.width), -1.0)
+    expected = np.full_like(table, -2.0)
+    before, after = prepared.writers(table)
+    for slot in (2, 0, 1):
+        before(slot)
+        one_by_one.before(expected[slot])
+        scene.step()
+        after(slot)
+        one_by_one.after(expected[slot])
+    assert prepared.columns == one_by_one.columns
+    np.testing.assert_array_equal(table, expected)
+
+
+def test_arrays_and_counts_are_read_where_they_lie(make_scene: Make, drive: Drive) -> None:
+    scene = make_scene()
+    drive(scene, 125)
+    data = scene.data
+    names = ["qpos", "sensordata", "qacc", "actuator_force"]
+    gathered = gather(data, names)
+    assert gathered is not None
+    table = np.zeros((2, sum(getattr(data, name).size for name in names)))
+    gathered.into(table, live=lambda: data)(1)
+    np.testing.assert_array_equal(table[1], np.concatenate([getattr(data, n) for n in names]))
+    counts = {
+        "contact.count": data.ncon,
+        "constraint.count": data.nefc,
+        "solver.iterations": data.solver_niter[: max(1, data.nisland)].max(),
+    }
+    for channel, value in counts.items():
+        read = count_reader(data, channel, module=mujoco)
+        assert read is not None, channel
+        assert read(None) == value > 0, channel
+    assert count_reader(data, "contact.force", module=mujoco) is None
+    assert gather(data, []) is None
+
+
 # --- in fast forward, where a step calls nothing else
 
 
@@ -182,8 +230,11 @@ def test_a_reset_between_quiet_steps_is_in_their_rows(make_scene: Make, host: Ho
 
 
 def test_signals_that_fail_in_a_quiet_step_are_switched_off_and_told(
-    make_scene: Make, host: Host
+    make_scene: Make, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def fail() -> None:
+        raise ArithmeticError("what a source may raise")
+
     scene = make_scene()
     host.set_interest(scene.link, Interest(channels=("qpos",), signal_interval=0.25))
     for _ in range(40):
@@ -191,7 +242,7 @@ def test_signals_that_fail_in_a_quiet_step_are_switched_off_and_told(
     ring = scene.link.ring
     assert ring is not None
     host.take_events()
-    ring.rows = []  # what a source that raises does, wherever it does
+    monkeypatch.setattr(ring, "after", fail)
     for _ in range(40):
         scene.step()
     assert scene.counters.axis == 80

@@ -54,7 +54,8 @@ def live(scene: physics.Scene, state_of: StateOf, steps: int) -> tuple[Array, Ar
         source.before(values[step])
         scene.step()
         source.after(values[step])
-    return np.array(rows), values
+    in_order = np.concatenate([np.r_[source.columns[name]] for name in names])
+    return np.array(rows), values[:, in_order]
 
 
 def reader(scene: physics.Scene, *channels: str) -> RowChannels:

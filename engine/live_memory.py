@@ -1,0 +1,117 @@
+"""Numbers of a running ``MjData``, read where they lie: at every physics step, for plots.
+
+A step leaves the caches full of its own, so what is read after it costs several times what it does
+in a loop of its own: it has to be little code. One call copies all arrays, and counts are read
+without the bindings. None of these views keeps the data alive: use them only while something else
+does.
+"""
+
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.backend import WriteRow
+
+__all__ = ["Gather", "count_reader", "gather"]
+
+_DOUBLE, _INT = 8, 4
+# How many integers before the time the counts of a step may stand.
+_COUNTS_BEFORE_TIME = 64
+_COUNTS = ("ncon", "nefc", "nisland")
+_PROBES = 0x5EED01, 0x5EED77
+
+
+class Gather:
+    """Arrays that stand in one piece of memory: ``memory`` (m,), and where each number is in it."""
+
+    def __init__(self, memory: NDArray[np.float64], index: NDArray[np.intp]) -> None:
+        self._memory = memory
+        self._index = index
+
+    def into(self, rows: NDArray[np.float64], *, live: Callable[[], Any]) -> WriteRow:
+        """Return what copies them all into row number ``slot`` of ``rows``, (n, width).
+
+        ``live`` raises when the data is gone.
+        """
+        take, index, views = self._memory.take, self._index, list(rows)
+
+        def write(slot: int) -> None:
+            live()
+            # Any mode but "raise", with which NumPy copies twice.
+            take(index, 0, views[slot], "clip")
+
+        return write
+
+
+def gather(data: Any, names: Sequence[str]) -> Gather | None:
+    """Return arrays of ``data``, one after the other; None: they don't stand in one buffer."""
+    arrays: list[NDArray[np.float64]] = [getattr(data, name).reshape(-1) for name in names]
+    if not arrays or any(a.dtype != np.float64 or not a.flags.c_contiguous for a in arrays):
+        return None
+    filled = [(int(a.ctypes.data), a.nbytes) for a in arrays if a.size]
+    begin = min(address for address, _ in filled)
+    size = max(address + nbytes for address, nbytes in filled) - begin
+    if size > int(data.nbuffer):
+        return None
+    memory = np.ctypeslib.as_array((ctypes.c_double * (size // _DOUBLE)).from_address(begin))
+    places = [(int(a.ctypes.data) - begin) // _DOUBLE + np.arange(a.size) for a in arrays]
+    return Gather(memory, np.concatenate(places).astype(np.intp))
+
+
+def count_reader(data: Any, channel: str, *, module: Any) -> Callable[[Any], int] | None:
+    """Return what reads a count of ``data`` by its channel's name; None: it stands nowhere known.
+
+    What the reader is called with is not looked at.
+    """
+    places = _count_places(module)
+    if places is None:
+        return None
+    counts, nefc, nisland = _counts_of(data), places["nefc"], places["nisland"]
+    if channel in ("contact.count", "constraint.count"):
+        at = places["ncon"] if channel == "contact.count" else nefc
+        return lambda _source: counts[at]
+    if channel != "solver.iterations":
+        return None
+    niter = _integers(int(data.solver_niter.ctypes.data), data.solver_niter.size)
+
+    def iterations(_source: Any) -> int:
+        if not counts[nefc]:
+            return 0
+        islands = counts[nisland]
+        return niter[0] if islands <= 1 else max(niter[:islands])
+
+    return iterations
+
+
+def _counts_of(data: Any) -> memoryview:
+    """Return the integers before ``data.time``, which stands just before the energies."""
+    time = int(data.energy.ctypes.data) - _DOUBLE
+    return _integers(time - _INT * _COUNTS_BEFORE_TIME, _COUNTS_BEFORE_TIME)
+
+
+def _integers(address: int, count: int) -> memoryview:
+    return memoryview((ctypes.c_int * count).from_address(address)).cast("B").cast("i")
+
+
+@functools.cache
+def _count_places(module: Any) -> dict[str, int] | None:
+    """Return where in :func:`_counts_of` each count stands; None when they aren't all found."""
+    # Tried with data that nobody steps, as these counts say how much of it is read.
+    data = module.MjData(module.MjModel.from_xml_string("<mujoco/>"))
+    counts = _counts_of(data)
+    places: dict[str, int] = {}
+    for name in _COUNTS:
+        kept = getattr(data, name)
+        found = set(range(_COUNTS_BEFORE_TIME))
+        for probe in _PROBES:
+            setattr(data, name, probe)
+            found &= {at for at, value in enumerate(counts) if value == probe}
+        setattr(data, name, kept)
+        if len(found) != 1:
+            return None
+        places[name] = found.pop()
+    return places
