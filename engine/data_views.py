@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["DataViews"]
+__all__ = ["DataViews", "raw_view"]
 
 _DOUBLE = 8
 # How many numbers before gravity MuJoCo's options may begin.
@@ -32,7 +32,9 @@ class DataViews:
             lambda: model.opt, "timestep"
         )
         numbers = data.warning.number
-        self.warnings = _raw(int(data.warning.lastinfo.ctypes.data), 2 * 4 * len(numbers)).cast("i")
+        self.warnings = raw_view(int(data.warning.lastinfo.ctypes.data), 2 * 4 * len(numbers)).cast(
+            "i"
+        )
         """``lastinfo`` and ``number`` of each kind of warning in turn, as integers."""
         self.motion = _motion(data)
         """Positions, velocities, activations and what else a step alone may write, as bytes."""
@@ -49,13 +51,14 @@ class _Attribute:
         return float(getattr(self._of(), self._name))
 
 
-def _raw(address: int, size: int) -> memoryview:
+def raw_view(address: int, size: int) -> memoryview:
+    """Return ``size`` bytes of memory; whoever uses them keeps alive what they belong to."""
     return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
 
 
 def _time_view(data: Any) -> Any | None:
     """Return a view of ``data.time``, which stands just before the energies; None if it doesn't."""
-    view = _raw(int(data.energy.ctypes.data) - _DOUBLE, _DOUBLE).cast("d")
+    view = raw_view(int(data.energy.ctypes.data) - _DOUBLE, _DOUBLE).cast("d")
     kept = float(data.time)
     try:
         for probe in (1234.5, -0.0625):
@@ -73,7 +76,7 @@ def _timestep_view(model: Any, adapter: MujocoAdapter) -> Any | None:
     option = model.opt
     if before is None:
         return None
-    view = _raw(int(option.gravity.ctypes.data) - _DOUBLE * before, _DOUBLE).cast("d")
+    view = raw_view(int(option.gravity.ctypes.data) - _DOUBLE * before, _DOUBLE).cast("d")
     return view if view[0] == option.timestep else None
 
 
@@ -103,4 +106,4 @@ def _motion(data: Any) -> memoryview:
     after = [int(a.ctypes.data) for a in inputs if a.size and int(a.ctypes.data) > begin]
     last = max((int(a.ctypes.data) + a.nbytes for a in own), default=begin + data.qpos.nbytes)
     end = min(after, default=last)
-    return _raw(begin, end - begin) if end >= last else _raw(begin, data.qpos.nbytes)
+    return raw_view(begin, end - begin) if end >= last else raw_view(begin, data.qpos.nbytes)

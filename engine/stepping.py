@@ -48,6 +48,7 @@ class Stepper:
         layout = RowLayout(world.model, adapter=adapter)
         self._inputs, self._inputs_mask = layout.inputs, layout.inputs_mask
         self._history = scene.history
+        self._memory = scene.history.packing.memory
         self._stops = scene.stops
         self._views = views = DataViews(world.model, world.live, adapter=adapter)
         self._time, self._timestep, self._motion = views.time, views.timestep, views.motion
@@ -110,13 +111,15 @@ class Stepper:
             or before != history.time_after
             or at == ring.size
             or not before
+            or self._memory is None
             or self._motion.tobytes() != history.after
             or warnings != seen
         ):
             self._step_watched()
             return
-        row = ring.rows[at]
-        self._get_state(self._model, data, row, self._mask)
+        begin = at * ring.width
+        ring.head[begin : begin + ring.width] = self._memory
+        ring.times[at] = before
         # An input that is no number shows in the warnings, or in what becomes of the speeds.
         counters = self._counters
         try:
@@ -125,13 +128,14 @@ class Stepper:
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
+                row = ring.written(at)
                 if self._stops_for_error(error, row, data):
                     self._step_watched()
                     return
                 raise self._failed(error, row, data) from error
             after, timestep = self._time[0], self._timestep[0]
             if after != before + timestep or not self._norm(self._qvel) < FAST or warnings != seen:
-                trouble = self._watch.after(row)
+                trouble = self._watch.after(ring.written(at))
                 if trouble is not None and self._stops_for(trouble, data):
                     self._step_watched()
                     return
@@ -144,7 +148,7 @@ class Stepper:
             if link.ring is not None:
                 link.row_after()
             if self._stops.conditions is not None:
-                self._stops.conditions.after(row, data)
+                self._stops.conditions.after(ring.written(at), data)
         except BaseException:
             link.abandon_step()
             raise
@@ -221,9 +225,8 @@ class Stepper:
             or self._motion.tobytes() != history.after
         ):
             history.arrive(time=time, motion=self._motion)
-        row = ring.rows[ring.at]
-        self._get_state(self._model, data, row, self._mask)
-        return row
+        ring.capture(time)
+        return ring.written(ring.at)
 
     def _keep_row(self) -> None:
         """Keep the row of the step that was just done."""

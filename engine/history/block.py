@@ -1,17 +1,18 @@
 """Rows of one stretch of the axis, and what is left of those that were thinned out."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Block", "Dropped", "block_bytes", "row_hashes"]
+from stroboscope.engine.history.packing import RowPacking
+
+__all__ = ["Block", "Dropped", "block_bytes"]
 
 
 class Block:
-    """Up to ``capacity`` rows of the axes from ``begin`` to ``end`` (exclusive).
+    """Up to ``capacity`` packed rows of the axes from ``begin`` to ``end`` (exclusive).
 
     ``stride`` 1: all of them, in order. Else those that ``axes`` says, and ``dropped`` tells of
     every axis, whether its row is still there or not. ``flags``: 1 where a row does not follow
@@ -29,12 +30,14 @@ class Block:
         "rows",
         "steps",
         "stride",
+        "times",
         "timesteps",
     )
 
-    def __init__(self, capacity: int, size: int) -> None:
+    def __init__(self, capacity: int, words: int) -> None:
         self.capacity = capacity
-        self.rows: NDArray[np.float64] = np.empty((capacity, size))
+        self.rows: NDArray[np.float64] = np.empty((capacity, words))
+        self.times: NDArray[np.float64] = np.empty(capacity)
         self.steps: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self.timesteps: NDArray[np.float64] = np.empty(capacity)
         self.flags: NDArray[np.uint8] = np.zeros(capacity, dtype=np.uint8)
@@ -70,8 +73,8 @@ class Block:
 class Dropped:
     """What is remembered of ``count`` rows from ``begin`` on: enough to step and to check them.
 
-    ``inputs`` (count, k) hold the ``columns`` of the row's inputs that changed within the stretch,
-    one line per change; ``constant`` the inputs of the first row.
+    Of the packed inputs those columns that changed within the stretch, one line per change, and
+    all of the first row.
     """
 
     __slots__ = (
@@ -90,11 +93,11 @@ class Dropped:
         "times",
     )
 
-    def __init__(self, block: Block, inputs: slice) -> None:
+    def __init__(self, block: Block, packing: RowPacking) -> None:
         n = block.count
         self.begin, self.count = block.begin, n
         rows = block.rows[:n]
-        self.hashes = row_hashes(rows, inputs)
+        self.hashes = packing.hashes(rows)
         self.flags = block.flags[:n].copy()
         self.first_step = int(block.steps[0])
         offsets = block.steps[:n] - self.first_step
@@ -103,9 +106,8 @@ class Dropped:
         timesteps = block.timesteps[:n]
         constant = bool((timesteps == timesteps[0]).all())
         self._timesteps = timesteps[:1].copy() if constant else timesteps.copy()
-        times = rows[:, 0]
-        self.times = times.copy()
-        given = rows[:, inputs]
+        self.times = block.times[:n].copy()
+        given = rows[:, packing.inputs]
         bits = given.view(np.uint64)
         self._columns = (bits != bits[0]).any(axis=0).nonzero()[0].astype(np.int32)
         changing = bits[:, self._columns]
@@ -147,8 +149,8 @@ class Dropped:
         return float(self._timesteps[0 if len(self._timesteps) == 1 else axis - self.begin])
 
     def inputs(self, axis: int) -> NDArray[np.float64]:
-        """Return the inputs of a row, a copy."""
-        given = self._constant.copy()
+        """Return the packed inputs of a row, a copy."""
+        given: NDArray[np.float64] = self._constant.copy()
         line = int(np.searchsorted(self._changed_at, axis - self.begin, side="right")) - 1
         if line >= 0:
             given[self._columns] = self._inputs[line]
@@ -157,32 +159,5 @@ class Dropped:
 
 def block_bytes(capacity: int, size: int) -> int:
     """Return the bytes of a block of so many rows of so many numbers."""
-    # Axis, steps and timestep of each row, and its flag.
-    return capacity * (8 * size + 25)
-
-
-def row_hashes(rows: NDArray[np.float64], inputs: slice) -> NDArray[np.uint64]:
-    """Return an 8-byte hash of the state in each row, (n, size) to (n,).
-
-    All of a row but its ``inputs``, which are remembered themselves. States that are equal to the
-    bit have equal hashes, others practically never.
-    """
-    bits = rows.view(np.uint64)
-    hashes: NDArray[np.uint64] = np.zeros(len(rows), dtype=np.uint64)
-    for part in (slice(0, inputs.start), slice(inputs.stop, bits.shape[1])):
-        if part.start < part.stop:
-            state = bits[:, part]
-            # The upper bits come into the lower ones: sign bits alone would cancel each other.
-            hashes += (state ^ (state >> _HALF)) @ _weights(part.start, part.stop)
-    return hashes
-
-
-_HALF = np.uint64(31)
-
-
-@functools.cache
-def _weights(first: int, last: int) -> NDArray[np.uint64]:
-    """Return odd numbers for the columns from ``first`` to ``last``, always the same ones."""
-    numbers = np.random.default_rng(last).integers(0, 2**63, last, dtype=np.uint64)
-    weights: NDArray[np.uint64] = numbers[first:] * np.uint64(2) + np.uint64(1)
-    return weights
+    # Axis, steps, time and timestep of each row, and its flag.
+    return capacity * (8 * size + 33)

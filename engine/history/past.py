@@ -17,7 +17,6 @@ from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.hidden_state import needs_hidden_state
-from stroboscope.engine.history.block import row_hashes
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import read_option, write_option
@@ -92,7 +91,7 @@ class Past:
         self.check(axis)
         stored = self._history.ring.row(axis)
         if stored is not None:
-            return stored.copy()
+            return stored
         self.bring(axis)
         return self._row_of_scratch()
 
@@ -191,7 +190,7 @@ class Past:
         stored = ring.row(axis)
         if stored is not None:
             return row.tobytes() == stored.tobytes()
-        return int(row_hashes(row[np.newaxis], self._layout.inputs)[0]) == ring.hash(axis)
+        return ring.is_hash_of(row, axis)
 
     def _why_wrong(self, base: int, axis: int, hidden: bytes) -> str:
         """Return since which step the recorded states are others than those stepped to."""

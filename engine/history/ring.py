@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.engine.history.block import Block, Dropped, block_bytes
+from stroboscope.engine.history.packing import RowPacking
 
 __all__ = ["RowRing"]
 
@@ -30,9 +31,10 @@ _MOST_KEPT = 0.75
 class RowRing:
     """The rows of one scene; owner thread only.
 
-    The stepper writes the next row into ``rows[at]``, and when the step is done counts it:
-    ``steps[at]``, ``timesteps[at]``, then ``at += advance``. It must call :meth:`turn` when ``at``
-    has come to ``size``. While nothing is kept, ``advance`` is 0: the one row is evidence only.
+    The stepper packs the next row into the ``width`` bytes of ``head`` from ``at * width`` on, its
+    time into ``times[at]``, and when the step is done counts it: ``steps[at]``, ``timesteps[at]``,
+    then ``at += advance``. It must call :meth:`turn` when ``at`` has come to ``size``. While
+    nothing is kept, ``advance`` is 0: the one row is evidence only.
     """
 
     __slots__ = (
@@ -41,35 +43,35 @@ class RowRing:
         "_capacity",
         "_dropped_bytes",
         "_head",
-        "_inputs",
         "_limit",
         "_new_block_bytes",
         "_on_drop",
         "_on_merge",
+        "_packing",
         "_rows",
-        "_size_of_row",
         "_spare",
         "_wanted_capacity",
         "advance",
         "at",
-        "rows",
+        "head",
         "size",
         "steps",
+        "times",
         "timesteps",
+        "width",
     )
 
     def __init__(
         self,
-        size_of_row: int,
-        inputs: slice,
+        packing: RowPacking,
         *,
         limit: Callable[[], int],
         on_drop: Callable[[int], None],
         on_merge: Callable[[int], None],
         capacity: int | None = None,
     ) -> None:
-        self._size_of_row = size_of_row
-        self._inputs = inputs
+        self._packing = packing
+        self.width = packing.width
         self._limit = limit
         self._on_drop = on_drop
         self._on_merge = on_merge
@@ -92,7 +94,8 @@ class RowRing:
         self._head = None
         self.advance = self.at = 0
         self.size = 1
-        self.rows: list[NDArray[np.float64]] = [np.full(self._size_of_row, np.nan)]
+        self.head: Any = memoryview(bytearray(self.width))
+        self.times: Any = np.full(1, np.nan).data
         self.steps: Any = np.zeros(1, dtype=np.int64).data
         self.timesteps: Any = np.zeros(1).data
 
@@ -117,7 +120,8 @@ class RowRing:
         block.start(axis)
         self._blocks.append(block)
         self._head = block
-        self.rows = list(block.rows)
+        self.head = block.rows.data.cast("B")
+        self.times = block.times.data
         self.steps = block.steps.data
         self.timesteps = block.timesteps.data
         self.at, self.size, self.advance = 0, self._rows, 1
@@ -126,6 +130,17 @@ class RowRing:
         """Say of the row that comes that it does not follow from the one before."""
         if self._head is not None:
             self._head.flags[self.at] = 1
+
+    def capture(self, time: float) -> None:
+        """Pack the row of the step that comes."""
+        begin = self.at * self.width
+        self._packing.capture(self.head[begin : begin + self.width])
+        self.times[self.at] = time
+
+    def written(self, at: int) -> NDArray[np.float64]:
+        """Return what was packed at a place of the block that is being filled."""
+        words = np.frombuffer(self.head, dtype=np.float64).reshape(-1, self._packing.words)
+        return self._packing.unpack(words[at], self.times[at])
 
     # --- what there is
 
@@ -179,11 +194,6 @@ class RowRing:
         later = (begin for begin, _end in self.spans() if begin >= axis)
         return min(later, default=default)
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one row."""
-        return 8 * self._size_of_row
-
     def _end(self, block: Block) -> int:
         return block.begin + self.at if block is self._head else block.end
 
@@ -203,19 +213,25 @@ class RowRing:
         return block.axis_at(place)
 
     def row(self, axis: int) -> NDArray[np.float64] | None:
-        """Return the stored row of ``axis``, not a copy; None when it was thinned out."""
+        """Return the stored row of ``axis``; None when it was thinned out."""
         block = self._block_of(axis)
-        if block is None:
+        place = -1 if block is None else block.place(axis)
+        if block is None or place < 0 or block.axis_at(place) != axis:
             return None
-        place = block.place(axis)
-        return block.rows[place] if place >= 0 and block.axis_at(place) == axis else None
+        return self._packing.unpack(block.rows[place], float(block.times[place]))
+
+    def is_stored(self, axis: int) -> bool:
+        """Return whether the row of ``axis`` is stored."""
+        block = self._block_of(axis)
+        place = -1 if block is None else block.place(axis)
+        return block is not None and place >= 0 and block.axis_at(place) == axis
 
     def inputs(self, axis: int) -> NDArray[np.float64]:
         """Return the inputs of a remembered step, thinned out or not."""
         row = self.row(axis)
         if row is not None:
-            return row[self._inputs]
-        return self._dropped(axis).inputs(axis)
+            return row[self._packing.layout.inputs]
+        return self._packing.unpack_inputs(self._dropped(axis).inputs(axis))
 
     def timestep(self, axis: int) -> float:
         """Return the timestep [s] of a remembered step."""
@@ -228,7 +244,7 @@ class RowRing:
         """Return the time [s] at which a remembered step began."""
         block = self._known(axis)
         if block.stride == 1:
-            return float(block.rows[axis - block.begin, 0])
+            return float(block.times[axis - block.begin])
         part = self._dropped(axis)
         return float(part.times[axis - part.begin])
 
@@ -247,10 +263,12 @@ class RowRing:
         part = self._dropped(axis)
         return not part.flags[axis - part.begin]
 
-    def hash(self, axis: int) -> int:
-        """Return the hash of a row that was thinned out."""
-        part = self._dropped(axis)
-        return int(part.hashes[axis - part.begin])
+    def is_hash_of(self, row: NDArray[np.float64], axis: int) -> bool:
+        """Return whether ``row`` is that of ``axis``, which was thinned out."""
+        part, packing = self._dropped(axis), self._packing
+        offset = axis - part.begin
+        state = packing.hashes(packing.pack(row)[np.newaxis])
+        return bool(row[0] == part.times[offset] and state[0] == part.hashes[offset])
 
     def _index_of(self, axis: int) -> int:
         return bisect.bisect_right(self._blocks, axis, key=lambda block: block.begin) - 1
@@ -278,13 +296,13 @@ class RowRing:
     def _choose_capacity(self) -> None:
         """Choose how many rows a block has; few where there is little room, so that it is many."""
         size = min(_BLOCK_BYTES, self._limit() // _FEWEST_BLOCKS)
-        fitting = min(max(size // (8 * self._size_of_row), _FEWEST_ROWS), _MOST_ROWS)
+        fitting = min(max(size // (8 * self._packing.words), _FEWEST_ROWS), _MOST_ROWS)
         self._spare.clear()
         self._block_bytes = 0
         self._rows = min(fitting, self._wanted_capacity or fitting)
         # Some room for rows that stay because they do not follow from the one before.
         self._capacity = self._rows + self._rows // 16 + 2
-        self._new_block_bytes = block_bytes(self._capacity, self._size_of_row)
+        self._new_block_bytes = block_bytes(self._capacity, self._packing.words)
 
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""
@@ -336,12 +354,13 @@ class RowRing:
         at = 0
         for block, places in zip((first, second), kept, strict=True):
             if block.stride == 1:
-                merged.dropped.append(Dropped(block, self._inputs))
+                merged.dropped.append(Dropped(block, self._packing))
                 self._dropped_bytes += merged.dropped[-1].nbytes
             else:
                 merged.dropped.extend(block.dropped)
             end = at + len(places)
             np.take(block.rows, places, axis=0, out=merged.rows[at:end], mode="clip")
+            merged.times[at:end] = block.times[places]
             merged.axes[at:end] = block.begin + places if block.stride == 1 else block.axes[places]
             merged.flags[at:end] = block.flags[places]
             at = end
@@ -360,7 +379,7 @@ class RowRing:
             block = self._spare.pop()
             block.start(0)
             return block
-        block = Block(max(rows, self._capacity), self._size_of_row)
+        block = Block(max(rows, self._capacity), self._packing.words)
         self._block_bytes += block.nbytes
         return block
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
+from stroboscope.engine.history.packing import RowPacking
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import SegmentList
-from stroboscope.engine.row_layout import RowLayout
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,7 @@ class SceneHistory:
         self.keyframes = Keyframes()
         self._is_replaced = False
         self._world: World
+        self.packing: RowPacking
         self.ring: RowRing
         self.time_after = math.nan
         self.after: bytes | None = None
@@ -53,10 +54,9 @@ class SceneHistory:
     def enter_world(self, world: "World") -> None:
         """Begin anew with another model: rows of the old one say nothing about it."""
         self._world = world
-        layout = RowLayout(world.model, adapter=world.adapter)
+        self.packing = RowPacking(world.model, world.live, adapter=world.adapter)
         self.ring = RowRing(
-            layout.size,
-            layout.inputs,
+            self.packing,
             limit=self._limit,
             on_drop=self._dropped,
             on_merge=self.keyframes.drop,
@@ -122,7 +122,7 @@ class SceneHistory:
         """Return the row that the last followed physics step began with; None without any."""
         ring = self.ring
         if not ring.advance or ring.at:
-            return ring.rows[max(ring.at - 1, 0)]
+            return ring.written(max(ring.at - 1, 0))
         return ring.row(self._scene.counters.axis - 1)
 
     def synced(self, time: float) -> None:
