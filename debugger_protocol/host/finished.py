@@ -54,6 +54,20 @@ class FinishedRuns:
                 self._dropped += 1
             self._tell()
 
+    def keep(self, link: "SceneLink") -> None:
+        """Keep what is left of a scene, once; while nobody steps it."""
+        if link.closed or link.is_finished:
+            return
+        link.is_finished = True
+        try:
+            machine = link.backend.time_machine()
+            run = machine.finish() if machine is not None else None
+        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            link.report_failure(f"what it has done could not be kept: {error!r}")
+            return
+        if run is not None:
+            self.add(run)
+
     def find(self, rollout_id: int) -> FinishedRun:
         """Return one of them."""
         with self._lock:

@@ -42,6 +42,7 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import (
     Command,
     EditState,
+    Goto,
     LoadKeyframe,
     PlaybackMode,
     RestoreCheckpoint,
@@ -113,7 +114,7 @@ class Host(HostNews):
     def close_scene(self, link: SceneLink, reason: str) -> None:
         """Close a scene; a thread that is parked in it gets SceneClosedError."""
         if link.owner.thread is threading.current_thread() or link.is_orphaned():
-            self._keep_finished(link)
+            self.finished.keep(link)
         with self.playback.lock:
             if link.closed:
                 return
@@ -127,20 +128,6 @@ class Host(HostNews):
             link.refresh()
             owner.refresh()
         self.wake()
-
-    def _keep_finished(self, link: SceneLink) -> None:
-        """Keep what is left of a scene, once; while nobody steps it."""
-        if link.closed or link.is_finished:
-            return
-        link.is_finished = True
-        try:
-            machine = link.backend.time_machine()
-            run = machine.finish() if machine is not None else None
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self.log_once(link, f"what it has done could not be kept: {error!r}")
-            return
-        if run is not None:
-            self.finished.add(run)
 
     def close_scene_soon(self, link: SceneLink) -> None:
         """Close a scene from a finalizer, which may run while any lock is held: take none."""
@@ -454,7 +441,10 @@ class Host(HostNews):
                     self.playback.mode = PlaybackMode.PAUSED
             else:
                 link = self._owned(self._scope(scene_id)[0], ticket.what)
-            link.owner.post(Job(link, ticket, partial(link.past.run, ticket, command)))
+            is_goto = isinstance(command, Goto)
+            older = link.owner.take_goto(link) if is_goto else ()
+            run = partial(link.past.run, ticket, command, older)
+            link.owner.post(Job(link, ticket, run, is_goto, older))
             self._refresh_all()
         self.wake()
         return ticket
@@ -595,10 +585,11 @@ class Host(HostNews):
         link.pause_waits.clear()
         for job in [job for job in link.owner.mailbox if job.link is link]:
             link.owner.mailbox.remove(job)
-            job.ticket.settle(CommandError(f"{job.ticket.what} was given up: {reason}"))
+            for ticket in job.tickets:
+                ticket.settle(CommandError(f"{ticket.what} was given up: {reason}"))
 
     def _close_finalized(self) -> None:
         while self._closing:
             link, reason = self._closing.popleft()
-            self._keep_finished(link)  # nobody can step it any more
+            self.finished.keep(link)  # nobody can step it any more
             self.close_scene(link, reason)

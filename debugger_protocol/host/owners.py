@@ -28,11 +28,22 @@ _WAIT_SLICE: Final = 0.1 if os.name == "nt" else None
 
 @dataclasses.dataclass(slots=True)
 class Job:
-    """Something that only the owner thread may do. ``work`` settles the ticket."""
+    """Something that only the owner thread may do. ``work`` settles the ticket.
+
+    With ``is_goto`` it only says where to look; then it may stand for ``older`` ones as well, which
+    are answered as it is.
+    """
 
     link: "SceneLink"
     ticket: Ticket
     work: Callable[[], None]
+    is_goto: bool = False
+    older: tuple[Ticket, ...] = ()
+
+    @property
+    def tickets(self) -> tuple[Ticket, ...]:
+        """Everybody who waits for it."""
+        return *self.older, self.ticket
 
     def run(self) -> None:
         """Do it on the owner thread; whoever asked is answered even when Ctrl+C comes between."""
@@ -40,7 +51,8 @@ class Job:
             self.work()
         except BaseException as error:
             interrupted = CommandError(f"{self.ticket.what} was interrupted by {error!r}")
-            self.link.answer(self.ticket, interrupted)
+            for ticket in self.tickets:
+                self.link.answer(ticket, interrupted)
             raise
 
 
@@ -90,6 +102,12 @@ class Owner:
         self.mailbox.append(job)
         self.refresh()
 
+    def take_goto(self, link: "SceneLink") -> tuple[Ticket, ...]:
+        """Take out a Goto of this scene that is waiting last: another one stands for it now."""
+        if self.mailbox and self.mailbox[-1].is_goto and self.mailbox[-1].link is link:
+            return self.mailbox.pop().tickets
+        return ()
+
     def refresh(self) -> None:
         """Recompute what the scenes may do, and let the thread look at it."""
         for link in self.links:
@@ -101,9 +119,10 @@ class Owner:
         self.condition.notify_all()
 
     def withdraw(self, ticket: Ticket) -> None:
-        """Take the jobs of ``ticket`` out of the mailbox."""
+        """Take the jobs of ``ticket`` out of the mailbox, unless others wait for one as well."""
         for job in [job for job in self.mailbox if job.ticket is ticket]:
-            self.mailbox.remove(job)
+            if all(each.settled for each in job.older):
+                self.mailbox.remove(job)
 
     def forget_parent(self) -> None:
         """In a forked child: begin anew with a condition on the playback's new lock."""

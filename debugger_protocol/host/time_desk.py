@@ -215,19 +215,27 @@ class TimeDesk:
 
     # --- commands
 
-    def run(self, ticket: Ticket, command: Command) -> None:
-        """Do what a client asks for, and answer ``ticket`` when that is done."""
+    def run(self, ticket: Ticket, command: Command, older: tuple[Ticket, ...] = ()) -> None:
+        """Do what a client asks for, and answer ``ticket`` when that is done.
+
+        Who has asked for an ``older`` one, which nobody has come to, is answered as it is.
+        """
         link = self._link
+        failure: CommandError | None = None
         try:
             is_done = self._perform(ticket, command)
         except CommandError as error:
-            link.answer(ticket, error)
+            failure = error
         except Exception as error:  # noqa: BLE001 - told to whoever asked
-            link.answer(ticket, CommandError(f"{ticket.what} of {link.name!r} failed: {error!r}"))
+            failure = CommandError(f"{ticket.what} of {link.name!r} failed: {error!r}")
         else:
-            if is_done:
-                self.refresh()
-                link.answer(ticket, None)
+            if not is_done:
+                self._looking += older
+                link.refresh_flags()
+                return
+            self.refresh()
+        for each in (*older, ticket):
+            link.answer(each, failure)
         link.refresh_flags()
 
     def _perform(self, ticket: Ticket, command: Command) -> bool:
