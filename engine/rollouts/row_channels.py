@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.expressions import is_expression
+from stroboscope.engine.channel_readers import READ_BEFORE
 from stroboscope.engine.expression_channels import ExpressionScope
 from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.frames.evaluation import evaluate
@@ -22,8 +23,8 @@ __all__ = ["RowChannels", "thinned"]
 
 _PIECE_BYTES = 1 << 20
 _PIECE_S = 0.01
-# Parts of a row under their own names.
-_IN_ROWS = frozenset({"time", "qpos", "qvel", "act", "ctrl", "qfrc_applied"})
+# What follows from a row without computing anything on the data.
+_IN_ROWS = frozenset({"time", *READ_BEFORE})
 _ENERGIES = frozenset({"energy.potential", "energy.kinetic", "energy.total"})
 _POSES = frozenset({"xpos", "xquat", "xipos", "site_xpos", "geom_xpos"})
 _NOT_IN_ROWS = {
