@@ -116,7 +116,7 @@ def test_an_input_that_is_no_number_is_stopped_before_it_does_harm(
     frame = past_frame(client, 149)
     assert np.isfinite(frame.arrays["qpos"]).all()
     with pytest.raises(CommandError, match="rows from"):
-        client.resimulate(id, axis=150)
+        client.resimulate(id, axis=151)
     rollout = client.resimulate(
         id, axis=100, edits=[tm.WhatIf(kind=tm.EditKind.OPTION, name="timestep", values=(0.001,))]
     )
@@ -189,6 +189,58 @@ def test_data_that_a_script_has_let_go_of_stays_as_rollouts(
         frame = client.next_frame(DEADLINE_S)
         assert frame is not None
         assert frame.arrays["number"].tolist() == [0]
+
+
+THREE = """
+import sys
+import mujoco
+
+arm = mujoco.MjModel.from_xml_path(sys.argv[1])
+box = mujoco.MjModel.from_xml_string(
+    "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+)
+scenes = [(arm, mujoco.MjData(arm)), (arm, mujoco.MjData(arm)), (box, mujoco.MjData(box))]
+while True:
+    for model, data in scenes:
+        if model is arm:
+            data.ctrl[:] = 0.1 * len(scenes)
+        mujoco.mj_step(model, data)
+"""
+
+
+def test_checkpoints_are_compared_and_restored_into_other_scenes_of_the_same_model(
+    start_script: Callable[..., Any], wait_parked: Callable[..., bool], model_path: Any
+) -> None:
+    script = start_script(THREE, str(model_path("arm")), command=RUN)
+    with script.connect() as client:
+        client.fast_forward()
+        assert client.wait_until(
+            lambda c: len(c.scenes()) == 3 and all(s.axis > 50 for s in c.scenes()), 30
+        )
+        client.pause()
+        first, second, box = (scene.scene_id for scene in client.scenes())
+        early = client.checkpoint(first, "early")
+        client.step(first, 20, with_dependents=True)
+        late = client.checkpoint(first, "late", note="twenty later")
+        refs = [
+            tm.GhostRef(source=tm.GhostSource.CHECKPOINT, number=number, scene_id=first)
+            for number in (early, late)
+        ]
+        compared = client.compare(first, *refs)
+        assert compared.differences
+        assert client.compare(first, refs[0], refs[0]).differences == ()
+        client.show_ghosts(second, refs)
+        client.restore(second, late, source_scene_id=first)
+        times = {scene.scene_id: scene.time for scene in client.scenes()}
+        info = client.checkpoints(first)[-1]
+        assert times[second] == info.time
+        assert (info.note, info.nbytes > 0) == ("twenty later", True)
+        with pytest.raises(CommandError):
+            client.restore(box, late, source_scene_id=first)
+        with pytest.raises(CommandError):
+            client.show_ghosts(box, refs)
+        with pytest.raises(CommandError):
+            client.compare(box, *refs)
 
 
 TRAVELLER = """
