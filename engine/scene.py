@@ -459,7 +459,7 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
     def rebind(self, model: Any, data: Any) -> None:
         """Follow a script that has made itself another model and data; adopted scenes only.
 
-        Kept states are released, the debugger describes the scene anew.
+        Checkpoints of before no longer fit, the debugger describes the scene anew.
         """
         self._guard()
         if not self._adopted:
@@ -474,7 +474,6 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
 
     def replace_world(self, source: ModelSource, live: LiveData) -> None:
         """Give the scene another model and data, and tell the debugger."""
-        self.states.release_all()
         self.states.initial = None
         self._enter_world(World(source, live, adapter=self._adapter))
         self.revision += 1

@@ -298,3 +298,18 @@ def test_a_checkpoint_is_refused_on_another_thread_than_the_scene_s(make_scene: 
     thread.join(10)
     assert len(errors) == 4
     assert current_runtime().scenes == (scene,)
+
+
+def test_a_scene_that_gets_another_model_refuses_older_checkpoints_which_others_still_take(
+    make_scene: Make, drive: Drive
+) -> None:
+    scene, other = make_scene("arm"), make_scene("arm")
+    checkpoint, kept = scene.checkpoint("before"), scene.capture_state()
+    first = drive(other, 50)
+    scene.model.body_mass[2] = 9.0
+    scene.model_changed()
+    for restore in (lambda: scene.restore(checkpoint), lambda: scene.restore_state(kept)):
+        with pytest.raises(physics.StateMismatchError, match=r"body_mass of body .*: 9\.0 here"):
+            restore()
+    assert other.restore(checkpoint).is_exact
+    assert np.array_equal(first, drive(other, 50))
