@@ -259,7 +259,11 @@ class HistoryModel:
             return
         before = self.told
         self.told = message
-        if before is None or before.segments != message.segments or message.older_segments == 0:
+        if (
+            before is None
+            or before.segments != message.segments
+            or before.older_segments != message.older_segments
+        ):
             self._merge(message)
         if self.wanted == message.view:
             self.wanted = None

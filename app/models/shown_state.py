@@ -157,17 +157,12 @@ def _of_past(scene: SceneModel) -> ShownState | None:
     if told.busy:
         done = f"{round(100.0 * told.progress)} %"
         return ShownState(StateKind.BUSY, f"RE-SIMULATING {done}", f"{told.busy}; Esc ends it")
-    if told.view is None:
-        return None
+    if told.view is None or scene.instant() not in (Instant.PAST, None):
+        return None  # its values are on their way, and say themselves what they are
     word = f"PAUSED {MINUS}{count_text(told.view_back)}"
     if scene.history.is_playing:
         word = f"PLAYING {MINUS}{count_text(told.view_back)}"
-    note = told.view_note or "as it was stored"
-    return ShownState(
-        StateKind.PAST,
-        word,
-        f"{note} · Esc: back to live, Enter: continue from here",
-    )
+    return ShownState(StateKind.PAST, word, told.view_note)
 
 
 def _of_status(

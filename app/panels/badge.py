@@ -44,6 +44,11 @@ _LEVELS = {
     StateKind.DISCONNECTED: "warn",
 }
 
+_PAST_HINT = (
+    "A step of the past is looked at, all of it of that one instant; the scene stands where it "
+    "stood.\nEsc: back to live.   Enter: continue from here."
+)
+
 
 class StateBadge(QFrame):
     """Icon and word; the sentence is in the tooltip."""
@@ -75,7 +80,8 @@ class StateBadge(QFrame):
         kind_changed = self._state is None or state.kind is not self._state.kind
         self._state = state
         self._word.setText(state.word)
-        self.setToolTip(plain_text(state.detail))
+        hint = _PAST_HINT if state.kind is StateKind.PAST else ""
+        self.setToolTip(plain_text("\n".join(part for part in (state.detail, hint) if part)))
         self.setAccessibleName(f"{state.word} {state.detail}")
         if kind_changed:
             self._dress()

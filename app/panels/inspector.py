@@ -382,7 +382,10 @@ class InspectorPanel(QWidget):
         """The table about a scene is of its last status, whatever the picture shows."""
         status = scene.status
         set_property(self.instant, "level", "stop" if scene.is_stale else "")
-        self.instant.set_full_text("LAST STATUS · not live" if scene.is_stale else "STATUS")
+        word = "LAST STATUS · not live" if scene.is_stale else "STATUS"
+        if scene.history.is_away and not scene.is_stale:
+            word = "STATUS · where the scene stands, not what is in view"
+        self.instant.set_full_text(word)
         moment = "" if status is None else with_unit(number_text(status.time), "s")
         steps = "" if status is None else count_text(status.step_count)
         self.moment.set_full_text(f"t {moment} · step {steps}" if status is not None else "")

@@ -375,8 +375,11 @@ class PlotPanel(QWidget):
         snapped = moment.session_time if moment is not None and cursor is not None else None
         for plot in self.plots.plots:
             cell = self._cells[plot.plot_id]
-            lines = {each for each in (snapped, self._chosen) if each is not None}
+            chosen = self._chosen if self._chosen != self._view_at else None
+            at_view = snapped is not None and self._cursor is None and self._view_at is not None
+            lines = {each for each in (None if at_view else snapped, chosen) if each is not None}
             cell.view.cursor_line.set_times(sorted(lines))
+            cell.view.view_line.set_times([] if self._view_at is None else [self._view_at])
             low, high = cell.view.value_range
             rows = self._contents.legend(plot, snapped, span=high - low, palette=self._palette)
             cell.legend.set_rows(rows)

@@ -113,8 +113,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.addItem(self._curves, ignoreBounds=True)
         self.restores = TimeMarks(line_pen(palette.muted), z=4)
         self.now_line = TimeMarks(line_pen(palette.accent), z=5)
+        self.view_line = TimeMarks(line_pen(palette.warn), z=9)
         self.cursor_line = TimeMarks(line_pen(palette.text), z=10)
-        for marks in (self.restores, self.now_line, self.cursor_line):
+        for marks in (self.restores, self.now_line, self.view_line, self.cursor_line):
             self.addItem(marks, ignoreBounds=True)
         self._box.time_panned.connect(self.time_panned)
         self._box.time_zoomed.connect(self.time_zoomed)
@@ -214,6 +215,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.time_axis.set_theme(palette)
         self.restores.set_pen(line_pen(palette.muted, style=Qt.PenStyle.DashLine))
         self.now_line.set_pen(line_pen(palette.accent))
+        self.view_line.set_pen(line_pen(palette.warn))
         self.cursor_line.set_pen(line_pen(palette.text, alpha=0.7))
 
     # --- inside

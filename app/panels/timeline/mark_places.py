@@ -15,7 +15,7 @@ MARK_REACH_PX = 6.0
 """How near to a mark the pointer is on it."""
 
 # Marks of one kind that stand closer than this [px] are drawn as one.
-_SPACING_PX = 4.0
+_SPACING_PX = 9.0
 
 
 class MarkPlaces:

@@ -109,8 +109,9 @@ class TimelinePanel(QWidget):
         self.link.setIcon(icon(Icon.EQUALITY, palette))
         self.live.setIcon(icon(Icon.TO_LIVE, palette))
         self.continue_here.setIcon(icon(Icon.BRANCH, palette, color=palette.accent))
-        self.previous.setIcon(icon(Icon.PREVIOUS, palette))
-        self.next.setIcon(icon(Icon.NEXT, palette))
+        for button, which in ((self.previous, Icon.PREVIOUS), (self.next, Icon.NEXT)):
+            # On the action: a button takes what it shows from there, again and again.
+            button.defaultAction().setIcon(icon(which, palette))
         self.setStyleSheet(
             f"#timelineBar {{ background: {palette.surface1};"
             f" border-bottom: 1px solid {palette.line};"
@@ -215,6 +216,7 @@ class TimelinePanel(QWidget):
         self.continue_here.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         row.addWidget(self.continue_here)
         self.sure = self._button(row, "Continue", "Move the scene there all the same   Enter")
+        self.sure.setProperty("hint", "true")
         self.sure.clicked.connect(lambda _=False: self.confirm())
         self.recorded = self._button(
             row, "With recorded inputs", "Simulate the recorded inputs again instead"

@@ -12,7 +12,7 @@ __all__ = ["Block", "LaneStretches"]
 
 # Stretches narrower than this [px] are drawn together, and connectors shorter than this not at all.
 _NARROW_PX = 4.0
-_MOST_CONNECTORS = 200
+_MOST_CONNECTORS = 80
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -231,7 +231,8 @@ class TimelineStrip(QWidget):
         if history is None:
             return ""
         mark = self._places.near(self.scale, x)
-        axis = mark.axis if mark is not None else self.axis_at(x)
+        axis = min(max(round(self.scale.axis(x)), 0), history.live)
+        axis = mark.axis if mark is not None else axis
         lines = []
         if mark is not None:
             symbol = {MarkKind.STOP: "▲ stop: ", MarkKind.CHECKPOINT: "◆ "}.get(mark.kind, "")

@@ -446,7 +446,7 @@ def test_a_click_in_a_plot_goes_there_the_cursor_stands_there_and_again_is_live(
     # What the plot has of that step and what the panels show of that row are one number.
     assert t.shown().array(Topic.STATE, "qpos")[0] == columns.values(0)[index]
     assert any(
-        abs(when - float(columns.session_time[index])) < 1e-6 for when in view.cursor_line.times
+        abs(when - float(columns.session_time[index])) < 1e-6 for when in view.view_line.times
     )
     assert t.window.plots.toolbar.readout.text().startswith("PAST")
     # Plot and timeline show the same part of time.
@@ -460,7 +460,7 @@ def test_a_click_in_a_plot_goes_there_the_cursor_stands_there_and_again_is_live(
     QTest.qWait(QApplication.doubleClickInterval() + 50)
     click_at(float(columns.session_time[index]))
     wait_until(lambda: t.history.view is None)
-    wait_until(lambda: not view.cursor_line.times)
+    wait_until(lambda: not view.view_line.times)
 
 
 def test_a_stop_in_the_past_is_marked_and_a_click_near_it_goes_exactly_there(travel, wait_until):
@@ -468,7 +468,9 @@ def test_a_stop_in_the_past_is_marked_and_a_click_near_it_goes_exactly_there(tra
 
     t = travel()
     scene = t.scene
-    scene.session.send(lambda i: BreakWhen(id=i, scene_id=scene.scene_id, expression="qpos < 0.5"))
+    scene.session.send(
+        lambda i: BreakWhen(id=i, scene_id=scene.scene_id, expression="qpos < 0.5", once=True)
+    )
     t.settle()
     t.press(Key.Key_Space)
     wait_until(lambda: bool(t.history.stops))

@@ -9,6 +9,7 @@ from stroboscope.debugger_protocol.messages import (
     Unsubscribe,
 )
 from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.time_messages import SceneHistory
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 
@@ -31,6 +32,27 @@ def test_a_paused_scene_shows_what_is_preferred_and_never_an_old_now(
     scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=6))
     assert scene.instant(Instant.NOW) is Instant.NOW
     assert scene.instant(Instant.EXECUTED) is Instant.EXECUTED
+
+
+def test_what_is_looked_at_is_shown_whole_or_not_at_all(scene, make_frame, make_status):
+    scene.set_status(make_status(mode=PlaybackMode.PAUSED))
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=9))
+    scene.add_frame(make_frame(Topic.STATE, Instant.NOW, axis=9))
+    changes = []
+    scene.status_changed.connect(lambda: changes.append(scene.instant()))
+    # A late frame of an earlier look, and the view goes to another row: nothing of it is shown.
+    scene.add_frame(make_frame(Topic.POSE, Instant.PAST, axis=3))
+    scene.session.receive(SceneHistory(scene_id=7, keeps=True, rows=9, view=5))
+    assert changes == [Instant.NOW]
+    scene.add_frame(make_frame(Topic.POSE, Instant.PAST, axis=5))
+    assert scene.instant(Instant.EXECUTED) is Instant.PAST
+    assert scene.frame_set((Topic.POSE, Topic.STATE)) is None  # the rest is on its way
+    scene.add_frame(make_frame(Topic.STATE, Instant.PAST, axis=5))
+    both = scene.frame_set((Topic.POSE, Topic.STATE))
+    assert (both.instant, both.axis) == (Instant.PAST, 5)
+    scene.session.receive(SceneHistory(scene_id=7, keeps=True, rows=9))
+    assert changes[-1] is Instant.NOW
+    assert not scene.has_instant(Instant.PAST)
 
 
 def test_a_restore_forgets_frames_of_before(scene, make_frame):

@@ -1,0 +1,126 @@
+"""What a scene remembers, as the window keeps it."""
+
+import pytest
+
+from stroboscope.app.models.axis_view import AxisView
+from stroboscope.app.models.frames import FrameHistory, SceneFrame
+from stroboscope.app.models.history import MarkKind
+from stroboscope.app.models.session_time import SessionTime
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.time_messages import (
+    SceneHistory,
+    Segment,
+    SegmentKind,
+)
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+
+def told(segments, *, older=0, **more):
+    fields = dict(scene_id=1, keeps=True, rows=10, segments=tuple(segments), older_segments=older)
+    return SceneHistory(**{**fields, **more})
+
+
+def episode(number, begin, kind=SegmentKind.EPISODE, **more):
+    return Segment(segment_id=number, kind=kind, begin=begin, episode=number, **more)
+
+
+@pytest.fixture
+def history(scene):
+    return scene.history
+
+
+def test_segments_that_are_told_no_more_are_kept_while_they_are_there(history):
+    all_of_them = [episode(n, 10 * n) for n in range(1, 400)]
+    for newest in range(128, 400, 50):
+        history.receive(told(all_of_them[newest - 128 : newest], older=newest - 128))
+        assert history.segments == all_of_them[:newest]
+    # The oldest were forgotten with their rows: only five older ones are left.
+    history.receive(told(all_of_them[250:378], older=5))
+    assert history.segments == all_of_them[245:378]
+    history.receive(told(all_of_them[370:378]))
+    assert history.segments == all_of_them[370:378]
+
+
+def test_a_row_has_episode_step_and_time_of_its_segment(history):
+    history.receive(
+        told(
+            [
+                episode(1, 0),
+                episode(2, 100, time=5.0, physics_step=7),
+                episode(3, 150, SegmentKind.EDIT, time=5.5, physics_step=57),
+            ]
+        )
+    )
+    place = history.place(110)
+    assert (place.episode, place.step) == (2, 17)
+    assert place.time == pytest.approx(5.1)  # 50 steps took 0.5 s
+    history.receive(told(history.segments, view=110, view_time=5.125))
+    assert history.place(110).time == 5.125  # what the application says counts
+
+
+def test_events_are_found_in_both_directions_and_modes_are_none(history, scene, make_status):
+    history.receive(
+        told([episode(1, 0), episode(2, 40), episode(3, 90, SegmentKind.BRANCH, parent_axis=60)])
+    )
+    history.note_mode(PlaybackMode.PAUSED, 0)
+    history.note_mode(PlaybackMode.PLAYING, 20)
+    assert [mark.kind for mark in history.marks] == [MarkKind.PLAY, MarkKind.BRANCH]
+    history.want(50)
+    scene.set_status(make_status(axis=120))
+    assert {mark.kind for mark in history.marks} == {MarkKind.PLAY, MarkKind.BRANCH}
+    assert history.next_event(1) == 90
+    assert history.next_event(-1) == 40
+    history.want(90)
+    assert history.next_event(1) is None
+
+
+def test_frames_of_an_earlier_look_are_not_shown_in_the_next(scene):
+    def frame(axis):
+        return SceneFrame(
+            topic=Topic.POSE,
+            instant=Instant.PAST,
+            revision=0,
+            axis=axis,
+            step=axis,
+            time=0.0,
+            arrays={},
+        )
+
+    frames = FrameHistory(Instant.PAST)
+    frames.add(frame(4))
+    frames.add(frame(9))
+    frames.keep_only(4)
+    assert frames.latest(Topic.POSE).axis == 4
+    frames.keep_only(5)
+    assert frames.latest(Topic.POSE) is None
+
+
+def test_the_range_shows_everything_then_what_was_chosen_and_follows():
+    view = AxisView()
+    view.track(0, 1000)
+    start, end = view.range
+    assert start <= 0 < 1000 <= end
+    view.zoom(0.1, 1000.0)
+    view.track(0, 2000)
+    start, end = view.range
+    assert start > 1800
+    assert start < 2000 <= end
+    view.pan(-500.0)
+    before = view.range
+    view.track(0, 9000)
+    assert view.range == before
+    view.fit()
+    view.track(0, 9000)
+    assert view.range[1] >= 9000
+
+
+def test_steps_and_session_time_lead_back_to_each_other():
+    clock = SessionTime(timestep=0.002)
+    clock.observe(0, 0.0)
+    clock.observe(500, 1.0)
+    clock.mark_restore(axis=500, time=0.25, reason="reset")
+    clock.observe(900, 1.05)
+    for axis in (0.0, 123.4, 499.0, 500.0, 650.0, 899.0, 2000.0, -30.0):
+        assert clock.axis_at(clock.session_at(axis)) == pytest.approx(axis, abs=1e-6)
+    assert clock.session_at(250) == pytest.approx(0.5)
+    assert clock.session_at(600) == pytest.approx(1.2)
