@@ -439,10 +439,9 @@ class TimeDesk:
         changes.replaced_by_client(ticket, reason)
 
     def _resimulate(self, machine: TimeMachine, ticket: Ticket, command: Resimulate) -> None:
-        axis = self.view if command.axis is None else command.axis
         state = machine.history()
-        if axis is None:
-            raise CommandError("the view is live: look at the row to begin with, or give its axis")
+        near = state.live if self.view is None else self.view
+        axis = near if command.axis is None else command.axis
         if axis != state.live and not state.first <= axis < state.live:
             raise CommandError(
                 f"row {axis} is not remembered: rows from {state.first} to {state.live - 1} are"
