@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Rollouts", "checkpoint_of", "rollout"]
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Rollouts:
     """N candidates of T steps from one checkpoint; read-only arrays, any thread.
 
@@ -56,12 +56,20 @@ class Rollouts:
     """Physics steps per step."""
     inexact_reason: str
     """Why stepping a single scene might differ in bits; empty when it doesn't."""
-    begin: Checkpoint = dataclasses.field(repr=False)
+    begin: Checkpoint
     """The checkpoint that all of them began with."""
-    layout: RowLayout = dataclasses.field(repr=False)
+    layout: RowLayout
     """Where what stands in a row of :attr:`states`."""
-    tell: "Telling | None" = dataclasses.field(default=None, repr=False)
+    tell: "Telling | None" = None
     """Hands noted numbers to the debugger's table; None when nobody was attached."""
+
+    def __repr__(self) -> str:
+        """Say how many there are and how they ended."""
+        events = int((self.event_steps >= 0).sum())
+        return (
+            f"Rollouts({self.name!r}, {len(self)} candidates of {self.ctrl.shape[1]} steps, "
+            f"{events} with an event)"
+        )
 
     def __len__(self) -> int:
         """Return the number of candidates."""

@@ -209,6 +209,7 @@ def test_a_control_that_is_no_number_ends_its_candidate_and_is_named(
     assert np.isfinite(rollouts.qpos[2, :8]).all()
     assert np.isnan(rollouts.qpos[2, 8:]).all()
     assert np.isnan(rollouts.states[2, 7]).sum() == 1  # the control itself, as evidence
+    assert repr(rollouts) == "Rollouts('rollout 1', 4 candidates of 12 steps, 1 with an event)"
 
 
 @pytest.mark.parametrize("native", [True, False])
