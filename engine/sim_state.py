@@ -42,7 +42,8 @@ class StateLayout:
         self.names: dict[str, tuple[str, ...]] = {}
         self.units: dict[str, tuple[str, ...]] = {"time": ("s",)}
         self.shapes: dict[str, tuple[int, ...]] = {}
-        parts = RowLayout(model, adapter=world.adapter).parts
+        self.parts = parts = RowLayout(model, adapter=world.adapter).parts
+        """Where the fields stand in a row; those that the model does not have are missing."""
         for field in _FIELDS:
             if field in _AXES:
                 size = int(model.nbody) * _WIDTHS[field]
@@ -200,10 +201,9 @@ def read_sim_state(world: "World", *, step_count: int, physics_step_count: int) 
     row, hidden = world.codec.read_row()
     layout = world.state_layout
     state = SimState(layout, head=world.codec.head, row=row.tobytes(), hidden=hidden)
-    parts = RowLayout(model, adapter=adapter).parts
     for field in _FIELDS:
         if field not in _COMPUTED:
-            values = row[parts.get(field, slice(0, 0))].reshape(layout.shapes[field])
+            values = row[layout.parts.get(field, slice(0, 0))].reshape(layout.shapes[field])
             state.__dict__[field] = values != 0.0 if field == "eq_active" else values.copy()
     state.qacc = np.array(data.qacc)
     scratch = world.frames.scratch
@@ -227,7 +227,7 @@ def write_sim_state(world: "World", state: SimState, *, zero_time: bool) -> None
             "state of a scene of the same model, made with the same MuJoCo"
         )
     layout = world.state_layout
-    parts = RowLayout(world.model, adapter=world.adapter).parts
+    parts = layout.parts
     row = np.frombuffer(state._row).copy()
     for field in _FIELDS:
         values = _checked(state, field, layout)
