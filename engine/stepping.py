@@ -34,7 +34,6 @@ class Stepper:
         adapter = world.adapter
         self._scene = scene
         self._link = scene.link
-        self._monotonic = scene.link.monotonic
         self._counters = scene.counters
         self._callbacks = scene.callbacks
         self._model = world.model
@@ -48,13 +47,15 @@ class Stepper:
         layout = RowLayout(world.model, adapter=adapter)
         self._inputs, self._inputs_mask = layout.inputs, layout.inputs_mask
         self._history = scene.history
-        self._memory = scene.history.packing.memory
         self._stops = scene.stops
-        self._views = views = DataViews(world.model, world.live, adapter=adapter)
+        views = DataViews(world.model, world.live, adapter=adapter)
         self._time, self._timestep, self._motion = views.time, views.timestep, views.motion
-        self._qvel, self._norm = views.qvel, adapter.module.mju_norm
         self._watch = StepWatch(views, world.model, adapter=adapter)
-        self._warnings, self._warnings_seen = views.warnings, self._watch.seen
+        self._at_hand = (
+            world.live, scene.link, scene.history, scene.history.ring, scene.counters,
+            scene.link.monotonic, views.time, views.timestep, views.motion, views.warnings,
+            self._watch.seen, scene.history.packing.memory, adapter.module.mju_norm, views.qvel,
+        )  # fmt: skip
         self._time_from = float(self._live().time)
         """The time when the state was replaced last, or this began: sync() counts from there."""
         self._last_slow_step = (0, 0.0)
@@ -102,28 +103,30 @@ class Stepper:
         every bare step while a debugger is attached, so it is written out, and while the link is
         quiet it calls nothing but MuJoCo, and what writes rows of signals.
         """
-        link, data, history = self._link, self._live(), self._history
+        # One attribute instead of a dozen: after a step none of them is in the processor's cache.
+        live, link, history, ring, counters, monotonic, clock, length, motion, warnings, seen, \
+            memory, norm, speeds = self._at_hand  # fmt: skip
         link.in_step = True  # first said, then looked
-        ring, warnings, seen = history.ring, self._warnings, self._warnings_seen
-        at, before, now = ring.at, self._time[0], self._monotonic()
+        at, before, now = ring.at, clock[0], monotonic()
         if (
             now >= link.quiet_until
             or before != history.time_after
             or at == ring.size
             or not before
-            or self._memory is None
-            or self._motion.tobytes() != history.after
+            or memory is None
+            or motion.tobytes() != history.after
             or warnings != seen
         ):
             self._step_watched()
             return
-        begin = at * ring.width
-        ring.head[begin : begin + ring.width] = self._memory
+        data, width = live(), ring.width
+        begin = at * width
+        ring.head[begin : begin + width] = memory
         ring.times[at] = before
+        signals = link.ring
         # An input that is no number shows in the warnings, or in what becomes of the speeds.
-        counters = self._counters
         try:
-            if link.ring is not None:
+            if signals is not None:
                 link.row_before(axis=counters.axis, time=before)
             try:
                 self._mj_step(self._model, data)
@@ -133,8 +136,8 @@ class Stepper:
                     self._step_watched()
                     return
                 raise self._failed(error, row, data) from error
-            after, timestep = self._time[0], self._timestep[0]
-            if after != before + timestep or not self._norm(self._qvel) < FAST or warnings != seen:
+            after, timestep = clock[0], length[0]
+            if after != before + timestep or not norm(speeds) < FAST or warnings != seen:
                 trouble = self._watch.after(ring.written(at))
                 if trouble is not None and self._stops_for(trouble, data):
                     self._step_watched()
@@ -144,8 +147,8 @@ class Stepper:
             ring.steps[at], ring.timesteps[at] = counters.single, timestep
             ring.at = at + ring.advance
             counters.single += 1
-            history.time_after, history.after = after, self._motion.tobytes()
-            if link.ring is not None:
+            history.time_after, history.after = after, motion.tobytes()
+            if signals is not None:
                 link.row_after()
             if self._stops.conditions is not None:
                 self._stops.conditions.after(ring.written(at), data)
@@ -170,7 +173,7 @@ class Stepper:
                     break
             self._counters.single += 1
             link.after_physics()
-            self._look_at_conditions(data)
+            self._look_at_conditions(data, is_counted=True)
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
         except BaseException:
@@ -206,13 +209,13 @@ class Stepper:
         self._keep_row()
         return True
 
-    def _look_at_conditions(self, data: Any) -> None:
+    def _look_at_conditions(self, data: Any, *, is_counted: bool = False) -> None:
         """Let conditions look at the physics step that is complete and counted."""
         conditions = self._stops.conditions
         if conditions is not None:
             row = self._history.last_row()
             if row is not None:
-                conditions.after(row, data)
+                conditions.after(row, data, is_counted=is_counted)
 
     def _next_row(self, data: Any) -> "NDArray[np.float64]":
         """Write the state and the inputs of the coming step into the next row of the history."""
@@ -274,7 +277,7 @@ class Stepper:
         if followed and begins:
             self._callbacks.run(Event.PRE_STEP, self._scene)
         if self._stops.guards_detached:
-            self._guarded_detached(count)
+            self._guarded_detached(count, ends=ends)
         else:
             try:
                 self._mj_step(self._model, self._live(), count)
@@ -283,17 +286,20 @@ class Stepper:
             self._counters.add_physics(count)
         if ends:
             self._complete(count)
+            if self._stops.guards_detached:
+                self._look_at_conditions(self._live(), is_counted=True)
             if followed:
                 self._callbacks.run(Event.POST_STEP, self._scene)
 
-    def _guarded_detached(self, count: int) -> None:
+    def _guarded_detached(self, count: int, *, ends: bool) -> None:
         data = self._live()
         self.note_time_before(data)
-        for _ in range(count):
+        for index in range(count):
             while not self._physics(data):
                 self._link.gate()  # somebody has attached meanwhile
             self._counters.add_physics(1)
-            self._look_at_conditions(data)
+            if index + 1 < count or not ends:
+                self._look_at_conditions(data)
 
     def _attached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
         """The same, followed by a debugger."""
