@@ -93,6 +93,29 @@ def test_what_is_no_tagged_map_is_refused(value):
             {"type": "edit_state", "id": 1, "scene_id": 1, "field": "x", "index": 0, "values": []},
             "field",
         ),
+        (
+            {
+                "type": "resimulate",
+                "id": 1,
+                "scene_id": 1,
+                "edits": [{"kind": "ctrl", "values": [0.5, float("inf")]}],
+            },
+            "values in edits is not finite",
+        ),
+        (
+            {
+                "type": "compare_states",
+                "id": 1,
+                "scene_id": 1,
+                "first": {"source": "row", "number": 3, "scene_id": 1},
+                "second": {"source": "row", "number": -3, "scene_id": 1},
+            },
+            "number in second is -3",
+        ),
+        (
+            {"type": "show_ghosts", "id": 1, "scene_id": 1, "ghosts": [{"source": "moon"}]},
+            "moon",
+        ),
     ],
 )
 def test_a_command_with_a_wrong_value_names_it_and_its_id(fields, words):

@@ -250,6 +250,19 @@ def test_of_interventions_checkpoints_and_findings_only_the_newest_waits(lanes):
     assert isinstance(findings, m.SceneFindings)
 
 
+def test_of_what_is_said_of_a_scenes_past_only_the_newest_waits(lanes):
+    for index in range(1000):
+        lanes.put(m.SceneHistory(scene_id=1, keeps=True, rows=index))
+        lanes.put(m.SceneRollouts(scene_id=1, rollouts=(), dropped=index))
+        lanes.put(m.SceneStops(scene_id=1, stops=(), count=index))
+        lanes.put(m.SceneConditions(scene_id=1, conditions=()))
+        lanes.put(m.Environments(scene_id=1, count=4, selected=index % 4))
+    history, rollouts, stops, conditions, environments = drain(lanes)
+    assert (history.rows, rollouts.dropped, stops.count) == (999, 999, 999)
+    assert isinstance(conditions, m.SceneConditions)
+    assert environments.selected == 3
+
+
 def test_edits_that_wait_are_replaced_by_newer_states_and_the_oldest_are_dropped():
     lanes = OutgoingLanes(Limits(edits=3))
     for edit_id in range(1000):
