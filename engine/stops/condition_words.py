@@ -46,9 +46,17 @@ class _Found:
 
 
 def condition_stop(
-    scene: "Scene", info: ConditionInfo, watched: WatchedExpression, values: StepValues
+    scene: "Scene",
+    info: ConditionInfo,
+    watched: WatchedExpression,
+    values: StepValues,
+    *,
+    is_counted: bool,
 ) -> StopInfo:
-    """Return the stop for a condition that became true in the step that was just completed."""
+    """Return the stop for a condition that became true in the physics step that is just complete.
+
+    ``is_counted``: the application step is counted as well.
+    """
     counters = scene.counters
     found = _Found()
     try:
@@ -69,7 +77,7 @@ def condition_stop(
         reason=StopReason.CONDITION,
         axis=counters.axis - 1,
         episode=scene.history.episode,
-        step=max(0, counters.step_count - 1),
+        step=counters.step_count - (1 if is_counted else 0),
         physics_step=step,
         time=at,
         message=message,
@@ -169,7 +177,7 @@ def _tell_value(
     if channel == JOINT_MARGIN:
         _tell_margin(subject, name, value, values, found)
         return
-    whose = f" of {name}" if name and len(vector) > 1 else ""
+    whose = f" of {name}" if name and name not in reference else ""
     text = f"{reference}{whose} = {value:.6g} {unit}".rstrip()
     if channel in ("contact", "contact.depth", "contact.force") and found.elements == ():
         use = expression.channels[0]

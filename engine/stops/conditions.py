@@ -141,9 +141,10 @@ class SceneConditions:
 
     # --- after every physics step
 
-    def after(self, row: "NDArray[np.float64]", data: Any) -> None:
+    def after(self, row: "NDArray[np.float64]", data: Any, *, is_counted: bool = True) -> None:
         """Look at the physics step that began with ``row`` and is complete and counted.
 
+        ``is_counted``: so is the application step that it is part of.
         Raises SimulationStopped where the script wants that, and what its callbacks raise.
         """
         scene, history = self._scene, self._history
@@ -162,7 +163,7 @@ class SceneConditions:
                 entry.was_true = False
             elif not entry.was_true:
                 entry.was_true = True
-                self._hit(entry, values)
+                self._hit(entry, values, is_counted=is_counted)
 
     def _forget(self) -> None:
         """Begin anew where the state was replaced: what is true there became true there."""
@@ -184,7 +185,7 @@ class SceneConditions:
         self._world = self._scene.world
         self._changed()
 
-    def _hit(self, entry: _Entry, values: StepValues) -> None:
+    def _hit(self, entry: _Entry, values: StepValues, *, is_counted: bool) -> None:
         info = msgspec.structs.replace(entry.info, hit_count=entry.info.hit_count + 1)
         entry.info = info
         self._infos = None
@@ -194,7 +195,7 @@ class SceneConditions:
         watched = entry.watched
         if watched is None:
             return
-        stop = condition_stop(self._scene, info, watched, values)
+        stop = condition_stop(self._scene, info, watched, values, is_counted=is_counted)
         if info.once:
             del self._entries[info.condition_id]
             self._changed()
