@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
+from stroboscope.engine import hidden_state
 
 Scene = physics.Scene
 Make = Callable[..., Scene]
@@ -438,3 +439,27 @@ def test_captures_of_two_threads_do_not_disturb_each_other(make_scene: Make) -> 
     for thread in threads:
         thread.join(60)
     assert errors == []
+
+
+PLUGGED = """
+<mujoco><extension><plugin plugin="mujoco.pid"><instance name="gains"><config key="kp" value="8"/>
+  </instance></plugin></extension>
+  <worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
+  <actuator><plugin joint="j" plugin="mujoco.pid" instance="gains"/></actuator></mujoco>
+"""
+
+
+def test_a_plugin_that_is_not_known_to_hide_nothing_makes_checkpoints_approximate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = physics.create_scene("Plugged", PLUGGED)
+    assert scene.checkpoint().exactness.is_exact, "MuJoCo's own keep all in their state"
+    assert scene.link.backend.describe(1, "Plugged").notes == ()
+    monkeypatch.setattr(hidden_state, "_TRUSTED_PLUGINS", ("somebody.else.",))
+    doubtful = physics.create_scene("Doubtful", PLUGGED)
+    checkpoint = doubtful.checkpoint()
+    assert str(checkpoint.exactness).startswith("approximate(the plugin mujoco.pid may keep state")
+    again = physics.Checkpoint.from_bytes(captured(doubtful))
+    assert again.exactness == checkpoint.exactness == doubtful.restore(again)
+    (note,) = doubtful.link.backend.describe(2, "Doubtful").notes
+    assert "approximate: the plugin mujoco.pid" in note
