@@ -25,7 +25,7 @@ Add = Callable[[str, str], argparse.ArgumentParser]
 
 _REFERENCE = "row:118, checkpoint:NAME or :ID, rollout:ID, ended:ID (a scene that has ended), env:N"
 _LOOKS = frozenset(
-    {"branches", "checkpoints", "conditions", "environments", "rollouts", "rows", "stops"}
+    {"branches", "checkpoints", "compare", "conditions", "rollouts", "rows", "stops"}
 )
 
 
@@ -127,8 +127,7 @@ def only_looks(name: str, arguments: argparse.Namespace) -> bool:
     """Return whether a command changes nothing, so that it needs no control."""
     if name in ("environments", "history"):
         return (arguments.selected if name == "environments" else arguments.keep) is None
-    # Reading rows is done by the scene's own thread, for whoever controls it.
-    return name in _LOOKS - {"rows"}
+    return name in _LOOKS
 
 
 # --- looking

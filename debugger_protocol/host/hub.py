@@ -29,6 +29,7 @@ from stroboscope.debugger_protocol.messages import (
     AssetRequest,
     ClientMessage,
     Command,
+    CompareStates,
     ControlChanged,
     Done,
     Failed,
@@ -37,6 +38,7 @@ from stroboscope.debugger_protocol.messages import (
     LogLevel,
     OwnerActivity,
     PlaybackMode,
+    ReadRows,
     ReleaseControl,
     RequestControl,
     SceneAdded,
@@ -215,6 +217,9 @@ class Hub(HostListener):
                 self._clients_changed(self.control.attached)
             case ReleaseControl():
                 self.control.release(connection.client_id)
+            case ReadRows() | CompareStates():
+                self._desk.take(connection, message)  # who only looks may look back, too
+                return
             case _:
                 relays = RELAY in connection.capabilities
                 refusal = self.control.refusal(connection.client_id, relays=relays)

@@ -314,6 +314,19 @@ def test_rows_are_read_in_pieces_also_while_the_scene_runs(
         client.read_rows(stepper.id, ["qpos"], rollout_id=7)
 
 
+def test_who_only_watches_may_read_and_compare_the_past_and_not_travel(
+    connect: Connect, remember: Remember
+) -> None:
+    client, stepper = connect(), remember()
+    client.step(stepper.id, 20)
+    watcher = connect(observe=True)
+    assert len(watcher.read_rows(stepper.id, ["qpos"])["axis"]) == 20
+    first, second = (ghost(tm.GhostSource.ROW, axis, stepper.id) for axis in (3, 9))
+    assert watcher.compare(stepper.id, first, second).differences
+    with pytest.raises(CommandError, match="controls this session and you observe it"):
+        watcher.goto(stepper.id, axis=3)
+
+
 # --- checkpoints
 
 

@@ -86,6 +86,60 @@ def test_the_newest_instant_comes_last(scene: Scene) -> None:
     assert instants == [Instant.EXECUTED, Instant.NOW]
 
 
+def stand(scene: Scene) -> None:
+    """Publish the state as the scene stands at it, as a parked owner does."""
+    scene.link.has_stale_now()
+    scene.link.publish_now()
+
+
+def pose(frame: Frame) -> float:
+    return float(unpack_arrays(frame.arrays, frame.blob)["xpos"].ravel()[0])
+
+
+@pytest.mark.parametrize("change", ["edited", "replaced", "options", "inputs"])
+def test_a_new_subscriber_never_gets_what_an_edit_has_made_outdated(
+    scene: Scene, change: str
+) -> None:
+    first = SceneSubscription(scene.link)
+    first.add([Topic.POSE], [], interval=0.0)
+    stand(scene)
+    before = take(first, standing=True)[-1]
+    scene.backend.q = 7.0
+    match change:
+        case "edited":
+            scene.link.changes.state_edited("an edit", goes_on=True)
+        case "replaced":
+            scene.link.state_replaced("a reset")
+        case "options":
+            scene.link.changes.options_edited()
+        case "inputs":
+            scene.link.changes.inputs_edited()
+    # At the same axis, nothing would tell a client that this is another state than that of before.
+    second = SceneSubscription(scene.link)
+    second.add([Topic.POSE], [], interval=0.0)
+    assert [f for f in take(second, standing=True) if f.instant is Instant.NOW] == []
+    stand(scene)
+    (frame,) = (f for f in take(second, standing=True) if f.instant is Instant.NOW)
+    assert frame.axis == before.axis
+    assert pose(frame) == 7.0 != pose(before)
+    # Who was there is told the same, and who comes now sees it at once.
+    assert [pose(f) for f in take(first, standing=True) if f.instant is Instant.NOW] == [7.0]
+    third = SceneSubscription(scene.link)
+    third.add([Topic.POSE], [], interval=0.0)
+    assert 7.0 in map(pose, take(third, standing=True))
+
+
+def test_what_was_edited_and_edited_back_comes_to_a_new_subscriber(scene: Scene) -> None:
+    publisher = scene.link.publisher
+    publisher.publish_now_if_changed(1.0)
+    scene.link.changes.state_edited("an edit", goes_on=True)
+    scene.link.changes.state_edited("and back", goes_on=True)
+    subscription = SceneSubscription(scene.link)
+    subscription.add([Topic.POSE], [], interval=0.0)
+    publisher.publish_now_if_changed(2.0)
+    assert Instant.NOW in {frame.instant for frame in take(subscription)}
+
+
 def test_a_frame_is_packed_once_for_all_clients(scene: Scene) -> None:
     packer = FramePacker()
     frame = scene.link.publisher.slots[EXECUTED]
