@@ -23,7 +23,7 @@ from stroboscope.debugger_protocol.host.main_thread import Ending, Likelihood, M
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.scene_news import SceneNews
 from stroboscope.debugger_protocol.host.scene_playback import Interest
-from stroboscope.debugger_protocol.host.status import SceneMeter, scene_status
+from stroboscope.debugger_protocol.host.status import SceneMeter, differs, is_news, scene_status
 from stroboscope.debugger_protocol.host.subscriptions import FramePacker, SceneSubscription
 from stroboscope.debugger_protocol.messages import (
     AssetRequest,
@@ -444,7 +444,7 @@ class Hub(HostListener):
         now = self._host.monotonic()
         previous = self._statuses.get(link.scene_id)
         due = meter.status_due <= now
-        if not due and not force and previous is not None and not _is_news(link, previous):
+        if not due and not force and previous is not None and not is_news(link, previous):
             # A scene that has moved and stands still again already wakes nobody a second time.
             self._untold = True
             return
@@ -454,7 +454,7 @@ class Hub(HostListener):
         )
         # A little early, or an owner that reports itself as often would be late every other time.
         meter.status_due = now + 0.8 * _STATUS_INTERVAL
-        if previous is None or _differs(status, previous):
+        if previous is None or differs(status, previous):
             self._statuses[link.scene_id] = status
             self._broadcast(status)
 
@@ -591,18 +591,3 @@ def _added(link: SceneLink) -> SceneAdded:
         n_envs=environments.count if environments is not None else 1,
         owner=link.owner.thread.name,
     )
-
-
-def _is_news(link: SceneLink, previous: SceneStatus) -> bool:
-    """Return whether a scene has stopped, started or been held since its last status."""
-    parked = link.owner.parked_in is not None
-    return parked != (previous.activity is OwnerActivity.PARKED) or bool(link.holds) != (
-        previous.held
-    )
-
-
-def _differs(status: SceneStatus, previous: SceneStatus) -> bool:
-    """Return whether there is something to tell; for how long a thread is parked isn't."""
-    if status.activity is OwnerActivity.PARKED:
-        status = msgspec.structs.replace(status, activity_s=previous.activity_s)
-    return status != previous

@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from stroboscope.debugger_protocol.backend import Clock
 from stroboscope.debugger_protocol.host.activity import (
     observe_owner,
@@ -14,7 +16,7 @@ from stroboscope.debugger_protocol.host.playback import HoldKind, Playback
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode, SceneStatus
 
-__all__ = ["SceneMeter", "scene_status"]
+__all__ = ["SceneMeter", "differs", "is_news", "scene_status"]
 
 _WINDOW: Final = 1.0
 # A script that waits for real time during less of its time than this is not throttled.
@@ -134,3 +136,18 @@ def _location(link: SceneLink) -> str:
 def _mode(link: SceneLink, playback: Playback) -> PlaybackMode:
     is_steered = link.follow and playback.attached
     return playback.mode if is_steered else PlaybackMode.FAST_FORWARD
+
+
+def is_news(link: SceneLink, previous: SceneStatus) -> bool:
+    """Return whether a scene has stopped, started or been held since its last status."""
+    parked = link.owner.parked_in is not None
+    return parked != (previous.activity is OwnerActivity.PARKED) or bool(link.holds) != (
+        previous.held
+    )
+
+
+def differs(status: SceneStatus, previous: SceneStatus) -> bool:
+    """Return whether there is something to tell; for how long a thread is parked isn't."""
+    if status.activity is OwnerActivity.PARKED:
+        status = msgspec.structs.replace(status, activity_s=previous.activity_s)
+    return status != previous
