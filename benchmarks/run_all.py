@@ -22,6 +22,7 @@ BENCHMARKS = (
     "wrapped_call",
     "attached_rate",
     "checkpoint_speed",
+    "history_cost",
     "rollouts",
     "click_latency",
     "release_after_kill",
