@@ -67,6 +67,7 @@ class MujocoTimeMachine(TimeMachine):
             used_bytes=history.nbytes if ring.advance else 0,
             max_bytes=history.max_bytes,
             segments=history.segments.told(),
+            script_state=bool(self._scene.states.script.registered),
         )
 
     def set_history(self, *, keep: bool, max_bytes: int | None) -> None:

@@ -1,0 +1,147 @@
+"""Looking at the past of real MuJoCo scenes in the window: what is shown is what was executed."""
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+SCRIPT = """
+import stroboscope.engine as physics
+
+ARM = '''<mujoco><worldbody><geom type="plane" size="2 2 .1"/>
+<body pos="0 0 1"><joint name="shoulder" axis="0 1 0" damping=".1"/>
+<geom type="capsule" size=".05" fromto="0 0 0 .4 0 0"/>
+<body pos=".4 0 0"><joint name="elbow" axis="0 1 0"/>
+<geom type="capsule" size=".04" fromto="0 0 0 .3 0 0"/></body></body>
+<body pos="0 .5 .12"><freejoint/><geom size=".1"/></body></worldbody>
+<actuator><motor name="motor" joint="elbow"/></actuator>
+<sensor><jointpos joint="elbow"/></sensor></mujoco>'''
+scene = physics.create_scene("Arm", model=ARM)
+memory = {"k": 0}
+if REGISTERED:
+    scene.register_state("k", lambda: memory["k"], lambda k: memory.update(k=k))
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.data.ctrl[0] = 0.3 if (memory["k"] // 20) % 2 else -0.3
+        memory["k"] += 1
+        scene.log("k", memory["k"])
+        scene.step()
+"""
+TOPICS = (Topic.POSE, Topic.STATE, Topic.SENSORS, Topic.CONTACTS)
+
+
+def script(*, registered=False):
+    return SCRIPT.replace("REGISTERED", str(registered))
+
+
+def press(desktop, key, modifier=Qt.KeyboardModifier.NoModifier):
+    QTest.keyClick(desktop.window.scene_view.viewport, key, modifier)
+
+
+def settle(scene, wait_until):
+    wait_until(lambda: not scene.session.pending)
+    wait_until(lambda: scene.mode is PlaybackMode.PAUSED and scene.stands_still)
+
+
+def step(desktop, wait_until, count):
+    scene = desktop.sessions.shown
+    for _ in range(count):
+        axis = scene.status.axis
+        press(desktop, Qt.Key.Key_Right)
+        wait_until(lambda a=axis: scene.status.axis == a + 1)
+    settle(scene, wait_until)
+
+
+def test_the_step_before_is_what_was_executed_to_the_last_bit_in_every_topic(
+    desktop, run_script, wait_until
+):
+    run_script(script())
+    scene = desktop.sessions.shown
+    desktop.window.panels.show("contacts")
+    wait_until(lambda: scene.status is not None)
+    step(desktop, wait_until, 30)
+    wait_until(lambda: scene.frame_set(TOPICS, Instant.EXECUTED) is not None)
+    executed = scene.frame_set(TOPICS, Instant.EXECUTED)
+    assert executed.instant is Instant.EXECUTED
+    assert executed.axis == scene.status.axis - 1
+    press(desktop, Qt.Key.Key_Left)
+    wait_until(lambda: scene.history.view == executed.axis)
+    wait_until(lambda: scene.instant() is Instant.PAST)
+    wait_until(lambda: scene.frame_set(TOPICS) is not None)
+    past = scene.frame_set(TOPICS)
+    assert (past.instant, past.axis, past.time) == (Instant.PAST, executed.axis, executed.time)
+    compared = 0
+    for topic in TOPICS:
+        there = past.frames[topic].arrays
+        for name, values in executed.frames[topic].arrays.items():
+            assert np.array_equal(values, there[name], equal_nan=True), (topic, name)
+            compared += values.size
+    assert compared > 100
+    panel = desktop.window.panels["contacts"].content
+    wait_until(lambda: "PAST \u22121 · this step, exact" in panel.instant.full_text)
+
+
+def test_a_script_that_has_registered_its_state_is_not_asked_and_goes_back_with_the_scene(
+    desktop, run_script, wait_until
+):
+    run_script(script(registered=True))
+    scene = desktop.sessions.shown
+    wait_until(lambda: scene.status is not None)
+    step(desktop, wait_until, 12)
+    for _ in range(5):
+        press(desktop, Qt.Key.Key_Left)
+    wait_until(lambda: scene.history.view == 7)
+    wait_until(lambda: scene.history.told.script_state)
+    press(desktop, Qt.Key.Key_Return)
+    assert not desktop.window.timeline.asks
+    wait_until(lambda: scene.history.view is None)
+    settle(scene, wait_until)
+    assert scene.status.physics_step_count == 7
+    step(desktop, wait_until, 1)
+    wait_until(lambda: scene.history.branch is not None)
+    assert scene.history.branch.parent_axis == 7
+    assert desktop.window.timeline.strip.lanes.lanes.count == 2
+    wait_until(lambda: desktop.window.transport.badge.word == "PAUSED · BRANCH")
+
+
+def test_a_script_that_has_registered_nothing_is_asked_about_once(desktop, run_script, wait_until):
+    run_script(script())
+    scene = desktop.sessions.shown
+    wait_until(lambda: scene.status is not None)
+    step(desktop, wait_until, 6)
+    for asked in (True, False):
+        press(desktop, Qt.Key.Key_Left)
+        wait_until(lambda: scene.history.is_away and not scene.session.pending)
+        press(desktop, Qt.Key.Key_Return)
+        assert desktop.window.timeline.asks is asked
+        if asked:
+            press(desktop, Qt.Key.Key_Return)
+        wait_until(lambda: scene.history.view is None)
+        settle(scene, wait_until)
+        step(desktop, wait_until, 2)
+
+
+def test_watch_and_inspector_follow_into_the_past_and_back(desktop, run_script, wait_until):
+    from stroboscope.app.models.selection import Element, ElementKind
+
+    run_script(script())
+    scene, window = desktop.sessions.shown, desktop.window
+    wait_until(lambda: scene.status is not None)
+    desktop.sessions.selection.select(Element(ElementKind.JOINT, 1))
+    step(desktop, wait_until, 40)
+
+    def shows(q):
+        row = window.inspector.row("position")
+        return row is not None and row.row.value is not None and row.row.value == q
+
+    frames = scene.frame_set((Topic.STATE,))
+    live = float(frames.array(Topic.STATE, "qpos")[1])
+    wait_until(lambda: shows(live))
+    press(desktop, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    wait_until(lambda: scene.history.view == scene.history.first)
+    wait_until(lambda: shows(0.0))
+    assert window.inspector.instant.full_text.startswith("PAST")
+    press(desktop, Qt.Key.Key_End)
+    wait_until(lambda: shows(live))
