@@ -112,6 +112,8 @@ class ClientConnection(Generic[ClientT, ServerT]):
         self._session: ClientSession[ClientT, ServerT] | None = None
         self._socket: websockets_client.ClientConnection | None = None
         self._answers: dict[int, asyncio.Future[msgspec.Struct]] = {}
+        self.newest_id = 0
+        """The number of the newest command: what belongs to its answer carries it."""
         self._tasks: list[asyncio.Task[None]] = []
         self._reason = ""
         # Bytes wait here while the socket is full; the server throttles floods, we only queue.
@@ -159,6 +161,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
             future.set_exception(error)
             return future
         self._answers[id] = future
+        self.newest_id = id
         self._outgoing.put_nowait(data)
         return future
 

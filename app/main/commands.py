@@ -9,6 +9,7 @@ from stroboscope.app.main.camera_commands import CameraCommands
 from stroboscope.app.main.picture_commands import PictureCommands
 from stroboscope.app.main.places import Places
 from stroboscope.app.main.time_travel import TimeTravel
+from stroboscope.app.main.travel_commands import TravelCommands
 from stroboscope.app.main.view_commands import ViewCommands
 from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.session import SessionState
@@ -35,6 +36,7 @@ class Commands:
         self.pictures = PictureCommands(window)
         self.places = Places(window)
         self.time = TimeTravel(window)
+        self.travel = TravelCommands(window)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -52,7 +54,6 @@ class Commands:
             "step_many": self.step_many,
             "run_until": self.run_until,
             "restore": s.restore_initial,
-            "checkpoint": self.save_checkpoint,
             "revert_edit": self.revert_edit,
             "give_back": lambda: w.status.interventions.give_back(),
             "slower": lambda: s.nudge_speed(-1),
@@ -75,6 +76,7 @@ class Commands:
         table |= self.pictures.handlers()
         table |= self.places.handlers()
         table |= self.time.handlers()
+        table |= self.travel.handlers()
         table["free_camera"] = self._escape(table["free_camera"])
         return table
 
@@ -86,13 +88,14 @@ class Commands:
         self.camera.refresh()
         self.pictures.refresh()
         self.time.refresh()
+        self.travel.refresh()
         a["theme"].setChecked(w.palette_tokens.name == LIGHT.name)
         a["scope_scene"].setChecked(w.sessions.scope is Scope.SCENE)
         a["full_screen"].setChecked(w.isFullScreen())
         shown = w.sessions.shown
         session = shown.session if shown is not None else None
         live = shown is not None and not shown.is_stale
-        for name in ("step_many", "physics_step", "run_until", "checkpoint", "revert_edit"):
+        for name in ("step_many", "physics_step", "run_until", "revert_edit"):
             a[name].setEnabled(live)
         a["take_control"].setEnabled(live and session is not None and not session.has_control)
         a["reconnect"].setEnabled(session is not None and session.state is SessionState.LOST)
@@ -165,17 +168,6 @@ class Commands:
         if ok and not shown.is_stale:
             scene_id = shown.scene_id
             shown.session.send(lambda i: RunUntil(id=i, scene_id=scene_id, time=until))
-
-    def save_checkpoint(self) -> None:
-        """Keep the state of the shown scene under its time."""
-        shown = self._window.sessions.shown
-        if shown is not None and shown.status is not None and not shown.is_stale:
-            if why_not := why_not_changeable(shown):
-                self._window.status.showMessage(why_not, 4000)
-                return
-            name = f"t {shown.status.time:.3f} s"
-            shown.edits.save_checkpoint(name)
-            self._window.status.showMessage(f"Saved as {name}: Controls > States.", 4000)
 
     def revert_edit(self) -> None:
         """Undo the newest edit of the shown scene."""

@@ -20,6 +20,7 @@ from stroboscope.app.main.plot_feed import mime_of, mime_of_element
 from stroboscope.app.main.plot_panels import make_convergence, make_plots, make_watch
 from stroboscope.app.main.table_panels import make_findings, make_profiler, make_table
 from stroboscope.app.main.timeline_panel import TIMELINE_HEIGHT, make_timeline
+from stroboscope.app.main.travel_panels import make_checkpoints, make_rollouts, make_stops
 from stroboscope.app.panels.controls.controls_panel import ControlsPanel
 from stroboscope.app.panels.inspector import InspectorPanel
 from stroboscope.app.panels.log_panel import LogPanel
@@ -105,6 +106,7 @@ def _make_inspector(window: "MainWindow") -> QWidget:
 
 def _make_controls(window: "MainWindow") -> QWidget:
     window.controls = ControlsPanel(window.sessions, window.palette_tokens)
+    window.controls.states.show_checkpoints = lambda: window.panels.show("checkpoints")
     return window.controls
 
 
@@ -198,6 +200,27 @@ PANELS: tuple[PanelSpec, ...] = (
         make=make_profiler,
         area=PanelArea.BOTTOM_LEFT,
         words="time timing performance speed step duration histogram solver iterations",
+    ),
+    PanelSpec(
+        name="stops",
+        title="Stops",
+        make=make_stops,
+        area=PanelArea.BOTTOM_LEFT,
+        words="stop condition break when rule explode nan warning why culprit breakpoint",
+    ),
+    PanelSpec(
+        name="checkpoints",
+        title="Checkpoints",
+        make=make_checkpoints,
+        area=PanelArea.BOTTOM_LEFT,
+        words="state save restore snapshot remember compare",
+    ),
+    PanelSpec(
+        name="rollouts",
+        title="Rollouts",
+        make=make_rollouts,
+        area=PanelArea.BOTTOM_LEFT,
+        words="candidates what if re-simulation branch ghost compare planner",
     ),
     PanelSpec(name="log", title="Log", make=_make_log, area=PanelArea.BOTTOM_RIGHT),
     PanelSpec(

@@ -95,6 +95,7 @@ class SettingsKeeper(QObject):
         w.log_panel.level.currentIndexChanged.connect(self.touch)
         for table in w.findChildren(ValueView):
             table.chosen.connect(self.touch)
+        w.travel.keeper.changed.connect(self.touch)
         w.theme_changed.connect(self.touch)
 
     def _on_session(self, _session: SessionModel) -> None:

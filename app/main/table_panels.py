@@ -1,6 +1,7 @@
 """Panels with tables: what they need of the window."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
@@ -27,7 +28,9 @@ def make_table(kind: type[TablePanel]) -> "Callable[[MainWindow], QWidget]":
             plot=window.plot_value,
             make_mime=mime_of,
         )
-        panel.table.view.kept = window.settings.tables
+        view = panel.table.view
+        view.kept = window.settings.tables
+        view.add_actions = partial(window.commands.travel.fill_value_menu, view)
         return panel
 
     return make

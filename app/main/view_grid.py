@@ -6,7 +6,7 @@ once; the others look at what the first one was told.
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QWidget
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.camera import CameraState, StandardView, ViewMode
+from stroboscope.app.view3d.ghosts import OtherPose
 from stroboscope.app.view3d.viewport import SPACING, Viewport
 from stroboscope.debugger_protocol.edit_messages import Perturb
 from stroboscope.debugger_protocol.scene_description import SceneDescription
@@ -211,6 +212,11 @@ class ViewGrid(QWidget):
         """Take a topic's arrays for the overlays that draw them; None: they are not known."""
         for view in self.views:
             view.set_values(topic, arrays)
+
+    def set_others(self, others: Sequence[OtherPose]) -> None:
+        """Draw the scene once more for each of these: ghosts and environments."""
+        for view in self.views:
+            view.set_others(others)
 
     def set_hidden(self, elements: frozenset[Element]) -> None:
         """Leave these elements out of the pictures."""

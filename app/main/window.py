@@ -24,6 +24,7 @@ from stroboscope.app.main.script_processes import ScriptProcesses
 from stroboscope.app.main.status_line import StatusLine
 from stroboscope.app.main.timeline_link import LinkedRange, TimelineLink
 from stroboscope.app.main.touching import Touching
+from stroboscope.app.main.travel_parts import TravelParts
 from stroboscope.app.main.view_buttons import ViewButtons
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.element_values import ValueRow
@@ -49,6 +50,9 @@ from stroboscope.app.panels.log_panel import LogPanel
 from stroboscope.app.panels.style import apply_theme, palette_named
 from stroboscope.app.panels.timeline.panel import TimelinePanel
 from stroboscope.app.panels.transport import TransportActions, TransportBar
+from stroboscope.app.panels.travel.checkpoints_panel import CheckpointsPanel
+from stroboscope.app.panels.travel.rollouts_panel import RolloutsPanel
+from stroboscope.app.panels.travel.stops_panel import StopsPanel
 from stroboscope.app.panels.tree import TreePanel
 from stroboscope.app.panels.view_panel import ViewPanel
 from stroboscope.app.panels.welcome import WelcomePage
@@ -77,6 +81,9 @@ class MainWindow(QMainWindow):
     timeline: TimelinePanel
     timeline_range: LinkedRange
     log_panel: LogPanel
+    checkpoints: CheckpointsPanel
+    stops: StopsPanel
+    rollouts: RolloutsPanel
 
     def __init__(self, sessions: SessionsModel, settings: Settings) -> None:
         super().__init__()
@@ -169,6 +176,7 @@ class MainWindow(QMainWindow):
             picture=self._picture_cost,
             room=self._recording_height,
         )
+        self.travel = TravelParts(self)
         self.plot_feed = PlotFeed(s, self.store)
         self.plots.subscriptions_changed.connect(
             lambda key, channels: self.plot_feed.want(key, frozenset(channels))
@@ -285,7 +293,7 @@ class MainWindow(QMainWindow):
         self.commands.refresh()
 
     def _on_log(self, line: LogLine) -> None:
-        if line.level is LogLevel.ERROR and not line.found:
+        if line.level is LogLevel.ERROR and not line.found and not self.travel.says(line.text):
             first = line.text.splitlines()[0] if line.text else ""
             named = not line.source or first.startswith(line.source)
             source = "" if named else f"{line.source}: "
@@ -358,6 +366,7 @@ class MainWindow(QMainWindow):
             self.panels,
             self.status,
             self.view_buttons,
+            self.travel,
             self.commands.pictures.bar,
         ):
             part.set_theme(palette)
@@ -453,6 +462,7 @@ class MainWindow(QMainWindow):
         self.plot_feed.close()
         self.panels.close()
         s.refreshes.paint = lambda: None
+        self.travel.close_panel()
         for part in (self.transport, self.banner, self.scene_view, self.status, self.info):
             part.close_panel()
         self.processes.close()

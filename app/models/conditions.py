@@ -62,10 +62,14 @@ class ConditionsModel:
         self.changed: Signal[[]] = Signal()
         self.mine_changed: Signal[[]] = Signal()
         self.told = SceneConditions(scene_id=scene.scene_id, conditions=())
-        self.is_known = False
         self._scene = scene
         self._mine: set[int] = set()
         self._restored: set[str] = set()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the engine watches conditions at all: one that remembers nothing doesn't."""
+        return self._scene.history.told is not None
 
     @property
     def conditions(self) -> tuple[ConditionInfo, ...]:
@@ -85,7 +89,6 @@ class ConditionsModel:
         """Take what the application says."""
         before = self.mine
         self.told = message
-        self.is_known = True
         self.changed.emit()
         if self.mine != before:
             self.mine_changed.emit()

@@ -13,7 +13,6 @@ from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.messages import (
     CheckpointInfo,
     Command,
-    DropCheckpoint,
     EditField,
     EditOption,
     EditState,
@@ -24,9 +23,7 @@ from stroboscope.debugger_protocol.messages import (
     Perturb,
     PerturbKind,
     ReleasePerturb,
-    RestoreCheckpoint,
     RevertEdit,
-    SaveCheckpoint,
     SceneCheckpoints,
     SceneEdited,
     SceneFindings,
@@ -189,24 +186,6 @@ class SceneEdits:
     def load_keyframe(self, index: int) -> None:
         """Reset the scene to one of its model's keyframes."""
         self._send(lambda i, scene_id: LoadKeyframe(id=i, scene_id=scene_id, index=index))
-
-    def save_checkpoint(self, name: str) -> None:
-        """Keep the state as it stands."""
-        self._send(lambda i, scene_id: SaveCheckpoint(id=i, scene_id=scene_id, name=name))
-
-    def restore_checkpoint(self, checkpoint_id: int) -> None:
-        """Put the scene back to a checkpoint."""
-        self._send(
-            lambda i, scene_id: RestoreCheckpoint(
-                id=i, scene_id=scene_id, checkpoint_id=checkpoint_id
-            )
-        )
-
-    def drop_checkpoint(self, checkpoint_id: int) -> None:
-        """Forget a checkpoint."""
-        self._send(
-            lambda i, scene_id: DropCheckpoint(id=i, scene_id=scene_id, checkpoint_id=checkpoint_id)
-        )
 
     def revert(self, edit_id: int) -> None:
         """Undo an edit."""

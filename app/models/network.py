@@ -43,6 +43,7 @@ from stroboscope.debugger_protocol.messages import (
     Welcome,
 )
 from stroboscope.debugger_protocol.sessions import debugger_dialect
+from stroboscope.debugger_protocol.time_messages import Rows, StatesCompared
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["Batch", "Closed", "Event", "Network", "Opened", "Received"]
@@ -257,6 +258,8 @@ class Network:
         self._loop = asyncio.new_event_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._connections: dict[int, _Connection] = {}
+        # By session and the connection's number of a command: the model's.
+        self._numbers: dict[tuple[int, int], int] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._at_close: list[Callable[[], Coroutine[object, object, None]]] = []
         self._next_key = 1
@@ -361,10 +364,26 @@ class Network:
         # The connection numbers commands itself; answers come back under the model's number.
         fields = msgspec.structs.asdict(message)
         del fields["id"]
+        before = connection.newest_id
         answer = connection.request(type(message), **fields)
-        answer.add_done_callback(lambda done: self._answered(key, message.id, done))
+        # One that could not be sent has no number.
+        number = connection.newest_id if connection.newest_id != before else -1
+        self._numbers[key, number] = message.id
+        answer.add_done_callback(lambda done: self._answered(key, number, message.id, done))
 
-    def _answered(self, key: int, id: int, answer: "asyncio.Future[msgspec.Struct]") -> None:
+    def _arrived(self, key: int, message: ServerMessage) -> None:
+        """Pass a message on; what belongs to an answer under the number the model knows."""
+        if isinstance(message, Rows | StatesCompared):
+            number = self._numbers.get((key, message.id))
+            if number is None:
+                return
+            message = msgspec.structs.replace(message, id=number)
+        self._put(Received(key, message))
+
+    def _answered(
+        self, key: int, number: int, id: int, answer: "asyncio.Future[msgspec.Struct]"
+    ) -> None:
+        self._numbers.pop((key, number), None)
         if answer.cancelled():
             return
         error = answer.exception()
@@ -373,7 +392,8 @@ class Network:
             if isinstance(message, AssetChunk):
                 self._put(Received(key, msgspec.structs.replace(message, id=id)))
             else:
-                self._put(Received(key, Done(id=id)))
+                value = message.value if isinstance(message, Done) else None
+                self._put(Received(key, Done(id=id, value=value)))
         elif not isinstance(error, ConnectionLost):
             kind = FailureKind.TIMEOUT if isinstance(error, CommandTimeout) else FailureKind.REFUSED
             self._put(Received(key, Failed(id=id, kind=kind, reason=str(error))))
@@ -387,7 +407,7 @@ class Network:
             connection = ClientConnection(
                 debugger_dialect(limits),
                 read_connection_file(connection_file),
-                on_message=lambda message: self._put(Received(key, message)),
+                on_message=lambda message: self._arrived(key, message),
                 on_closed=lambda why: None if ended.done() else ended.set_result(why),
                 limits=limits,
                 name="window",

@@ -8,12 +8,22 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-__all__ = ["SETTINGS_VERSION", "ScriptMemory", "Settings", "SettingsStore"]
+from stroboscope.app.models.conditions import SavedCondition
+
+__all__ = ["SETTINGS_VERSION", "SavedRules", "ScriptMemory", "Settings", "SettingsStore"]
 
 SETTINGS_VERSION = 1
 _MAX_FILE_BYTES = 4 << 20
 _MAX_RECENT = 12
 _MAX_SCRIPTS = 50
+
+
+class SavedRules(msgspec.Struct, frozen=True, kw_only=True):
+    """Which stop rules are off in a scene, and what a stop does."""
+
+    off: list[str] = msgspec.field(default_factory=list)
+    stop_all: bool = False
+    mark_only: bool = False
 
 
 class ScriptMemory(msgspec.Struct, kw_only=True):
@@ -33,6 +43,9 @@ class ScriptMemory(msgspec.Struct, kw_only=True):
     bookmarks: dict[str, list[tuple[str, dict[str, object]]]] = msgspec.field(default_factory=dict)
     plots: dict[str, object] = msgspec.field(default_factory=dict)
     watches: list[str] = msgspec.field(default_factory=list)
+    # By the name of the scene.
+    conditions: dict[str, list[SavedCondition]] = msgspec.field(default_factory=dict)
+    stop_rules: dict[str, SavedRules] = msgspec.field(default_factory=dict)
 
 
 class Settings(msgspec.Struct, kw_only=True):

@@ -17,7 +17,7 @@ from stroboscope.debugger_protocol.time_messages import (
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["REASONS", "Reason", "StopsModel", "stop_place", "stop_text"]
+__all__ = ["REASONS", "Reason", "StopsModel", "stop_headline", "stop_place", "stop_text"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,9 +62,18 @@ def stop_place(stop: StopInfo) -> str:
     return " · ".join(parts)
 
 
+def stop_headline(stop: StopInfo) -> str:
+    """Return what happened, after the name of the rule where that says more."""
+    title = REASONS[stop.reason].title
+    says_it = stop.message.casefold().startswith(title.casefold())
+    if says_it or not REASONS[stop.reason].is_grave:
+        return stop.message[:1].upper() + stop.message[1:]
+    return f"{title}: {stop.message}"
+
+
 def stop_text(stop: StopInfo) -> str:
     """Return everything that is known of a stop, for the clipboard."""
-    lines = [f"{REASONS[stop.reason].title}: {stop.message}", stop_place(stop)]
+    lines = [stop_headline(stop), stop_place(stop)]
     lines += [part for part in (stop.culprit, stop.advice) if part]
     lines += [f"offer: {label}" for label, _ in stop.what_if]
     return "\n".join(lines)
@@ -73,17 +82,21 @@ def stop_text(stop: StopInfo) -> str:
 class StopsModel:
     """The stops and rules of one scene; what people choose is believed when it is told back.
 
-    ``changed``: stops or rules. GUI thread only.
+    ``changed``: stops or rules; ``rules_chosen``: those of this window's user. GUI thread only.
     """
 
     def __init__(self, scene: "SceneModel") -> None:
         self.changed: Signal[[]] = Signal()
+        self.rules_chosen: Signal[[]] = Signal()
         self.told = SceneStops(scene_id=scene.scene_id, stops=())
-        self.is_known = False
-        """Whether the application has said anything: its engine watches for stops."""
         self._scene = scene
         # What was asked for and is not told back yet: quick clicks build on each other.
         self._asked: SetStopRules | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the engine watches for stops at all: one that remembers nothing doesn't."""
+        return self._scene.history.told is not None
 
     @property
     def stops(self) -> tuple[StopInfo, ...]:
@@ -115,7 +128,6 @@ class StopsModel:
     def receive(self, message: SceneStops) -> None:
         """Take what the application says."""
         self.told = message
-        self.is_known = True
         self.changed.emit()
 
     def set_rules(
@@ -142,6 +154,7 @@ class StopsModel:
         if sent is not None:
             self._asked = make(sent)
             self.changed.emit()
+            self.rules_chosen.emit()
 
     def switch(self, reason: StopReason, *, on: bool) -> None:
         """Switch one rule."""

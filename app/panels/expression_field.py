@@ -49,7 +49,8 @@ class _Line(QLineEdit):
 
 
 class ExpressionField(QWidget):
-    """``entered`` carries a text that is right, or one that was entered twice although it is not.
+    """``entered`` carries a text that is right, or one that was entered twice although it is not;
+    when ``strict`` only right ones.
 
     ``get_table`` returns what may be named, None while there is no scene. ``problem`` says what is
     wrong with a text, ``functions`` are more of them than expressions have. ``cancelled``: Escape.
@@ -66,12 +67,14 @@ class ExpressionField(QWidget):
         placeholder: str = "",
         problem: Callable[[str, SignalTable | None], str] = expression_problem,
         functions: tuple[str, ...] = (),
+        strict: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._get_table = get_table
         self._problem_of = problem
         self._functions = functions
+        self._strict = strict
         self._refused = ""
         self.line = _Line()
         self.line.setPlaceholderText(placeholder)
@@ -169,9 +172,10 @@ class ExpressionField(QWidget):
             return
         table = self._get_table()
         problem = self._problem_of(text, table) if table is not None else ""
-        if problem and self._refused != text:
+        if problem and (self._strict or self._refused != text):
             self._refused = text
-            self._show_problem(f"{problem}\nEnter once more keeps it anyway.")
+            anyway = "" if self._strict else "\nEnter once more keeps it anyway."
+            self._show_problem(f"{problem}{anyway}")
             return
         self._show_problem("")
         self.entered.emit(text)

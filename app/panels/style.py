@@ -202,8 +202,8 @@ QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{
     border-color: {p.accent}; }}
 QLineEdit > QToolButton {{ min-width: 0; min-height: 0; padding: 0; border: none;
     background: transparent; }}
-QLineEdit[compact="true"], QComboBox[compact="true"] {{ min-height: {m.compact_height - 2}px;
-    padding: 0 6px; border-radius: 4px; }}
+QLineEdit[compact="true"], QComboBox[compact="true"], QSpinBox[compact="true"] {{
+    min-height: {m.compact_height - 2}px; padding: 0 6px; border-radius: 4px; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ border: none; width: 0; }}
 QAbstractSpinBox > QLineEdit {{ border: none; min-height: 0; padding: 0;
     background: transparent; }}

@@ -1,7 +1,7 @@
 """What is on show, without any OpenGL: a description, its assets, poses, and merged buffers."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from stroboscope.app.view3d.geometry_builder import (
     load_meshes,
     undecimated,
 )
-from stroboscope.app.view3d.ghosts import GHOST_RGBA, Ghost, pose_texels
+from stroboscope.app.view3d.ghosts import GHOST_RGBA, Ghost, OtherPose, pose_texels
 from stroboscope.app.view3d.items import ItemKind, Items, TextureUse, body_of
 from stroboscope.app.view3d.mesh_detail import MeshDetail
 from stroboscope.app.view3d.rotations import compose, quat_to_matrix
@@ -81,6 +81,9 @@ class DrawnScene:
         # (nitem, 4) float32: a colour over each item and how much of it, 0…1; None: all their own.
         self.tints: NDArray[np.float32] | None = None
         self.ghost_revision = 0
+        # Ghosts and environments beside the scene itself.
+        self.others: tuple[Ghost, ...] = ()
+        self.others_revision = 0
 
     def set_description(
         self, description: SceneDescription | None, assets: Mapping[str, AssetArrays]
@@ -104,6 +107,8 @@ class DrawnScene:
         self._hulls = None
         self.ghost = self.tints = None
         self.ghost_revision += 1
+        self.others = ()
+        self.others_revision += 1
         self._meshes = {d: mesh for d, mesh in self._meshes.items() if d in wanted}
         shown = description or SceneDescription(scene_id=0, name="")
         self.items = Items.of(shown)
@@ -239,11 +244,24 @@ class DrawnScene:
             *compose(pos[items.body], mat[items.body], pos=items.pos, mat=items.mat), rgba=rgba
         )
 
-    def ghost_items(self, options: ViewOptions) -> NDArray[np.int64]:
+    def set_others(self, others: Sequence[OtherPose]) -> None:
+        """Draw the scene once more for each of these.
+
+        Raises ValueError when the shapes do not fit the description; then all stays as it was.
+        """
+        expected = len(self.body_pos)
+        items, made = self.items, []
+        for other in others:
+            if other.xpos.shape != (expected, 3) or other.xquat.shape != (expected, 4):
+                raise ValueError(f"poses of {expected} bodies are expected; got {other.xpos.shape}")
+            mat = quat_to_matrix(other.xquat)
+            placed = compose(other.xpos[items.body], mat[items.body], pos=items.pos, mat=items.mat)
+            made.append(Ghost(*placed, rgba=other.rgba, tint=other.tint))
+        self.others = tuple(made)
+        self.others_revision += 1
+
+    def ghost_items(self, ghost: Ghost, options: ViewOptions) -> NDArray[np.int64]:
         """Return the items whose ghost stands somewhere else than they do."""
-        ghost = self.ghost
-        if ghost is None:
-            return np.zeros(0, dtype=np.int64)
         shown = self.visible(options) & (self.items.kind == ItemKind.GEOM) & ~self.items.is_plane
         reach = np.maximum(self.items.radius, 1e-3)
         moved = np.abs(ghost.pos - self.item_pos).max(axis=1) > 1e-3 * reach

@@ -1,4 +1,4 @@
-"""Draws see-through copies: the ghost at other poses, convex hulls, what is behind something.
+"""Draws see-through copies: ghosts at other poses, convex hulls, what is behind something.
 
 Each writes its depth first and blends afterwards, so that only its nearest surface is seen and
 nothing has to be sorted.
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vispy import gloo
 
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.scene_buffers import Batch, SceneBuffers
+from stroboscope.app.view3d.scene_buffers import Batch, GhostBuffers, SceneBuffers
 from stroboscope.app.view3d.shader_programs import ItemPrograms
 
 __all__ = ["GhostPass"]
@@ -37,19 +37,19 @@ class GhostPass:
         taps: int,
         bias: float,
     ) -> int:
-        """Draw the ghost and the hulls, if any; return how many draw calls that took."""
+        """Draw the ghosts and the hulls, if any; return how many draw calls that took."""
         calls = 0
-        if scene.ghost is not None and buffers.ghost:
-            color = scene.ghost.rgba
-            calls += self._blended(
-                buffers,
-                buffers.ghost,
-                light=light,
-                matrix=matrix,
-                variant=(1, lamps, taps),
-                color=color,
-                opacity=1.0,
-            )
+        for ghost in buffers.ghosts:
+            if ghost.batches:
+                calls += self._blended(
+                    buffers,
+                    ghost.batches,
+                    light=light,
+                    matrix=matrix,
+                    variant=(1, lamps, taps),
+                    ghost=ghost,
+                    opacity=1.0,
+                )
         if buffers.hull_faces:
             closer = matrix.copy()
             closer[:, 2] -= np.float32(bias) * closer[:, 3]  # over the mesh it wraps tightly
@@ -59,7 +59,7 @@ class GhostPass:
                 light=light,
                 matrix=closer,
                 variant=(0, lamps, taps),
-                color=None,
+                ghost=None,
                 opacity=HULL_OPACITY,
             )
             closer[:, 2] -= np.float32(bias) * closer[:, 3]
@@ -74,15 +74,17 @@ class GhostPass:
         light: dict[str, Any],
         matrix: NDArray[np.float32],
         variant: tuple[int, int, int],
-        color: tuple[float, float, float, float] | None,
+        ghost: GhostBuffers | None,
         opacity: float,
     ) -> int:
-        ghost, lamps, taps = variant
+        is_ghost, lamps, taps = variant
         gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
         gloo.set_cull_face("back")
         gloo.set_color_mask(False, False, False, False)
         for batch in batches:
-            program = self._programs.flat(buffers, batch.source, ghost=bool(ghost))
+            program = self._programs.flat(buffers, batch.source, ghost=bool(is_ghost))
+            if ghost is not None:
+                program["u_poses"] = ghost.poses
             program["u_matrix"] = matrix
             program["u_color"] = (0.0, 0.0, 0.0, 0.0)
             program.draw("triangles", batch.indices)
@@ -91,12 +93,14 @@ class GhostPass:
         gloo.set_blend_func("src_alpha", "one_minus_src_alpha", "one", "one_minus_src_alpha")
         for batch in batches:
             program = self._programs.shaded(
-                buffers, batch.source, LAMPS=lamps, SHADOW_TAPS=taps, GHOST=ghost
+                buffers, batch.source, LAMPS=lamps, SHADOW_TAPS=taps, GHOST=is_ghost
             )
             for name, value in light.items():
                 program[name] = value
-            if color is not None:
-                program["u_ghost_color"] = color
+            if ghost is not None:
+                program["u_poses"] = ghost.poses
+                program["u_ghost_color"] = ghost.rgba
+                program["u_ghost_tint"] = ghost.tint
             program["u_matrix"] = matrix
             program["u_highlight_color"] = (1.0, 1.0, 1.0)
             program["u_opacity"] = opacity

@@ -69,6 +69,17 @@ class Batch:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
+class GhostBuffers:
+    """What draws the scene once more at other ``poses``, a texture."""
+
+    poses: Any
+    key: object = None
+    batches: list[Batch] = dataclasses.field(default_factory=list)
+    rgba: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
+    tint: float = 1.0
+
+
+@dataclasses.dataclass(slots=True, eq=False)
 class _FaceSet:
     """What is drawn at one level of detail."""
 
@@ -88,12 +99,11 @@ class SceneBuffers:
         self.revision = 0
         self.rigid, self.soft, self.hull = VertexSource(), VertexSource(), VertexSource()
         self.poses: Any = None
-        self.ghost_poses: Any = None
         self.surfaces: Any = None
         self.poses_size = (1.0, 1.0)
         self.surfaces_size = (1.0, 1.0)
         self.selected: list[Batch] = []
-        self.ghost: list[Batch] = []
+        self.ghosts: list[GhostBuffers] = []
         self.hull_faces: list[Batch] = []
         self.hull_edges: list[Batch] = []
         self._textures = SceneTextures(canvas)
@@ -177,7 +187,7 @@ class SceneBuffers:
         self._faces = self._sets[detail]
         self._update_faces(scene, options, detail, selected)
         self._update_selected(scene, options, selected, detail)
-        self._update_ghost(scene, options, detail)
+        self._update_ghosts(scene, options, detail)
         self._update_hulls(scene, options)
         self._sort_transparent(scene, options, detail, eye)
 
@@ -196,7 +206,7 @@ class SceneBuffers:
         self.rigid.upload(scene.buffers().vertices)
         data = item_texture_data(scene.pose_texels())
         self.poses = _float_texture(data)
-        self.ghost_poses = None
+        self.ghosts = []
         self.poses_size = (float(data.shape[1]), float(data.shape[0]))
         self._changed("poses", scene.pose_revision)
         data = item_texture_data(scene.items.material)
@@ -305,20 +315,23 @@ class SceneBuffers:
             shown = selected[scene.visible(options)[selected]]
             self.selected = self._batches(scene, shown, -1, detail) if len(shown) else []
 
-    def _update_ghost(self, scene: DrawnScene, options: ViewOptions, detail: Detail) -> None:
-        if scene.ghost is None:
-            self.ghost = []
-            return
-        if self._changed("ghost poses", scene.ghost_revision) or self.ghost_poses is None:
-            data = item_texture_data(scene.ghost.texels())
-            if self.ghost_poses is None:
-                self.ghost_poses = _float_texture(data)
-                self.revision += 1
-            else:
-                self.ghost_poses.set_data(data)
-        items = scene.ghost_items(options)
-        if self._changed("ghost", (self._faces.key, items.tobytes())):
-            self.ghost = self._batches(scene, items, -1, detail) if len(items) else []
+    def _update_ghosts(self, scene: DrawnScene, options: ViewOptions, detail: Detail) -> None:
+        """Keep a texture of poses and batches for each ghost; those of before are used again."""
+        wanted = scene.others if scene.ghost is None else (scene.ghost, *scene.others)
+        moved = self._changed("ghosts", (scene.ghost_revision, scene.others_revision))
+        del self.ghosts[len(wanted) :]
+        for number, ghost in enumerate(wanted):
+            if number == len(self.ghosts):
+                self.ghosts.append(GhostBuffers(_float_texture(item_texture_data(ghost.texels()))))
+            elif moved:
+                self.ghosts[number].poses.set_data(item_texture_data(ghost.texels()))
+            shown = self.ghosts[number]
+            shown.rgba, shown.tint = ghost.rgba, ghost.tint
+            items = scene.ghost_items(ghost, options)
+            key = (self._faces.key, items.tobytes())
+            if key != shown.key:
+                shown.key = key
+                shown.batches = self._batches(scene, items, -1, detail) if len(items) else []
 
     def _update_hulls(self, scene: DrawnScene, options: ViewOptions) -> None:
         if not options.convex_hull:

@@ -80,7 +80,8 @@ class ItemPrograms:
             self._bound[id(program)] = bound
             for name in attributes:
                 program[name] = source.vertices[name]
-            program["u_poses"] = buffers.ghost_poses if defines["GHOST"] else buffers.poses
+            # Each ghost brings its own.
+            program["u_poses"] = buffers.poses
             program["u_poses_size"] = buffers.poses_size
             if defines["SHADED"]:
                 program["u_surfaces"] = buffers.surfaces

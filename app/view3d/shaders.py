@@ -280,6 +280,7 @@ vec4 texture_color() { return textureCube(u_texture, v_direction); }
 #endif
 #if GHOST
 uniform vec4 u_ghost_color;
+uniform float u_ghost_tint;
 #endif
 #if MIRRORED
 uniform vec4 u_clip_plane;
@@ -296,8 +297,8 @@ void main() {
 #endif
     vec4 surface = v_surface;
 #if GHOST
-    base = vec4(mix(base.rgb, u_ghost_color.rgb, 0.85), u_ghost_color.a);
-    surface.x *= 0.5;
+    base = vec4(mix(base.rgb, u_ghost_color.rgb, u_ghost_tint), u_ghost_color.a);
+    surface.x *= 1.0 - 0.5 * u_ghost_tint;
 #endif
     vec3 albedo = to_linear(mix(base.rgb, u_highlight_color, 0.35 * v_highlight));
     vec3 color = shade(albedo, v_world, normal, surface);

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from stroboscope.app.view3d.camera import (
     ViewMode,
 )
 from stroboscope.app.view3d.drawing import ViewStats, still_frame
+from stroboscope.app.view3d.ghosts import OtherPose
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
@@ -191,6 +192,15 @@ class Viewport(PointingWidget):
             self._scene.set_values(topic, arrays)
         self._redraw_when_due()
 
+    def set_others(self, others: Sequence[OtherPose]) -> None:
+        """Draw the scene once more for each of these: ghosts and environments.
+
+        Raises ValueError when the sizes do not fit the description.
+        """
+        if not self._follows:
+            self._scene.set_others(others)
+        self._redraw_when_due()
+
     def set_perturbation(self, perturb: Perturb | None) -> None:
         """Draw the spring that pulls a body, None: no more."""
         if perturb != self._overlays.perturbation:
@@ -351,7 +361,12 @@ class Viewport(PointingWidget):
     def content(self) -> tuple[object, ...]:
         """What the picture is made of: equal as long as another one would look the same."""
         scene = self._scene
-        revisions = (scene.geometry_revision, scene.pose_revision, scene.values_revision)
+        revisions = (
+            scene.geometry_revision,
+            scene.pose_revision,
+            scene.values_revision,
+            scene.others_revision,
+        )
         dress = (self._options, self._selection, self._palette.name, self._stale)
         return (self.camera, revisions, dress, self._overlays.perturbation)
 

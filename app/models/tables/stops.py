@@ -21,6 +21,9 @@ __all__ = ["element_of", "stops_table"]
 
 _COLUMNS = (
     Column(key="reason", title="stop", kind=ColumnKind.TEXT, sample="Automatic reset", marked=True),
+    Column(key="step", title="step", sample="000 000", write=lambda v: count_text(int(v))),
+    Column(key="time", title="time", unit="s", sample="0000.000"),
+    Column(key="message", title="what", kind=ColumnKind.TEXT, sample="m" * 60),
     Column(key="episode", title="episode", sample="0000", write=lambda v: count_text(int(v))),
     Column(
         key="env",
@@ -29,9 +32,6 @@ _COLUMNS = (
         write=lambda v: count_text(int(v)),
         extra=True,
     ),
-    Column(key="step", title="step", sample="000 000", write=lambda v: count_text(int(v))),
-    Column(key="time", title="time", unit="s", sample="0000.000"),
-    Column(key="message", title="what", kind=ColumnKind.TEXT, sample="m" * 60),
 )
 
 

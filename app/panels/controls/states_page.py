@@ -1,45 +1,39 @@
-"""Keyframes of the model and checkpoints of the session: save a state, come back to it, copy it."""
+"""Keyframes of the model: load one, copy the state as one; checkpoints are a panel of their own."""
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
-    QLineEdit,
     QPushButton,
-    QToolButton,
     QWidget,
 )
 
 from stroboscope.app.models.keyframe_xml import keyframe_xml
-from stroboscope.app.models.numbers import count_text, number_text, with_unit
+from stroboscope.app.models.numbers import number_text, with_unit
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.panels.controls.page import ControlsPage, name_of
-from stroboscope.app.panels.icons import Icon
-from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
+from stroboscope.app.panels.labels import ElidedLabel, label
 from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tables.follower import Topics
-from stroboscope.debugger_protocol.messages import CheckpointInfo
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["StatesPage"]
 
 
 class StatesPage(ControlsPage):
-    """Load a keyframe, keep the state as a checkpoint, restore one, copy the state as MJCF."""
+    """Load a keyframe, copy the state as MJCF. ``show_checkpoints`` brings that panel to front."""
 
     name = "states"
 
     def __init__(self, *arguments: object) -> None:
-        self._built: tuple[CheckpointInfo, ...] = ()
+        self.show_checkpoints: Callable[[], None] = lambda: None
         self._buttons: list[QWidget] = []
         self.loads: list[QPushButton] = []
-        self.restores: dict[int, QPushButton] = {}
-        self.drops: dict[int, QToolButton] = {}
         self.copied: QPushButton | None = None
-        self.save_name = QLineEdit()
-        self.save = QPushButton("Save")
+        self.checkpoints: QPushButton | None = None
         super().__init__(*arguments)  # type: ignore[arg-type]
 
     def topics(self, scene: SceneModel) -> Topics:
@@ -48,39 +42,22 @@ class StatesPage(ControlsPage):
 
     def forget(self) -> None:
         """Drop the rows of before."""
-        self._buttons, self.loads, self.restores, self.drops = [], [], {}, {}
-        self.copied = None
+        self._buttons, self.loads = [], []
+        self.copied = self.checkpoints = None
 
     def build(self, scene: SceneModel) -> None:
-        """Make a line per keyframe and checkpoint."""
+        """Make a line per keyframe."""
         description = scene.description
         if description is None:
             return
-        self._built = scene.edits.checkpoints
         self.add_heading("This state")
-        typed = self.save_name.text() if self._alive(self.save_name) else ""
-        self.save_name = QLineEdit(typed)
-        self.save_name.setPlaceholderText("Name of a checkpoint")
-        self.save_name.returnPressed.connect(self._save)
-        self.save = QPushButton("Save")
-        self.save.setToolTip("Keep the state as it stands, for as long as the session lasts.")
-        self.save.clicked.connect(self._save)
-        line = QWidget()
-        row = QHBoxLayout(line)
-        row.setContentsMargins(0, 0, 0, METRICS.grid)
-        row.setSpacing(METRICS.grid)
-        row.addWidget(self.save_name, 1)
-        row.addWidget(self.save)
-        self.add_whole(line)
         self.copied = QPushButton("Copy as MJCF <key>")
         self.copied.setToolTip("qpos, qvel, act, ctrl and mocap poses with every digit.")
         self.copied.clicked.connect(self._copy)
-        self.add_buttons(self.copied)
-        heading = self.add_heading("Checkpoints")
-        if not self._built:
-            self.add_whole(label("None yet.", "small"), heading=heading)
-        for checkpoint in reversed(self._built):
-            self._add_checkpoint(checkpoint, heading)
+        self.checkpoints = QPushButton("Checkpoints…")
+        self.checkpoints.setToolTip("Keep the state (Shift+K), restore one, compare them.")
+        self.checkpoints.clicked.connect(lambda _=False: self.show_checkpoints())
+        self.add_buttons(self.copied, self.checkpoints)
         heading = self.add_heading("Keyframes of the model")
         if not description.keyframes:
             self.add_whole(label("This model has none.", "small"), heading=heading)
@@ -91,22 +68,6 @@ class StatesPage(ControlsPage):
             load.clicked.connect(partial(self._load, index))
             self.loads.append(load)
             self._add_state(name, with_unit(number_text(key.time), "s"), heading, load)
-
-    def _add_checkpoint(self, checkpoint: CheckpointInfo, heading: QWidget) -> None:
-        restore = QPushButton("Restore")
-        restore.setToolTip(
-            plain_text(checkpoint.approximate or "Continues from there bit for bit.")
-        )
-        restore.clicked.connect(partial(self._restore, checkpoint.checkpoint_id))
-        drop = icon_button(Icon.CLOSE, self.colors, f"Forget {checkpoint.name}")
-        drop.clicked.connect(partial(self._drop, checkpoint.checkpoint_id))
-        self.restores[checkpoint.checkpoint_id] = restore
-        self.drops[checkpoint.checkpoint_id] = drop
-        when = with_unit(number_text(checkpoint.time), "s")
-        text = f"{when} · step {count_text(checkpoint.step_count)}"
-        if checkpoint.approximate:
-            text += " · approximate"
-        self._add_state(checkpoint.name, text, heading, restore, drop)
 
     def _add_state(self, name: str, text: str, heading: QWidget, *buttons: QWidget) -> None:
         line = QWidget()
@@ -124,48 +85,19 @@ class StatesPage(ControlsPage):
         self.add_whole(line, words=name, heading=heading)
 
     def fill(self, scene: SceneModel) -> None:
-        """Follow the list of checkpoints, and who may use them."""
-        if scene.edits.checkpoints != self._built:
-            self.rebuild()
-            return
+        """Follow who may use them, and whether the state is known."""
         why_not = self.why_not()
-        for button in (self.save, *self._buttons):
+        for button in self._buttons:
             self.allow(button, why_not)
         if self.copied is not None:
             self.copied.setEnabled(self.values(Topic.STATE, "qpos") is not None)
-
-    @staticmethod
-    def _alive(widget: QWidget) -> bool:
-        import shiboken6
-
-        return shiboken6.isValid(widget)
-
-    def _save(self) -> None:
-        scene = self.scene
-        if scene is None or self.why_not():
-            return
-        names = {each.name for each in scene.edits.checkpoints}
-        number = len(names) + 1
-        while f"state {number}" in names:
-            number += 1
-        scene.edits.save_checkpoint(self.save_name.text().strip() or f"state {number}")
-        self.save_name.clear()
 
     def _load(self, index: int) -> None:
         if self.scene is not None:
             self.scene.edits.load_keyframe(index)
 
-    def _restore(self, checkpoint_id: int) -> None:
-        if self.scene is not None:
-            self.scene.edits.restore_checkpoint(checkpoint_id)
-
-    def _drop(self, checkpoint_id: int) -> None:
-        if self.scene is not None:
-            self.scene.edits.drop_checkpoint(checkpoint_id)
-
     def _copy(self) -> None:
         frame = self.frame(Topic.STATE)
         if frame is not None:
-            name = self.save_name.text().strip() or "state"
-            text = keyframe_xml(name, time=frame.time, state=frame.arrays)
+            text = keyframe_xml("state", time=frame.time, state=frame.arrays)
             QApplication.clipboard().setText(text)

@@ -11,7 +11,7 @@ from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.expression_field import fixed_font
 from stroboscope.app.panels.icons import Icon
 from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
-from stroboscope.app.panels.style import set_property
+from stroboscope.app.panels.style import METRICS, set_property
 from stroboscope.debugger_protocol.time_messages import ConditionInfo
 from stroboscope.resources.themes import Palette
 
@@ -43,7 +43,8 @@ class ConditionRow:
         self.name = ElidedLabel()
         self.hits = QSpinBox()
         self.hits.setRange(1, _MOST_HITS)
-        self.hits.setFixedWidth(76)
+        self.hits.setFixedSize(76, METRICS.compact_height)
+        self.hits.setProperty("compact", True)
         self.hits.setKeyboardTracking(False)
         self.hits.setToolTip("Stop the how-manyth time that it becomes true.")
         self.hits.valueChanged.connect(lambda hits: self._on_hits(model, number, hits))

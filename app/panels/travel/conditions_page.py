@@ -69,6 +69,7 @@ class ConditionsPage(QWidget):
             placeholder="Stop when …  for instance  contact.penetration > 0.005",
             problem=condition_problem,
             functions=tuple(REMEMBERING),
+            strict=True,
         )
         self.field.entered.connect(self._on_entered)
         self.field.cancelled.connect(self.forget_edit)

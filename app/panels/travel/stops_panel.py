@@ -92,8 +92,9 @@ class StopsPanel(QWidget):
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.table)
         splitter.addWidget(self.details)
-        splitter.setStretchFactor(0, 4)
-        splitter.setStretchFactor(1, 5)
+        splitter.setStretchFactor(0, 1)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([4000, 5000])
         self.stack = QStackedWidget()
         for title, page in (
             ("Stops", splitter),
@@ -134,6 +135,10 @@ class StopsPanel(QWidget):
     def show_conditions(self) -> None:
         """Bring the conditions to the front."""
         self.tabs.setCurrentIndex(1)
+
+    def show_rules(self) -> None:
+        """Bring the rules to the front."""
+        self.tabs.setCurrentIndex(2)
 
     def begin_condition(self, expression: str) -> None:
         """Bring an expression to the front, to make a condition of it."""

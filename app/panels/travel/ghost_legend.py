@@ -1,0 +1,143 @@
+"""Which ghosts are in the picture: colour and name of each, shown or hidden, removed."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QGridLayout, QToolButton, QWidget
+
+from stroboscope.app.models.editing import why_not_changeable
+from stroboscope.app.models.ghosts import MAX_GHOSTS, GhostEntry, ghost_colour
+from stroboscope.app.models.plain_text import plain_text
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.panels.icons import Icon, icon
+from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
+from stroboscope.app.panels.style import METRICS, set_property
+from stroboscope.app.panels.travel.corner_frame import MARGIN, CornerFrame
+from stroboscope.app.panels.travel.scene_follower import SceneFollower
+from stroboscope.resources.themes import Palette
+
+__all__ = ["GhostLegend"]
+
+_NAME_WIDTH = 190
+_SHOWN = 8
+_SWATCH = 10
+
+
+class GhostLegend(CornerFrame):
+    """Lies over the lower left corner of ``area`` while there are ghosts."""
+
+    def __init__(self, area: QWidget, sessions: SessionsModel, palette: Palette) -> None:
+        super().__init__(area)
+        self._palette = palette
+        self._built: object = None
+        self.rows: list[tuple[GhostEntry, QToolButton, QToolButton]] = []
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(METRICS.gap, METRICS.grid, 2, METRICS.grid)
+        self._grid.setHorizontalSpacing(METRICS.grid)
+        self._grid.setVerticalSpacing(0)
+        self.follower = SceneFollower(
+            self,
+            sessions,
+            signals=lambda scene: (scene.ghosts.changed,),
+            refresh=self.refresh,
+            always=True,
+        )
+        self.refresh()
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        self.follower.close()
+        self.close_frame()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self._built = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """List the ghosts of the shown scene."""
+        scene = self.follower.scene
+        entries = scene.ghosts.entries if scene is not None else ()
+        why_not = why_not_changeable(scene)
+        key = (scene, entries, why_not)
+        if key != self._built:
+            self._built = key
+            self._clear()
+            if scene is not None and entries:
+                self._fill(scene, entries, why_not)
+        self.setVisible(bool(entries))
+        self.place()
+
+    def _clear(self) -> None:
+        self.rows = []
+        while (item := self._grid.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+
+    def _fill(self, scene: SceneModel, entries: tuple[GhostEntry, ...], why_not: str) -> None:
+        title = label("Ghosts", "section")
+        self._grid.addWidget(title, 0, 0, 1, 2)
+        clear = self._tool(Icon.CLOSE, "Remove all ghosts", why_not)
+        clear.clicked.connect(scene.ghosts.clear)
+        self._grid.addWidget(clear, 0, 3)
+        for line, entry in enumerate(entries[:_SHOWN], start=1):
+            swatch = QToolButton()
+            swatch.setIcon(self._swatch(entry))
+            swatch.setIconSize(QSize(_SWATCH, _SWATCH))
+            swatch.setAutoRaise(True)
+            swatch.setEnabled(False)
+            swatch.setProperty("compact", True)
+            name = ElidedLabel(entry.label)
+            name.setFixedWidth(_NAME_WIDTH)
+            set_property(name, "role", "" if entry.on else "muted")
+            eye = self._tool(
+                Icon.EYE if entry.on else Icon.EYE_OFF,
+                f"Hide {entry.label}" if entry.on else f"Show {entry.label}",
+                why_not,
+            )
+            eye.clicked.connect(lambda _=False, e=entry: scene.ghosts.switch(e.ref, on=not e.on))
+            remove = self._tool(Icon.CLOSE, f"Remove {entry.label}", why_not)
+            remove.clicked.connect(lambda _=False, e=entry: scene.ghosts.remove(e.ref))
+            for place, widget in enumerate((swatch, name, eye, remove)):
+                self._grid.addWidget(widget, line, place)
+            self.rows.append((entry, eye, remove))
+        if len(entries) > _SHOWN:
+            more = label(f"+{len(entries) - _SHOWN} more of at most {MAX_GHOSTS}", "small")
+            self._grid.addWidget(more, _SHOWN + 1, 1)
+
+    def _swatch(self, entry: GhostEntry) -> QIcon:
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(QSize(_SWATCH, _SWATCH) * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
+        color = QColor(ghost_colour(self._palette, entry.colour))
+        if entry.on:
+            painter.fillRect(0, 0, _SWATCH, _SWATCH, color)
+        else:
+            painter.setPen(color)
+            painter.drawRect(0, 0, _SWATCH - 1, _SWATCH - 1)
+        painter.end()
+        made = QIcon()
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Disabled):
+            made.addPixmap(picture, mode)
+        return made
+
+    def _tool(self, which: Icon, tip: str, why_not: str) -> QToolButton:
+        button = icon_button(which, self._palette, plain_text(why_not or tip))
+        button.setIcon(icon(which, self._palette, color=self._palette.muted))
+        button.setAccessibleName(tip)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        button.setProperty("compact", True)
+        button.setFixedSize(METRICS.compact_height - 2, METRICS.compact_height - 2)
+        button.setEnabled(not why_not)
+        return button
+
+    def place(self) -> None:
+        """Lie in the lower left corner."""
+        self.adjustSize()
+        self.move(MARGIN, self.area.height() - self.height() - MARGIN)
+        self.raise_()

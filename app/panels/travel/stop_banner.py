@@ -1,0 +1,193 @@
+"""Says over the picture that the scene is held by a stop: what, where, why, and what Play does."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from stroboscope.app.models.editing import why_not_changeable
+from stroboscope.app.models.plain_text import plain_text
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.signal import Signal
+from stroboscope.app.models.stops import REASONS, stop_headline, stop_place
+from stroboscope.app.panels.icons import Icon, icon, pixmap
+from stroboscope.app.panels.labels import ClampedLabel, ElidedLabel, icon_button
+from stroboscope.app.panels.style import METRICS, set_property
+from stroboscope.app.panels.travel.corner_frame import MARGIN, CornerFrame
+from stroboscope.app.panels.travel.scene_follower import SceneFollower
+from stroboscope.app.panels.travel.stop_details import trial_text
+from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
+from stroboscope.resources.themes import Palette
+
+__all__ = ["StopBanner"]
+
+_WIDEST, _NARROWEST = 760, 360
+
+
+class StopBanner(CornerFrame):
+    """Lies over the upper edge of ``area`` while the shown scene is held by a stop.
+
+    ``why`` shows everything that is known of it; ``shown`` is called with each stop that appears
+    here, so that nobody else says the same; ``room`` [px] is what is taken at the top left,
+    ``right`` at the top right.
+    """
+
+    def __init__(
+        self,
+        area: QWidget,
+        sessions: SessionsModel,
+        palette: Palette,
+        *,
+        why: Callable[[int], None],
+        shown: Callable[[StopInfo], None],
+        tell: Callable[[str], None],
+        room: Callable[[], int],
+        right: Callable[[], int],
+    ) -> None:
+        super().__init__(area)
+        self._palette = palette
+        self._why = why
+        self._on_shown = shown
+        self._tell = tell
+        self._room = room
+        self._right = right
+        self._dismissed: tuple[SceneModel, int] | None = None
+        self.stop: StopInfo | None = None
+        self.setObjectName("banner")
+        self._icon = QLabel()
+        self.text = ClampedLabel(lines=2)
+        self.where = ElidedLabel()
+        self.where.setProperty("role", "small")
+        self.try_button = self._button("Try", self._try)
+        self.why_button = self._button("Why", self._on_why)
+        self.why_button.setToolTip("What is known of it, and what to try.")
+        self._close = icon_button(Icon.CLOSE, palette, "Hide this; the Stops panel keeps it")
+        self._close.clicked.connect(self.dismiss)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
+        column.setSpacing(2)
+        upper, lower = QHBoxLayout(), QHBoxLayout()
+        for row in (upper, lower):
+            row.setSpacing(METRICS.gap)
+            column.addLayout(row)
+        upper.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        upper.addWidget(self.text, 1)
+        upper.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+        lower.addWidget(self.where, 1)
+        lower.addWidget(self.try_button)
+        lower.addWidget(self.why_button)
+        self.follower = SceneFollower(
+            self, sessions, signals=_signals, refresh=self.refresh, always=True
+        )
+        self.refresh()
+
+    def close_panel(self) -> None:
+        """Stop listening."""
+        self.follower.close()
+        self.close_frame()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take other colours."""
+        self._palette = palette
+        self._close.setIcon(icon(Icon.CLOSE, palette))
+        self.refresh()
+
+    def _button(self, text: str, act: Callable[[], None]) -> QPushButton:
+        button = QPushButton(text)
+        button.setProperty("compact", True)
+        button.setFixedHeight(METRICS.compact_height)
+        button.clicked.connect(lambda _=False: act())
+        return button
+
+    def refresh(self) -> None:
+        """Show the stop that holds the scene, or nothing."""
+        scene = self.follower.scene
+        stop = scene.stops.standing if scene is not None else None
+        self.stop = stop
+        hidden = scene is None or stop is None or self._dismissed == (scene, stop.stop_id)
+        if hidden or scene is None or stop is None:
+            self.hide()
+            return
+        reason, p = REASONS[stop.reason], self._palette
+        level = "stop" if reason.is_grave else "warn"
+        set_property(self, "level", level)
+        which, color = (Icon.ERROR, p.stop) if reason.is_grave else (Icon.WARNING, p.warn)
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(pixmap(which, METRICS.large_icon, color, ratio=ratio))
+        self.text.setText(stop_headline(stop))
+        # What a condition has found is behind the scene; the others were taken back.
+        goes_on = (
+            "Play goes on"
+            if stop.reason is StopReason.CONDITION
+            else "Play runs this step unguarded"
+        )
+        self.where.set_full_text(f"{stop_place(stop)} · {goes_on}", stop_place(stop))
+        self._show_offer(scene, stop)
+        self.show()
+        self.place()
+        self._on_shown(stop)
+
+    def _show_offer(self, scene: SceneModel, stop: StopInfo) -> None:
+        self.try_button.setVisible(bool(stop.what_if))
+        if not stop.what_if:
+            return
+        name = stop.what_if[0][0]
+        trial = scene.trials.find(stop.stop_id, name)
+        why_not = why_not_changeable(scene)
+        if trial is not None:
+            self.try_button.setText(f"{name}: {trial_text(scene, trial)}")
+            why_not = why_not or "It was tried: see the ghost and the Rollouts panel."
+        else:
+            self.try_button.setText(f"Try {name}")
+            if scene.trials.begin(stop) is None:
+                why_not = why_not or "Nothing from before this stop is kept in the history."
+        self.try_button.setEnabled(not why_not)
+        tip = "Simulate what led to this once more with it, as a ghost and in the plots."
+        self.try_button.setToolTip(plain_text(why_not or tip))
+
+    def dismiss(self) -> None:
+        """Hide it for this stop."""
+        if self.follower.scene is not None and self.stop is not None:
+            self._dismissed = (self.follower.scene, self.stop.stop_id)
+        self.hide()
+
+    def _on_why(self) -> None:
+        if self.stop is not None:
+            self._why(self.stop.stop_id)
+
+    def _try(self) -> None:
+        scene, stop = self.follower.scene, self.stop
+        if scene is not None and stop is not None and stop.what_if:
+            problem = scene.trials.start(stop, stop.what_if[0][0])
+            if problem:
+                self._tell(problem)
+
+    def place(self) -> None:
+        """Lie over the upper edge, between what is in the corners, or below them."""
+        width = self.area.width() - 3 * MARGIN - self._right()
+        top = MARGIN + self._room()
+        if width < _NARROWEST:
+            width = self.area.width() - 2 * MARGIN
+            top = max(top, 2 * MARGIN + METRICS.control_height + 6)
+        width = max(min(width, _WIDEST), 0)
+        room = (
+            width - METRICS.padding - 3 * METRICS.gap - METRICS.large_icon - METRICS.control_height
+        )
+        lines = len(self.text.shown_lines(room))
+        self.text.setFixedHeight(max(lines, 1) * self.text.fontMetrics().lineSpacing())
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+        self.resize(width, self.minimumSizeHint().height())
+        self.move(MARGIN, top)
+        self.raise_()
+
+
+def _signals(scene: SceneModel) -> tuple[Signal[[]], ...]:
+    return (
+        scene.stops.changed,
+        scene.trials.changed,
+        scene.rollouts.changed,
+        scene.history.changed,
+    )

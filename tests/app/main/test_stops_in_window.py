@@ -1,0 +1,285 @@
+"""Stops and conditions in the window, on a real script whose servo makes it blow up."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.app.models.conditions import SavedCondition
+from stroboscope.app.models.rollouts import rollout_ref
+from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.time_messages import StopReason
+from stroboscope.debugger_protocol.topics import Instant, Topic
+
+pytest.importorskip("mujoco")
+
+SERVO = Path(__file__).with_name("servo_process.py").read_text()
+GOOD = SERVO.replace("STIFF = 1", "STIFF = 0")
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def attach(desktop, run_script, wait_until):
+    """``attach(SERVO)``: the paused scene of that script, with the Stops panel in front."""
+
+    def start(script: str):
+        process = run_script(script)
+        window = desktop.window
+        window.resize(1280, 900)
+        window.panels.show("stops")
+        wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
+        wait_until(lambda: desktop.sessions.shown.session.has_control)
+        wait_until(lambda: desktop.sessions.shown.history.told is not None)
+        wait_until(window.stops.isVisible)
+        return process
+
+    return start
+
+
+@pytest.fixture
+def stopped(desktop, attach, wait_until):
+    """The scene, held by the stop before its first bad step."""
+    attach(SERVO)
+    scene = desktop.sessions.shown
+    desktop.sessions.play()
+    wait_until(lambda: scene.stops.standing is not None, 30)
+    return scene
+
+
+def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
+    desktop, stopped, wait_until, click
+):
+    window, scene = desktop.window, stopped
+    banner = window.travel.banner
+    wait_until(banner.isVisible)
+    stop = scene.stops.standing
+    assert stop.reason in (StopReason.EXPLODING, StopReason.AUTORESET, StopReason.NON_FINITE)
+    assert "wrist" in banner.text.text()
+    assert f"step {stop.step}" in banner.where.full_text
+    assert "Play runs this step unguarded" in banner.where.full_text
+    assert window.banner.isHidden(), "the same sentence stands over the window too"
+    window.panels.show("log")
+    window.panels.show("plots")
+    click(banner.why_button)
+    wait_until(window.stops.isVisible)
+    details = window.stops.details
+    assert details.stop == stop
+    assert "wrist_servo" in stop.culprit
+    assert set(details.offers) == {label for label, _ in stop.what_if}
+
+
+def test_a_name_in_the_details_selects_it_and_go_there_moves_the_view(
+    desktop, stopped, wait_until, click
+):
+    window, scene = desktop.window, stopped
+    details = window.stops.details
+    wait_until(lambda: details.links is not None)
+    stop = scene.stops.standing
+    place = next(n for n, each in enumerate(stop.elements) if each.kind == "actuator")
+    details.links.linkActivated.emit(str(place))
+    assert desktop.sessions.selection.element == Element(ElementKind.ACTUATOR, 0)
+    assert not details.go_button.isEnabled()
+    assert details.go_button.toolTip() == "You are there."
+    QTest.keyClick(window, Qt.Key.Key_Left)
+    wait_until(lambda: scene.history.view is not None)
+    wait_until(details.go_button.isEnabled)
+    click(details.go_button)
+    wait_until(lambda: scene.history.view in (None, stop.axis))
+
+
+def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well(
+    desktop, stopped, wait_until, click
+):
+    window, scene = desktop.window, stopped
+    stop = scene.stops.standing
+    wait_until(lambda: "half the timestep" in window.stops.details.offers)
+    click(window.stops.details.offers["half the timestep"])
+    wait_until(lambda: scene.rollouts.rollouts, 20)
+    (rollout,) = scene.rollouts.rollouts
+    assert rollout.outcome == "ended"
+    assert rollout.timestep == pytest.approx(0.001)
+    ref = rollout_ref(scene.scene_id, rollout.rollout_id)
+    wait_until(lambda: scene.ghosts.has(ref))
+    wait_until(lambda: scene.latest(Topic.GHOSTS) is not None, 10)
+    wait_until(lambda: len(window.scene_view.viewport._scene.others) == 1)
+    wait_until(window.travel.ghosts.isVisible)
+    wait_until(lambda: window.stops.details.outcomes["half the timestep"].text())
+    outcome = window.stops.details.outcomes["half the timestep"]
+    wait_until(lambda: "no stop" in outcome.text())
+    assert scene.trials.begin(stop) < stop.axis
+    ((_, eye, remove),) = window.travel.ghosts.rows
+    click(eye)
+    wait_until(lambda: not window.scene_view.viewport._scene.others)
+    ((entry, _, remove),) = window.travel.ghosts.rows
+    assert not entry.on
+    click(remove)
+    wait_until(lambda: not window.travel.ghosts.isVisible())
+    assert len(scene.rollouts.rollouts) == 1
+
+
+def test_play_runs_the_step_unguarded_and_the_banner_goes(desktop, stopped, wait_until):
+    window, scene = desktop.window, stopped
+    first = scene.stops.standing
+    wait_until(window.travel.banner.isVisible)
+    window.scene_view.viewport.setFocus()
+    QTest.keyClick(window, Qt.Key.Key_Space)
+    wait_until(lambda: scene.stops.standing is not first)
+    wait_until(lambda: scene.stops.standing is not None or not window.travel.banner.isVisible())
+
+
+def test_a_rule_that_is_off_stops_nothing_and_comes_back_with_the_script(
+    desktop, attach, run_script, wait_until, click
+):
+    process = attach(GOOD)
+    window, scene = desktop.window, desktop.sessions.shown
+    window.stops.show_rules()
+    rules = window.stops.rules
+    wait_until(rules.rules[StopReason.WARNING].isVisible)
+    for box in (rules.rules[StopReason.WARNING], rules.stop_all):
+        wait_until(box.isEnabled)
+        QTest.mouseClick(box, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, box.height() // 2))
+    wait_until(lambda: scene.stops.told.off == (StopReason.WARNING,))
+    wait_until(lambda: scene.stops.told.stop_all)
+    assert window.stops.tabs.tabText(2) == "Rules (1 off)"
+    process.kill()
+    process.wait(10)
+    run_script(GOOD, open_it=False)
+    wait_until(
+        lambda: desktop.sessions.shown is not None and not desktop.sessions.shown.is_stale, 30
+    )
+    again = desktop.sessions.shown
+    wait_until(lambda: again.stops.told.off == (StopReason.WARNING,), 20)
+    assert again.stops.told.stop_all
+
+
+def test_a_condition_is_written_validated_stops_the_scene_and_survives_a_restart(
+    desktop, attach, run_script, wait_until, click
+):
+    process = attach(GOOD)
+    window, scene = desktop.window, desktop.sessions.shown
+    window.scene_view.viewport.setFocus()
+    QTest.keyClick(window, Qt.Key.Key_F9)
+    page = window.stops.conditions
+    wait_until(page.field.line.hasFocus)
+    QTest.keyClicks(page.field.line, "qpos['elbow'")
+    QTest.keyClick(page.field.line, Qt.Key.Key_Escape)
+    page.field.line.setText("")
+    QTest.keyClicks(page.field.line, "qpos >")
+    click(page.add_button)
+    assert page.field.problem.isVisible()
+    assert "^" in page.field.problem.text()
+    assert not scene.conditions.conditions
+    page.field.line.setText("abs(qpos['elbow']) > 0.05")
+    page.name.setText("bent")
+    click(page.add_button)
+    wait_until(lambda: [c.name for c in scene.conditions.conditions] == ["bent"])
+    wait_until(lambda: page.field.line.text() == "")
+    (number,) = page.rows
+    row = page.rows[number]
+    desktop.sessions.play()
+    wait_until(lambda: scene.stops.standing is not None, 20)
+    assert scene.stops.standing.condition_id == number
+    assert scene.mode is PlaybackMode.PAUSED
+    wait_until(lambda: row.count.text() == "1")
+    wait_until(window.travel.banner.isVisible)
+    assert "bent" in window.travel.banner.text.text()
+    QTest.mouseClick(row.enabled, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, 8))
+    wait_until(lambda: not scene.conditions.conditions[0].enabled)
+    process.kill()
+    process.wait(10)
+    run_script(GOOD, open_it=False)
+    wait_until(
+        lambda: desktop.sessions.shown is not None and not desktop.sessions.shown.is_stale, 30
+    )
+    again = desktop.sessions.shown
+    wait_until(lambda: [c.name for c in again.conditions.conditions] == ["bent"], 20)
+    wait_until(lambda: not again.conditions.conditions[0].enabled)
+    assert again.conditions.mine == (
+        SavedCondition(expression="abs(qpos['elbow']) > 0.05", name="bent", enabled=False),
+    )
+    wait_until(lambda: page.rows)
+    click(next(iter(page.rows.values())).remove)
+    wait_until(lambda: not again.conditions.conditions)
+    memory = desktop.settings.script(again.session.identity)
+    wait_until(lambda: not memory.conditions)
+
+
+def test_what_the_engine_refuses_stays_in_the_field_with_its_reason(desktop, attach, wait_until):
+    attach(GOOD)
+    window, scene = desktop.window, desktop.sessions.shown
+    page = window.stops.conditions
+    window.stops.show_conditions()
+    problems = []
+    scene.conditions.add(
+        SavedCondition(expression="contact['nothing'].count > 0"), otherwise=problems.append
+    )
+    wait_until(lambda: problems)
+    assert "nothing" in problems[0]
+    page.begin("qpos")
+    page.field.enter()
+    assert "one number" in page.field.problem.text()
+    assert page.field.line.text() == "qpos"
+
+
+def test_ready_made_conditions_fill_their_blanks_from_the_selection(desktop, attach, wait_until):
+    attach(GOOD)
+    window = desktop.window
+    desktop.sessions.selection.select(Element(ElementKind.GEOM, 2))
+    menu = window.stops.conditions.ready_menu()
+    actions = {action.text(): action for action in menu.actions()}
+    touch = next(
+        action for text, action in actions.items() if text.startswith("Two things touch …")
+    )
+    assert touch.toolTip() == "contact['hand','floor'].count > 0"
+    equality = next(action for text, action in actions.items() if "equality" in text)
+    assert not equality.isEnabled()
+    limit = next(action for text, action in actions.items() if text.startswith("Any joint is past"))
+    limit.trigger()
+    assert window.stops.conditions.field.line.text() == "min(joint.margin) < 0"
+    menu.close()
+
+
+def test_a_number_of_a_table_becomes_a_condition(desktop, attach, wait_until):
+    attach(GOOD)
+    window = desktop.window
+    window.panels.show("state")
+    panel = window.panels["state"].content
+    wait_until(lambda: panel.table.table is not None and panel.table.table.count)
+    from PySide6.QtWidgets import QMenu
+
+    view = panel.table.view
+    column = view.column_at("position")
+    assert column >= 0, [c.key for c in panel.table.table.columns]
+    menu = QMenu()
+    view.add_actions(menu, panel.table.model.index(0, column))
+    above = next(action for action in menu.actions() if "above" in action.text())
+    above.trigger()
+    wait_until(window.stops.conditions.isVisible)
+    text = window.stops.conditions.field.line.text()
+    assert text.startswith("qpos['elbow'] > ")
+
+
+def _play_to(desktop, axis, wait_until):
+    scene = desktop.sessions.shown
+    desktop.sessions.play()
+    wait_until(lambda: scene.status.axis >= axis, 20)
+    desktop.sessions.pause()
+    wait_until(lambda: scene.mode is PlaybackMode.PAUSED and scene.history.has_rows)
+
+
+def test_the_ghost_of_a_state_stays_while_the_scene_moves_on(desktop, attach, wait_until):
+    attach(GOOD)
+    window, scene = desktop.window, desktop.sessions.shown
+    _play_to(desktop, 40, wait_until)
+    window.scene_view.viewport.setFocus()
+    QTest.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ShiftModifier)
+    wait_until(lambda: window.scene_view.viewport._scene.others, 10)
+    ghost = window.scene_view.viewport._scene.others[0].pos.copy()
+    _play_to(desktop, 80, wait_until)
+    wait_until(lambda: scene.latest(Topic.GHOSTS, Instant.NOW) is not None)
+    assert np.allclose(window.scene_view.viewport._scene.others[0].pos, ghost)
+    window.actions_by_name["clear_ghosts"].trigger()
+    wait_until(lambda: not window.scene_view.viewport._scene.others)
