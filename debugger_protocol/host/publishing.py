@@ -86,6 +86,8 @@ class FramePublisher:
         self._begun_cost = 0.0
         self._now_published: set[Topic] = set()
         self._past_published: set[Topic] = set()
+        # Which NOW frames are of a state that was edited since, by their numbers.
+        self._outdated: dict[Topic, int] = {}
         self.ghosts: Callable[[float], tuple[Arrays, tuple[str, ...]]] = _no_ghosts
         """Returns the topic GHOSTS at a time [s], and notes; the engine knows nothing of it."""
         self._sequences: dict[tuple[Topic, Instant], int] = {}
@@ -186,9 +188,30 @@ class FramePublisher:
         """Forget which NOW frames were published: the scene stands somewhere else."""
         self._now_published.clear()
 
+    def state_edited(self) -> None:
+        """Forget the same where the scene stands at the same axis: the state is another one.
+
+        Who has those frames already gets others soon, but nobody else is to have them.
+        """
+        self._now_published.clear()
+        for topic in Topic:
+            # What a script has drawn stays drawn, and is not published anew.
+            if topic is not Topic.DRAWING:
+                self._outdate(topic)
+
     def topic_changed(self, topic: Topic) -> None:
         """Forget that a topic's NOW frame was published: its values are others now."""
         self._now_published.discard(topic)
+        self._outdate(topic)
+
+    def _outdate(self, topic: Topic) -> None:
+        frame = self.slots.get((topic, Instant.NOW))
+        if frame is not None:
+            self._outdated[topic] = frame.sequence
+
+    def is_outdated(self, frame: PublishedFrame) -> bool:
+        """Return whether a frame tells of the same axis what is not so any more; any thread."""
+        return frame.instant is Instant.NOW and self._outdated.get(frame.topic) == frame.sequence
 
     def model_replaced(self) -> None:
         """Forget everything: frames of another model have other sizes."""
@@ -201,7 +224,7 @@ class FramePublisher:
 
     def state_replaced(self) -> None:
         """Forget what was published about the state that was replaced, and what failed there."""
-        self._now_published.clear()
+        self.state_edited()
         self._enable_all()
         for topic in Topic:
             self.slots.pop((topic, Instant.EXECUTED), None)
@@ -331,6 +354,7 @@ class FramePublisher:
                 and previous is not None
                 and previous.revision == self.revision
                 and previous.clock == clock
+                and not self.is_outdated(previous)
                 and _same_arrays(previous.arrays, arrays)
             ):
                 continue

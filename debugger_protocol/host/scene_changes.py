@@ -86,7 +86,7 @@ class SceneChanges:
         except BaseException as error:
             link.answer(ticket, CommandError(f"{reason}, but on_restore raised {error!r}"))
             raise
-        link.publisher.state_changed()
+        link.publisher.state_edited()
         link.shows_old_state = True
         link.refresh_clock()
         link.answer(ticket, None)
@@ -144,20 +144,20 @@ class SceneChanges:
         link = self._link
         if not goes_on:
             link.state_replaced(reason)
-        link.publisher.state_changed()
+        link.publisher.state_edited()
         link.shows_old_state = True
 
     def inputs_edited(self) -> None:
         """What the coming physics steps are given was edited; where the scene stands was not."""
         link = self._link
-        link.publisher.state_changed()
+        link.publisher.state_edited()
         link.intervening = self.editor.interventions.are_active
         link.refresh_flags()
 
     def options_edited(self) -> None:
         """Physics options were edited: whatever was prepared for them is made anew."""
         link = self._link
-        link.publisher.state_changed()
+        link.publisher.state_edited()
         link.pacer.forget()
         if link.ring is not None:
             link.rebuild_ring()

@@ -303,7 +303,7 @@ class SceneLink(SceneSignals):
 
     def selection_changed(self) -> None:
         """Say that all topics are of something else now: another environment, other ghosts."""
-        self.publisher.state_changed()
+        self.publisher.state_edited()
         self.publisher.past_changed()
         self.shows_old_state = True
 

@@ -84,6 +84,7 @@ class SceneSubscription:
             for instant in Instant:
                 self._sent.pop((topic, instant), None)
                 self._seen.pop((topic, instant), None)
+            self._skip_outdated(topic)
             self._not_before.pop(topic, None)
         self.channels.update(dict.fromkeys(channels))
         if self.channels and self._reader is None:
@@ -91,6 +92,13 @@ class SceneSubscription:
             # in this ring and in the one that the owner makes for us.
             ring = self.link.newest_ring
             self._reader = RingReader(ring, start=ring.count)
+
+    def _skip_outdated(self, topic: Topic) -> None:
+        """Leave out what an edit has made wrong; the right frame is on its way."""
+        publisher, key = self.link.publisher, (topic, Instant.NOW)
+        frame = publisher.slots.get(key)
+        if frame is not None and publisher.is_outdated(frame):
+            self._sent[key] = self._seen[key] = frame.sequence
 
     def remove(self, topics: Iterable[Topic], channels: Iterable[str]) -> None:
         """Stop topics, or only these channels."""
