@@ -26,8 +26,9 @@ __all__ = [
 # RenderBuffer(format="depth") has 16 bits; this is GL_DEPTH_COMPONENT24.
 DEPTH24 = 0x81A6
 _SEAMLESS_CUBES = 0x884F
-# Drawing still gets a quarter of a core that somebody else keeps busy.
+# Above what the GUI thread has. Drawing still gets a quarter of a core that somebody else keeps busy.
 _DRAWING_NICENESS = 5
+_MOST_NICENESS = 19
 _SOFTWARE = ("llvmpipe", "softpipe", "swiftshader", "software rasterizer", "gdi generic")
 
 
@@ -123,10 +124,12 @@ def yield_processor() -> None:
     if not sys.platform.startswith("linux"):
         return
     with contextlib.suppress(OSError):
+        # Of this thread: a program that was started with less than the usual stays below that.
+        nice = min(os.getpriority(os.PRIO_PROCESS, 0) + _DRAWING_NICENESS, _MOST_NICENESS)
         for task in Path("/proc/self/task").iterdir():
             with contextlib.suppress(OSError):
                 if (task / "comm").read_text().startswith("llvmpipe"):
-                    os.setpriority(os.PRIO_PROCESS, int(task.name), _DRAWING_NICENESS)
+                    os.setpriority(os.PRIO_PROCESS, int(task.name), nice)
 
 
 @functools.cache

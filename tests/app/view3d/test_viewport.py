@@ -231,6 +231,9 @@ def test_damaged_assets_leave_the_rest_of_the_scene_drawn(
     assert "25" in caplog.text or "5 × 5" in caplog.text
 
 
+LEAST_PRIORITY = 19
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads have no niceness here")
 def test_threads_that_draw_for_want_of_a_graphics_card_step_back(viewport: Any) -> None:
     if not viewport.on_software:
@@ -241,5 +244,6 @@ def test_threads_that_draw_for_want_of_a_graphics_card_step_back(viewport: Any) 
         if (task / "comm").read_text().startswith("llvmpipe")
     ]
     own = os.getpriority(os.PRIO_PROCESS, 0)
+    # Below a run that steps back as far as one can, nothing is left to step back.
     for thread in drawing:
-        assert os.getpriority(os.PRIO_PROCESS, thread) > own
+        assert os.getpriority(os.PRIO_PROCESS, thread) >= min(own + 1, LEAST_PRIORITY)
