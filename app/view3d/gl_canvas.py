@@ -26,7 +26,7 @@ __all__ = [
 # RenderBuffer(format="depth") has 16 bits; this is GL_DEPTH_COMPONENT24.
 DEPTH24 = 0x81A6
 _SEAMLESS_CUBES = 0x884F
-# Above what the GUI thread has. Drawing still gets a quarter of a core that somebody else keeps busy.
+# Above what the GUI thread has. Drawing still gets a quarter of a core that others keep busy.
 _DRAWING_NICENESS = 5
 _MOST_NICENESS = 19
 _SOFTWARE = ("llvmpipe", "softpipe", "swiftshader", "software rasterizer", "gdi generic")
