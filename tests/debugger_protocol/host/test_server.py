@@ -154,9 +154,10 @@ def test_restore_is_announced_and_the_scene_is_shown_as_it_stands(
     frames = []
     while (frame := client.next_frame(0.3)) is not None:
         frames.append(frame)
-    assert frames[-1].instant is Instant.NOW
-    assert frames[-1].arrays["xpos"][1, 2] == 1.0
-    assert frames[-1].axis == 40
+    # A slot that is filled anew keeps its place in the queue: which instant comes last is chance.
+    newest = [frame for frame in frames if frame.instant is Instant.NOW][-1]
+    assert newest.arrays["xpos"][1, 2] == 1.0
+    assert newest.axis == 40
 
 
 def test_a_new_window_sees_a_standing_scene_at_once(
