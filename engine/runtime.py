@@ -16,6 +16,7 @@ from stroboscope.engine.history.budget import HistoryBudget
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
+    from stroboscope.engine.scene_life import SceneLife
 
 __all__ = ["Runtime", "current_runtime", "initialize", "is_initialized", "shutdown"]
 
@@ -53,7 +54,7 @@ class Runtime:
                 return
         raise EngineError("the engine was shut down while the scene was made; initialize() again")
 
-    def remove(self, scene: "Scene") -> None:
+    def remove(self, scene: "SceneLife") -> None:
         """Forget a scene that is being destroyed."""
         with self._lock:
             # Numbers begin anew with every runtime: the scene may be of an earlier one.

@@ -2,24 +2,21 @@
 
 import dataclasses
 import logging
-import os
-import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.articulation import Articulation
-from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
+from stroboscope.engine.callbacks import Event, SceneCallbacks
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.condition_methods import ConditionMethods
 from stroboscope.engine.debug_draw import DebugDraw
-from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
+from stroboscope.engine.errors import EngineError
 from stroboscope.engine.history.scene_history import SceneHistory
 from stroboscope.engine.history_methods import HistoryMethods
 from stroboscope.engine.live_data import HeldData, LiveData, check_pair
@@ -31,7 +28,7 @@ from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_copy import SceneCopy, built_world, copy_of, fill
 from stroboscope.engine.scene_counters import StepCounters
-from stroboscope.engine.scene_log import log_values
+from stroboscope.engine.scene_life import SceneLife
 from stroboscope.engine.scene_state import SceneStates
 from stroboscope.engine.state_methods import StateMethods
 from stroboscope.engine.step_plan import checked_nstep, plan_step
@@ -48,11 +45,8 @@ __all__ = ["Scene"]
 
 _log = logging.getLogger(__name__)
 
-# An owner that can't be any thread: every use goes the slow way and finds out why.
-_NOBODY = -1
 
-
-class Scene(StateMethods, HistoryMethods, ConditionMethods):
+class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods):
     """A MuJoCo model and its data that a debugger can stop, look at and put back.
 
     Made by :func:`~stroboscope.engine.create_scene`. Every method and attribute may only be used
@@ -108,6 +102,12 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         self.history.enter_world(world)
         self.stepper = Stepper(self)
         self._update_fast_path()
+
+    def _forget_history(self) -> None:
+        self.history.forget()
+
+    def _end_history(self) -> None:
+        """Nothing of it outlives the scene."""
 
     def _update_fast_path(self) -> None:
         """Decide whether a step may be one bare ``mj_step``."""
@@ -200,17 +200,7 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         if self.drawing is not None:
             self.drawing.served()
 
-    # --- what it is; `name` and `scene_id` on any thread
-
-    @property
-    def name(self) -> str:
-        """The scene's name, unique in this process; any thread."""
-        return self.link.name
-
-    @property
-    def scene_id(self) -> int:
-        """The scene's number, unique in this process; any thread."""
-        return self.link.scene_id
+    # --- what it is
 
     @property
     def model(self) -> Any:
@@ -319,98 +309,6 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         self._guard()
         return Articulation(self, name)
 
-    # --- callbacks; each returns a function that ends the registration
-
-    def register_pre_step_callback(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` before the physics of every application step.
-
-        It takes the scene, or nothing. What it raises reaches the caller of :meth:`step`.
-        """
-        return self._register(Event.PRE_STEP, callback)
-
-    def register_post_step_callback(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` after every completed application step."""
-        return self._register(Event.POST_STEP, callback)
-
-    def on_restore(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` after the debugger restored a state, before a parked step proceeds."""
-        return self._register(Event.RESTORE, callback)
-
-    def on_pause(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` when the scene has been paused, before it parks."""
-        return self._register(Event.PAUSE, callback)
-
-    def on_play(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` when the scene goes on after a pause."""
-        return self._register(Event.PLAY, callback)
-
-    def on_stop(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` when the scene has stopped, see :attr:`last_stop`; attached or not."""
-        return self._register(Event.STOP, callback)
-
-    def _register(self, event: Event, callback: SceneCallback) -> Callable[[], None]:
-        self._guard()
-        remove = self.callbacks.add(event, callback)
-        self._update_fast_path()
-
-        def end_registration() -> None:
-            remove()
-            self._update_fast_path()
-
-        return end_registration
-
-    # --- what the script tells the debugger
-
-    def log(
-        self,
-        name: str | Mapping[str, object],
-        value: object = None,
-        *,
-        names: Sequence[str] | None = None,
-    ) -> None:
-        """Record a number, a vector or a text at this instant, under a name of your own.
-
-        ``log("reward", 1.5)``, ``log("obs", vector, names=[…])``, ``log({"a": 1, "b": 2})``,
-        ``log("event", "the gripper closed")``. What has the name of an engine channel (``qpos``)
-        is shown as ``qpos (script)``. Raises TypeError or ValueError for anything else.
-        """
-        self._guard()
-        if isinstance(name, Mapping):
-            if value is not None or names is not None:
-                raise TypeError("log({...}) takes no value and no names besides the mapping")
-            for key, each in name.items():
-                log_values(self.link, key, each, names=None)
-        else:
-            log_values(self.link, name, value, names=names)
-
-    @property
-    def debug_draw(self) -> DebugDraw:
-        """Draws arrows, lines, texts, points … into the 3D view, for a frame or to stay."""
-        self._guard()
-        if self.drawing is None:
-            self.drawing = DebugDraw(self)
-        return self.drawing
-
-    def forget_drawing(self) -> None:
-        """Drop what was drawn for a state that is replaced; what is persistent stays."""
-        if self.drawing is not None:
-            self.drawing.forget_frame()
-
-    def pause(self, reason: str = "") -> None:
-        """Stop here until the debugger lets this scene go on; nothing when detached.
-
-        The window shows ``reason`` and the file and line of the call.
-        """
-        self._guard()
-        caller = sys._getframe(1)
-        location = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
-        self.pause_at(reason, location)
-
-    def pause_at(self, reason: str, location: str) -> None:
-        """Stop here; for functions that pause on behalf of their caller at ``location``."""
-        self._guard()
-        self._guarded(lambda: self.link.park(reason or "paused by the script", location))
-
     def episode_began(self, reason: str) -> None:
         """Note that the script has reset the data: counters of the state begin anew."""
         self._guard()
@@ -427,34 +325,7 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
         self._guard()
         self.replace_world(self.world.source, self.world.live)
 
-    # --- ownership and life
-
-    def transfer_to(self, thread: threading.Thread) -> None:
-        """Hand the scene to another running thread, which is its owner from now on."""
-        self._guard()
-        ident = thread.ident
-        if ident is None or not thread.is_alive():
-            raise ValueError(
-                f"thread {thread.name!r} is not running: start it first, and let it wait until "
-                "the scene was handed over"
-            )
-        self.link.transfer_to(thread)
-        self._owner = thread
-        self._owner_ident = ident
-
-    def move_to_this_thread(self) -> None:
-        """Become the calling thread's, whoever had the scene before; any thread.
-
-        For data that a script steps on whichever thread it likes (a pool): its wrapped calls know
-        no owner, and the previous one is not inside this scene then.
-        """
-        thread = threading.current_thread()
-        try:
-            self.link.transfer_to(thread)
-        except SceneClosedError as error:
-            raise self.closed_error(error) from None
-        self._owner = thread
-        self._owner_ident = get_ident()
+    # --- its world
 
     def rebind(self, model: Any, data: Any) -> None:
         """Follow a script that has made itself another model and data; adopted scenes only.
@@ -493,64 +364,3 @@ class Scene(StateMethods, HistoryMethods, ConditionMethods):
     def is_adopted(self) -> bool:
         """Whether model and data are the script's own; any thread."""
         return self._adopted
-
-    @property
-    def is_destroyed(self) -> bool:
-        """Whether the scene can no longer be used; any thread."""
-        return bool(self._destroyed)
-
-    @property
-    def owner(self) -> threading.Thread:
-        """The thread that may use the scene; any thread."""
-        return self._owner
-
-    def destroy(self) -> None:
-        """End the scene; on its owner thread, or on any when that has ended. Twice is harmless."""
-        if self._destroyed:
-            return
-        if self._owner_ident != get_ident() and self._owner.is_alive():
-            raise self._misuse()
-        self.end("it was destroyed")
-        # What shall stay of it has been taken by whoever looks.
-        self.history.forget()
-        self.rollouts.clear()
-        self._runtime.remove(self)
-
-    def end(self, reason: str) -> None:
-        """Make every further use raise SceneDestroyedError; any thread, never waits."""
-        self._destroyed = self._destroyed or reason
-        self._owner_ident = _NOBODY
-        self.link.close()
-
-    def _guard(self) -> None:
-        if self._owner_ident != get_ident():
-            raise self._misuse()
-
-    def _guarded(self, action: Callable[[], None]) -> None:
-        try:
-            action()
-        except SceneClosedError as error:
-            raise self.closed_error(error) from None
-
-    def closed_error(self, error: SceneClosedError) -> SceneDestroyedError:
-        """Return the engine's word for a scene that was closed under its owner."""
-        why = self._destroyed or str(error)
-        return SceneDestroyedError(
-            f"scene {self.name!r} can't be used any more: {why}; create a new scene"
-        )
-
-    def _misuse(self) -> EngineError:
-        if self._destroyed:
-            return SceneDestroyedError(
-                f"scene {self.name!r} can't be used any more: {self._destroyed}; create a new scene"
-            )
-        return OwnerThreadError(
-            f"scene {self.name!r} belongs to thread {self._owner.name!r} and was used from "
-            f"{threading.current_thread().name!r}: use it there, or hand it over with "
-            "scene.transfer_to(thread)"
-        )
-
-    def __repr__(self) -> str:
-        """Say its name and number; any thread."""
-        ended = f", {self._destroyed}" if self._destroyed else ""
-        return f"Scene({self.name!r}, scene_id={self.scene_id}{ended})"
