@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
 from stroboscope.engine.callbacks import Event
@@ -151,7 +151,7 @@ class Stepper:
             if signals is not None:
                 link.row_after()
             if self._stops.conditions is not None:
-                self._stops.conditions.after(ring.written(at), data)
+                self._stops.conditions.after(ring, at, data)
         except BaseException:
             link.abandon_step()
             raise
@@ -213,9 +213,8 @@ class Stepper:
         """Let conditions look at the physics step that is complete and counted."""
         conditions = self._stops.conditions
         if conditions is not None:
-            row = self._history.last_row()
-            if row is not None:
-                conditions.after(row, data, is_counted=is_counted)
+            ring = self._history.ring
+            conditions.after(ring, ring.at - ring.advance, data, is_counted=is_counted)
 
     def _next_row(self, data: Any) -> "NDArray[np.float64]":
         """Write the state and the inputs of the coming step into the next row of the history."""
@@ -436,9 +435,21 @@ class Stepper:
     def put_back(self, row: "NDArray[np.float64]", data: Any) -> None:
         """Write the state before the physics step that failed into the live data."""
         self._adapter.free_stack(data)
-        self._adapter.mj_setState(self._model, data, row, self._mask)
+        codec = self._scene.world.codec
+        codec.put_row(row, self._hidden_before() if codec.keeps_sleep else b"")
         self._watch.put_back()
         self._interventions.take_back()
+
+    def _hidden_before(self) -> bytes:
+        """Return what slept before the step; empty where nobody knows: all of it wakes up then."""
+        history = self._history
+        known = history.keyframes.at(self._counters.axis)
+        if known is not None:
+            return known
+        try:
+            return self._scene.backend.time_machine().hidden_state()
+        except CommandError:
+            return b""
 
     def note_time_before(self, data: Any) -> None:
         """Notice that the script has reset the data since its last step: an episode."""
@@ -457,7 +468,7 @@ class Stepper:
 
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""
-        self._history.begin(SegmentKind.RESTORE)
+        self._history.restored()
         self._time_from = float(self._live().time)
 
     def mend(self) -> None:

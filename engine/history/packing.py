@@ -98,6 +98,17 @@ class RowPacking:
                 found.append(int(self._columns[index]))
         return found
 
+    def place_of(self, name: str) -> slice | None:
+        """Return where an array stands among the words; None where it isn't in one piece."""
+        part = self.layout.parts.get(name)
+        switches, _ = self._switches or (slice(0, 0), 0)
+        if part is None or switches.start <= part.start < switches.stop:
+            return None
+        words = self._columns[part]
+        first, last = int(words[0]), int(words[-1])
+        is_whole = last - first + 1 == len(words) and bool((np.diff(words) == 1).all())
+        return slice(first, last + 1) if is_whole else None
+
     def _make_weights(self) -> NDArray[np.uint64]:
         """Return odd numbers, always the same ones, for words of a state, and 0 for others."""
         numbers = np.random.default_rng(self.words).integers(0, 2**63, self.words, dtype=np.uint64)

@@ -63,7 +63,7 @@ def condition_stop(
         _look(scene, watched, values, found)
     except Exception:  # noqa: BLE001 - the stop itself must not be lost over its explanation
         _log.exception("scene %r: explaining a condition failed", scene.name)
-    step, at = counters.physics_step_count - 1, float(values.row[0])
+    step, at = counters.physics_step_count - 1, values.time
     made = f", in the state that step {step - 1} has made" if watched.is_of_state and step else ""
     which = f"{info.name}: {info.expression}" if info.name else info.expression
     times = f" for the {_ordinal(info.hit_count)} time" if info.hit_count > 1 else ""

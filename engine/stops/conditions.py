@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.expressions import ExpressionError
@@ -20,8 +19,8 @@ from stroboscope.engine.stops.condition_words import condition_stop
 from stroboscope.engine.stops.watched import StepValues, WatchedExpression, Watcher
 
 if TYPE_CHECKING:
-    import numpy as np
 
+    from stroboscope.engine.history.ring import RowRing
     from stroboscope.engine.history.scene_history import SceneHistory
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
@@ -134,15 +133,15 @@ class SceneConditions:
             report=link.log_problem,
             adapter=world.adapter,
         )
-        watcher = Watcher(world, scope)
+        watcher = Watcher(world, scope, self._scene.history.packing)
         self._values, self._history = watcher.values, self._scene.history
         self._world = world
         return watcher
 
     # --- after every physics step
 
-    def after(self, row: "NDArray[np.float64]", data: Any, *, is_counted: bool = True) -> None:
-        """Look at the physics step that began with ``row`` and is complete and counted.
+    def after(self, ring: "RowRing", at: int, data: Any, *, is_counted: bool = True) -> None:
+        """Look at the physics step that is complete and counted, whose row was written ``at``.
 
         ``is_counted``: so is the application step that it is part of.
         Raises SimulationStopped where the script wants that, and what its callbacks raise.
@@ -151,12 +150,12 @@ class SceneConditions:
         if scene.world is not self._world:
             self._follow_world()
         episode = history.episode
-        if row[0] != self._ends_at or episode != self._episode:
+        values = self._values
+        values.put(ring, at, data)
+        if values.time != self._ends_at or episode != self._episode:
             self._forget()
             self._episode = episode
         self._ends_at = history.time_after
-        values = self._values
-        values.put(row, data)
         for entry, number in self._active:
             value = number(values)
             if not value or value != value:  # what is no number is not true

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from stroboscope.engine.limit_channels import JOINT_MARGIN
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.stops.passing import PassingWatch
 from stroboscope.engine.world import World
+
+if TYPE_CHECKING:
+    from stroboscope.engine.history.packing import RowPacking
+    from stroboscope.engine.history.ring import RowRing
 
 __all__ = ["StepValues", "WatchedExpression", "Watcher"]
 
@@ -43,13 +47,15 @@ class _RowPart:
 class Watcher:
     """What the watched expressions of one world have in common; owner thread only."""
 
-    def __init__(self, world: World, scope: ExpressionScope) -> None:
+    def __init__(self, world: World, scope: ExpressionScope, packing: "RowPacking") -> None:
         self.world = world
         self.scope = scope
         self.layout = RowLayout(world.model, adapter=world.adapter)
         self.readers = ChannelReaders(
             world.model, world.live, frames=world.frames, adapter=world.adapter
         )
+        self.packing = packing
+        self.words = packing.words
         self.is_runge_kutta = world.adapter.is_runge_kutta(world.model)
 
         self.values = StepValues(self)
@@ -57,22 +63,42 @@ class Watcher:
 
 
 class StepValues:
-    """The values of one physics step: the ``row`` before it, and what the step has computed.
+    """The values of one physics step: the row before it, and what the step has computed.
 
-    One object for all steps: whoever looks at a step puts its row and data in.
+    One object for all steps: whoever looks at a step says where its row is. ``words`` are those of
+    all packed rows around it, of which its own begin at ``begin``; ``time`` [s] is that of the row.
     """
 
-    __slots__ = ("_source", "data", "row", "watcher")
+    __slots__ = ("_at", "_head", "_ring", "_row", "_source", "begin", "data", "time", "watcher",
+                 "words")  # fmt: skip
 
     def __init__(self, watcher: Watcher) -> None:
         self.watcher = watcher
-        self.row: Array = np.empty(0)
         self.data: Any = None
+        self.begin = 0
+        self.time = math.nan
+        self.words: Array = np.empty(0)
+        self._head: Any = None
+        self._ring: Any = None
+        self._at = 0
+        self._row: Array | None = None
         self._source: Any = None
 
-    def put(self, row: Array, data: Any) -> None:
-        """Turn to the step that began with ``row`` and has left ``data``."""
-        self.row, self.data, self._source = row, data, None
+    def put(self, ring: "RowRing", at: int, data: Any) -> None:
+        """Turn to the step whose row is at a place of the ring's newest block, and its data."""
+        if ring.head is not self._head:
+            self._head = ring.head
+            self.words = np.frombuffer(ring.head, dtype=np.float64)
+        self._ring, self._at, self.data = ring, at, data
+        self.begin, self.time = at * self.watcher.words, ring.times[at]
+        self._row = self._source = None
+
+    @property
+    def row(self) -> Array:
+        """The row itself: working it out takes longer than a plain condition."""
+        if self._row is None:
+            self._row = self._ring.written(self._at)
+        return self._row
 
     @property
     def source(self) -> Any:
@@ -105,15 +131,24 @@ class WatchedExpression:
         self._needs_energy = False
         self._arrays: list[Array] = [np.full(use.width, math.nan) for use in uses]
         self._nothing = [np.full(use.width, math.nan) for use in uses]
+        self._of_words: list[tuple[int, int, int]] = []
         self._of_row: list[tuple[int, slice]] = []
+        self._times: list[int] = []
         self._margins: list[tuple[int, Reader]] = []
         self._computed: list[tuple[int, Reader]] = []
         self._watcher = watcher
         live = watcher.world.live
         for slot, use in enumerate(uses):
             name = use.channel
-            if not use.is_user and (name in INPUTS or name == "time"):
-                self._of_row.append((slot, parts[name]))
+            if name == "time" and not use.is_user:
+                self._arrays[slot] = np.empty(1)
+                self._times.append(slot)
+            elif name in INPUTS and not use.is_user:
+                place = watcher.packing.place_of(name)
+                if place is None:
+                    self._of_row.append((slot, parts[name]))
+                else:
+                    self._of_words.append((slot, place.start, place.stop))
             elif name == JOINT_MARGIN and not use.is_user:
                 self._margins.append((slot, watcher.readers.reader(name)))
             elif name in ARRAYS_AFTER and not use.is_user and not watcher.is_runge_kutta:
@@ -123,7 +158,7 @@ class WatchedExpression:
                 self._computed.append((slot, self._reader(use)))
                 self._needs_energy |= name.startswith("energy.")
 
-        self._needs_more = bool(self._margins or self._computed)
+        self._needs_more = bool(self._margins or self._computed or self._of_row)
         self._number = self.expression.bound_to(self._arrays)
 
     @property
@@ -149,9 +184,12 @@ class WatchedExpression:
             self._read(values)
         else:
             # What this comes to is paid at every step.
-            arrays, row = self._arrays, values.row
-            for slot, part in self._of_row:
-                arrays[slot] = row[part]
+            arrays = self._arrays
+            for slot, first, end in self._of_words:
+                begin = values.begin
+                arrays[slot] = values.words[begin + first : begin + end]
+            for slot in self._times:
+                arrays[slot][0] = values.time
         return self._number()
 
     def vector(self, values: StepValues) -> Array:
@@ -160,17 +198,21 @@ class WatchedExpression:
         return self.expression.evaluate_list(self._arrays)
 
     def _read(self, values: StepValues) -> None:
-        arrays, row = self._arrays, values.row
+        arrays, begin = self._arrays, values.begin
+        for slot, first, end in self._of_words:
+            arrays[slot] = values.words[begin + first : begin + end]
+        for slot in self._times:
+            arrays[slot][0] = values.time
         for slot, part in self._of_row:
-            arrays[slot] = row[part]
+            arrays[slot] = values.row[part]
         if self._margins:
-            before = _RowPart(row[self._watcher.layout.parts["qpos"]])
+            before = _RowPart(values.row[self._watcher.layout.parts["qpos"]])
             for slot, read in self._margins:
                 arrays[slot] = read(before)
         if self._computed:
             source = values.source
             if self._needs_energy:
-                self._watcher.readers.row = row
+                self._watcher.readers.row = values.row
             for slot, read in self._computed:
                 arrays[slot] = self._nothing[slot] if source is None else read(source)
 
