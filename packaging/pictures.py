@@ -331,6 +331,108 @@ def _overlays(stage: Stage) -> None:
     stage.run_events(2.0)
 
 
+EPISODES = """
+import stroboscope.engine as physics
+
+CART = '''<mujoco><option timestep=".005"/><worldbody><light pos="0 0 3"/>
+<geom type="plane" size="0 0 .1"/><body name="cart" pos="0 0 .5">
+<joint name="rail" type="slide" axis="1 0 0" damping=".2"/><geom type="box" size=".15 .1 .06"/>
+<body name="pole"><joint name="pole" axis="0 1 0" damping=".02"/>
+<geom type="capsule" size=".03" fromto="0 0 0 0 0 .8" mass=".3"/></body></body></worldbody>
+<actuator><motor name="push" joint="rail" gear="8" ctrlrange="-1 1"/></actuator></mujoco>'''
+scene = physics.create_scene("Cart and pole", model=CART)
+lengths = [40 + (37 * n) % 160 for n in range(52)]
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    for n, length in enumerate(lengths):
+        scene.reset()
+        scene.data.qpos[1] = 0.02 * (n % 7 - 3)
+        for k in range(length):
+            scene.data.ctrl[0] = 0.6 if (k // 15) % 2 else -0.6
+            scene.step()
+        if n == 50:
+            scene.pause("50 episodes")
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+def _press(stage: Stage, name: str) -> None:
+    """Do what a key does, and wait until it is done."""
+    stage.window.actions_by_name[name].trigger()
+    stage.wait("an answer", lambda: not stage.shown().session.pending)
+
+
+def _go_to(stage: Stage, axis: int) -> None:
+    """Look at a row of the past, as a click in the timeline does."""
+    stage.window.timeline.strip.chosen.emit(axis)
+    stage.wait("the view to be there", lambda: stage.shown().history.view == axis)
+    stage.run_events(0.3)
+
+
+def _play_to_axis(stage: Stage, axis: int) -> None:
+    """Play until the scene has taken so many physics steps, and pause."""
+    stage.sessions.fast_forward()
+
+    def there() -> bool:
+        status = stage.shown().status
+        return status is not None and status.axis >= axis
+
+    stage.wait(f"step {axis}", there)
+    stage.pause()
+
+
+def _past(stage: Stage) -> None:
+    """Look half a second back, with plots: one instant everywhere."""
+    stage.attach()
+    stage.select("joint", 1)
+    stage.plot("qpos", components=2)
+    stage.run_events(0.5)
+    stage.play(2.0)
+    stage.pause()
+    _press(stage, "checkpoint")
+    stage.play(0.7)
+    stage.pause()
+    _go_to(stage, stage.shown().history.live - 250)
+    stage.run_events(1.5)
+
+
+def _asked(stage: Stage) -> None:
+    """Ask before the script's own variables stay as they are."""
+    _past(stage)
+    _press(stage, "continue_here")
+    stage.run_events(0.5)
+
+
+def _branches(stage: Stage) -> None:
+    """Continue three times from the past, and look at what was left behind."""
+    stage.attach()
+    _play_to_axis(stage, 600)
+    for back, further in ((300, 250), (400, 300), (80, 200)):
+        history = stage.shown().history
+        _go_to(stage, history.live - back)
+        stage.window.commands.time.continue_here(with_script=True, sure=True)
+        stage.wait("a branch", lambda h=history: not h.is_away)
+        _play_to_axis(stage, stage.shown().history.live + further)
+    stage.window.timeline.strip.setFocus()
+    _go_to(stage, 520)
+    stage.run_events(1.0)
+
+
+def _episodes(stage: Stage) -> None:
+    """Look back over 50 episodes."""
+    stage.attach()
+    stage.sessions.fast_forward()
+
+    def stands() -> bool:
+        status = stage.shown().status
+        return status is not None and status.held
+
+    stage.wait("50 episodes", stands)
+    stage.run_events(0.5)
+    _go_to(stage, 3333)
+    stage.run_events(1.0)
+
+
 HUMANOID = """
 import importlib.resources
 import stroboscope.engine as physics
@@ -379,6 +481,125 @@ def _table(name: str) -> "Callable[[Stage], None]":
     return prepare
 
 
+SERVO = """
+import stroboscope.engine as physics
+
+ARM = '''<mujoco><option timestep="0.002"/><worldbody><light pos="0 0 3"/>
+<geom name="floor" type="plane" size="0 0 .1"/>
+<body name="base" pos="0 0 .5"><geom type="cylinder" size=".1 .42" pos="0 0 -.08"/>
+<body name="upper" pos="0 0 .5"><joint name="elbow" axis="0 1 0" damping="2" range="-120 120"/>
+<geom name="upper" type="capsule" size=".06" fromto="0 0 0 .5 0 0" mass="1"/>
+<body name="hand" pos=".55 0 0"><joint name="wrist" axis="0 1 0" damping="0.01"/>
+<geom name="hand" type="box" size=".12 .06 .06" mass=".2"/></body></body></body></worldbody>
+<actuator><position name="elbow_servo" joint="elbow" kp="60" kv="5"/>
+<position name="wrist_servo" joint="wrist" kp="8" kv="{kv}"/></actuator></mujoco>'''
+scene = physics.create_scene("Wrist", model=ARM.format(kv=1.26))
+twin = physics.create_scene("Twin", model=ARM.format(kv=0.2))
+like = physics.create_scene("Like the twin", model=ARM.format(kv=0.2))
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        for each in (scene, twin, like):
+            time = each.get_total_simulation_time()
+            each.data.ctrl[:] = [-0.4 - 0.5 * (time % 1.0), 0.6]
+            each.step()
+"""
+
+
+def _stopped(stage: Stage) -> None:
+    """Play until the stiff servo has stopped the scene."""
+    stage.attach()
+    stage.show_scene("Wrist")
+    stage.window.panels.show("stops")
+    stage.plot("qpos")
+    stage.sessions.play()
+    stage.wait("a stop", lambda: stage.shown().stops.standing is not None)
+    stage.run_events(1.5 * stage.picture.scale**2)
+
+
+def _tried(stage: Stage) -> None:
+    """Try two of the offers: ghosts, curves, and the two compared."""
+    _stopped(stage)
+    scene = stage.shown()
+    stop = scene.stops.standing
+    assert stop is not None
+    for label, _ in stop.what_if[:2]:
+        scene.trials.start(stop, label)
+    stage.wait("two rollouts", lambda: len(scene.rollouts.rollouts) == 2)
+    stage.window.panels.show("rollouts")
+    stage.wait("a comparison", lambda: stage.window.rollouts.comparison.result is not None)
+    stage.run_events(1.5 * stage.picture.scale**2)
+
+
+def _conditions(stage: Stage) -> None:
+    """Watch a few conditions, one of which has stopped the scene."""
+    from stroboscope.app.models.conditions import SavedCondition
+
+    stage.attach()
+    stage.show_scene("Twin")
+    scene = stage.shown()
+    stage.window.panels.show("stops")
+    stage.window.stops.show_conditions()
+    for each in (
+        SavedCondition(expression="qpos['elbow'] < -0.3", name="too low"),
+        SavedCondition(expression="max(abs(change(qvel))) > 10", enabled=False),
+        SavedCondition(expression="min(joint.margin) < 0", log_only=True, hits=3),
+    ):
+        scene.conditions.add(each)
+    stage.wait("conditions", lambda: len(scene.conditions.conditions) == 3)
+    stage.sessions.play()
+    stage.wait("a stop", lambda: scene.stops.standing is not None)
+    stage.window.stops.conditions.field.line.setText("max(abs(qvel)) >")
+    stage.window.stops.conditions.field.enter()
+    stage.run_events(1.5 * stage.picture.scale**2)
+
+
+def _checkpoints(stage: Stage) -> None:
+    """Keep three states, compare two of them and show one as a ghost."""
+    from stroboscope.app.models.checkpoints import capture, kept_checkpoints
+
+    stage.attach()
+    stage.show_scene("Twin")
+    scene = stage.shown()
+    for seconds, name, note in (
+        (0.3, "before the swing", "the elbow begins to move"),
+        (0.8, "", ""),
+        (0.6, "at the top", ""),
+    ):
+        stage.play(seconds)
+        stage.pause()
+        capture(scene, name, note=note)
+    stage.wait("checkpoints", lambda: len(scene.edits.checkpoints) == 3)
+    panel = stage.window.checkpoints
+    stage.window.panels.show("checkpoints")
+    stage.run_events(0.5)
+    refs = [each.ref for each in kept_checkpoints(scene.session)]
+    panel.toggle_ghost(refs[0])
+    panel.choose(refs[0], refs[2])
+    panel.compare_chosen()
+    stage.wait("a comparison", lambda: panel.comparison.result is not None)
+    stage.run_events(1.5 * stage.picture.scale**2)
+
+
+def _travel_pictures() -> "Iterator[Picture]":
+    for name, prepare in (
+        ("stopped", _stopped),
+        ("tried", _tried),
+        ("conditions", _conditions),
+        ("checkpoints", _checkpoints),
+    ):
+        for theme in ("dark", "light"):
+            yield Picture(
+                name=f"{name}_{theme}",
+                script=SERVO,
+                size=(1280, 800) if theme == "dark" else (1280, 720),
+                theme=theme,
+                prepare=prepare,
+            )
+        yield Picture(
+            name=f"{name}_200", script=SERVO, size=(1280, 720), scale=2.0, prepare=prepare
+        )
+
+
 PICTURES = (
     Picture(name="welcome_dark", script="", scenes=0, prepare=_welcome),
     Picture(name="welcome_light", script="", scenes=0, theme="light", prepare=_welcome),
@@ -406,6 +627,25 @@ PICTURES = (
         theme="light",
         prepare=_overlays,
     ),
+    *(
+        Picture(
+            name=f"time_{name}_{theme}{suffix}",
+            script=script,
+            scenes=1,
+            size=(1280, 720),
+            theme=theme,
+            scale=scale,
+            prepare=prepare,
+        )
+        for name, script, prepare in (
+            ("past", OVERLAID, _past),
+            ("asked", OVERLAID, _asked),
+            ("branches", EPISODES, _branches),
+            ("episodes", EPISODES, _episodes),
+        )
+        for theme, scale, suffix in (("dark", 1.0, ""), ("light", 1.0, ""), ("dark", 2.0, "_200"))
+    ),
+    *_travel_pictures(),
     *(
         Picture(
             name=f"table_{name}_{theme}",

@@ -21,7 +21,7 @@ from stroboscope.resources.themes import Palette
 __all__ = ["TimelineContents", "paint_cursor", "paint_history"]
 
 # How much accent is in the scene's own line, and in what was left behind.
-_OWN, _LEFT = 0.34, 0.2
+_OWN, _LEFT = 0.34, 0.26
 _TICK_PX = 84.0
 _LABEL_PX = 6
 _MANY = 40
