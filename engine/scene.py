@@ -88,9 +88,8 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods):
         self._mj_step = adapter.mj_step
         self.world = World(source, live, adapter=adapter)
         self.states = SceneStates(self)
-        self.link = runtime.host.open_scene(
-            name, MujocoBackend(self), follow=playback is Playback.FOLLOW
-        )
+        self.backend = MujocoBackend(self)
+        self.link = runtime.host.open_scene(name, self.backend, follow=playback is Playback.FOLLOW)
         self._enter_world(self.world)
 
     def _enter_world(self, world: World) -> None:
@@ -107,7 +106,7 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods):
         self.history.forget()
 
     def _end_history(self) -> None:
-        """Nothing of it outlives the scene."""
+        self.history.end()
 
     def _update_fast_path(self) -> None:
         """Decide whether a step may be one bare ``mj_step``."""

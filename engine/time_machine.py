@@ -106,6 +106,13 @@ class MujocoTimeMachine(TimeMachine):
         """Return the complete state of a row as a checkpoint's bytes."""
         return self._past.checkpoint(axis)
 
+    def hidden_state(self) -> bytes:
+        """Return what no row holds of the state in which the next step would begin.
+
+        For a step that was taken back; CommandError when the history doesn't reach that far.
+        """
+        return self._past.hidden_after(self._scene.counters.axis - 1)
+
     # --- branches
 
     def continue_from(self, axis: int) -> Segment:

@@ -108,6 +108,20 @@ class Past:
             raise CommandError(f"row {axis} can't be had: {note}")
         return (*self._codec_of_scratch().read_row(), note)
 
+    def hidden_after(self, axis: int) -> bytes:
+        """Return what no row holds of the state after a remembered step, which was the last one."""
+        reached, note = self.bring(axis)
+        if reached != axis or note not in ("", VERIFIED):
+            raise CommandError(f"row {axis} can't be had: {note}")
+        option = self._model.opt
+        own = float(option.timestep)
+        option.timestep = self._history.ring.timestep(axis)
+        try:
+            self._adapter.mj_step(self._model, self._scratch)
+        finally:
+            option.timestep = own
+        return self._codec_of_scratch().read_row()[1]
+
     def checkpoint(self, axis: int) -> bytes:
         """Return the state before a remembered step as a checkpoint's bytes."""
         self.state(axis)

@@ -71,6 +71,10 @@ class SceneHistory:
         """Whether the next step's row will stay."""
         return (self._scene.link.active or self.wanted) and not self.switched_off
 
+    def end(self) -> None:
+        """Leave the process's bytes to other scenes; any thread. The rows go with the scene."""
+        self._budget.forget(id(self))
+
     def switch(self, *, off: bool) -> None:
         """Keep nothing from now on, or as it is without anybody's wish."""
         self.switched_off = off
@@ -147,6 +151,14 @@ class SceneHistory:
         self._is_replaced = True
         self._lose_track()
         return self._open(kind, text, parent_axis)
+
+    def restored(self) -> None:
+        """Say that the state was restored; next to nothing while no rows are kept."""
+        if self.ring.advance:
+            self.begin(SegmentKind.RESTORE)
+        else:
+            self._is_replaced = True
+            self._lose_track()
 
     def _open(self, kind: SegmentKind, text: str, parent_axis: int) -> Segment:
         counters, world = self._scene.counters, self._world

@@ -1,5 +1,7 @@
 """The history of a scene: every row there was, thinned out where it is old, and gone back to."""
 
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -418,6 +420,30 @@ def test_rows_of_a_partly_sleeping_scene_are_had_from_full_copies(state_of: Stat
         scene.step()
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(
+    not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"), reason="this MuJoCo knows no sleep"
+)
+@pytest.mark.parametrize("at", [300, 320, 341])
+def test_a_step_that_is_taken_back_leaves_asleep_what_slept(state_of: StateOf, at: int) -> None:
+    runs = []
+    for disturbed in (False, True):
+        scene = physics.create_scene("boxes", mujoco.MjModel.from_xml_string(DOMINOES))
+        scene.keep_history()
+        scene.raise_on_stop = True
+        for k in range(500):
+            scene.data.xfrc_applied[3, 0] = 20.0 if k > at else 0.0
+            if disturbed and k == at:
+                assert scene.data.ntree_awake < 3
+                scene.data.xfrc_applied[3, 0] = np.inf
+                with pytest.raises(physics.SimulationStopped):
+                    scene.step()
+                scene.data.xfrc_applied[3, 0] = 0.0
+            scene.step()
+        runs.append(state_of(scene))
+    assert np.array_equal(*runs)
+
+
 # --- limits
 
 
@@ -441,3 +467,47 @@ def test_scenes_share_what_a_process_may_use(make_scene: Make, record: Any) -> N
     scenes[0].keep_history(False)
     scenes[0].destroy()
     assert current_runtime().history_budget.used < sum(used)
+
+
+def _grown_bytes(scene: physics.Scene, steps: int) -> int:
+    """Return by how much the memory of this process grows over so many steps."""
+    import resource
+
+    def resident() -> int:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+
+    before = resident()
+    for k in range(steps):
+        if k % 10 == 0:
+            scene.ctrl[:] = 0.3 * (-1) ** (k // 10)
+        if k % 997 == 0:
+            scene.reset()
+        scene.step()
+    return resident() - before
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells the memory")
+def test_memory_stays_flat_once_the_history_is_full(make_scene: Make, host: Host) -> None:
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scene = make_scene("arm")
+    scene.history.max_bytes = 4 * SMALL
+    _grown_bytes(scene, 40_000)
+    assert machine(scene).history().first > 0
+    assert _grown_bytes(scene, 40_000) < 2 * SMALL
+    assert machine(scene).history().used_bytes <= 4 * SMALL
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells the memory")
+def test_memory_stays_flat_for_ten_minutes_of_fast_forward(make_scene: Make, host: Host) -> None:
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scene = make_scene()
+    while machine(scene).history().first <= 0:
+        _grown_bytes(scene, 20_000)
+    grown, begin = 0, time.monotonic()
+    while time.monotonic() < begin + 600.0:
+        grown += _grown_bytes(scene, 20_000)
+        assert abs(grown) <= 5 * SMALL
+        assert machine(scene).history().used_bytes <= 64 * SMALL

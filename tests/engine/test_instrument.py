@@ -209,6 +209,7 @@ def test_a_single_step_is_a_whole_control_step_of_dm_control(
     end = threading.Event()
 
     def loop() -> None:
+        mujoco.mj_step1(model, data)  # as a reset of dm_control does
         while not end.is_set():
             dm_control_step(model, data, 5)
 
