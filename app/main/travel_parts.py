@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING
 
 from stroboscope.app.main.condition_keeper import ConditionKeeper
 from stroboscope.app.main.ghost_feed import GhostFeed
+from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.main.rollout_feed import RolloutFeed
+from stroboscope.app.models.plot_store import SceneKey
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.panels.travel.environment_bar import EnvironmentBar
@@ -38,6 +41,8 @@ class TravelParts:
         self.ghosts = GhostLegend(area, sessions, palette)
         self.environments = EnvironmentBar(area, sessions, palette)
         self.ghost_feed = GhostFeed(sessions, window.view, area, palette)
+        self.rollout_feed = RolloutFeed(window)
+        window.plots.condition_wanted.connect(self._on_condition)
         self._scene: SceneModel | None = None
         sessions.shown_changed.connect(self._follow)
         self._follow(sessions.shown)
@@ -52,8 +57,17 @@ class TravelParts:
         self._window.sessions.shown_changed.disconnect(self._follow)
         self._follow(None)
         self.keeper.close()
+        self.rollout_feed.close()
+        self._window.plots.condition_wanted.disconnect(self._on_condition)
         for part in (self.banner, self.ghosts, self.environments, self.ghost_feed):
             part.close_panel()
+
+    def _on_condition(self, key: SceneKey, expression: str) -> None:
+        """Show the scene that a plot is about, and begin a condition."""
+        for scene in self._window.sessions.all_scenes():
+            if scene_key(scene) == key:
+                self._window.sessions.show(scene)
+                self._window.commands.travel.begin_condition(expression)
 
     def says(self, text: str) -> bool:
         """Return whether the stop that is shown over the picture says this already."""

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["ComparisonModel", "comparison_table", "first_steps_text"]
 
 
-def _exact(value: float) -> str:
-    """Write a value so that small differences can be seen."""
-    return f"{value:.8g}".replace("-", "\u2212")
+def _digits(value: float) -> str:
+    """Write a value in five digits: how small differences are, their own column says."""
+    return f"{value:.5g}".replace("-", "\u2212")
 
 
 def _short(value: float) -> str:
@@ -33,8 +33,8 @@ def _short(value: float) -> str:
 
 _NAME = Column(key="name", title="value", kind=ColumnKind.TEXT, sample="qpos['left_shoulder_1']")
 _VALUES = (
-    Column(key="first", title="A", sample="−0.12345678", write=_exact),
-    Column(key="second", title="B", sample="−0.12345678", write=_exact),
+    Column(key="first", title="A", sample="−1.2346e−06", write=_digits),
+    Column(key="second", title="B", sample="−1.2346e−06", write=_digits),
     Column(key="difference", title="B − A", sample="−1.23e-10", write=_short),
 )
 _UNIT = Column(key="unit", title="unit", kind=ColumnKind.TEXT, sample="kg·m²/s")
@@ -66,10 +66,12 @@ def comparison_table(compared: StatesCompared, *, with_steps: bool) -> Table:
     return Table(columns=columns, cells=cells, keys=tuple(row.name for row in rows))
 
 
-def first_steps_text(compared: StatesCompared, *, tolerance: float, with_steps: bool) -> str:
-    """Return since when the two differ, in words."""
+def first_steps_text(
+    compared: StatesCompared, *, tolerance: float, with_steps: bool
+) -> tuple[str, ...]:
+    """Return since when the two differ, in words; then shorter texts, for narrow places."""
     if not compared.differences and compared.first_bit < 0:
-        return "No value differs: they are equal to the last bit."
+        return ("No value differs: they are equal to the last bit.",)
     parts = []
     if with_steps:
         for step, what in (
@@ -82,7 +84,7 @@ def first_steps_text(compared: StatesCompared, *, tolerance: float, with_steps: 
         parts.append(f"+{count_text(compared.more)} more values differ")
     if compared.text:
         parts.append(compared.text)
-    return " · ".join(parts)
+    return tuple(" · ".join(parts[:count]) for count in range(len(parts), 0, -1))
 
 
 class ComparisonModel:

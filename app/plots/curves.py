@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QTransform
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
@@ -37,8 +37,9 @@ class Curves(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
     padding of its own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> None:
         super().__init__()
+        self._style = style
         self._curves: dict[PlotSeriesId, _Curve] = {}
         self._bounds = QRectF()
 
@@ -55,7 +56,10 @@ class Curves(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
         self._curves = {}
         for key, line in lines.items():
             known = kept.get(key)
-            pen = known.pen if known and known.colour == colours[key] else line_pen(colours[key])
+            if known is not None and known.colour == colours[key]:
+                pen = known.pen
+            else:
+                pen = line_pen(colours[key], style=self._style)
             self._curves[key] = _Curve(line, colours[key], pen)
         self.update()
 

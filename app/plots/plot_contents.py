@@ -5,10 +5,12 @@ from pathlib import PurePath
 
 import numpy as np
 
+from stroboscope.app.models.ghosts import ghost_colour
 from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.plot_layout import Plot, PlotLayout
 from stroboscope.app.models.plot_store import PlotScene, PlotSeriesId, PlotStore, SceneKey
 from stroboscope.app.models.polyline import Polyline, visible_polyline
+from stroboscope.app.models.rollout_curves import RolloutCurves
 from stroboscope.app.models.session_time import Moment
 from stroboscope.app.models.signal_columns import SignalColumns
 from stroboscope.app.plots.axes import decimals_for
@@ -27,6 +29,7 @@ class PlotContents:
     """Answers what there is to draw; keeps nothing but how legends are named."""
 
     def __init__(self, store: PlotStore, layout: PlotLayout) -> None:
+        self.rollouts = RolloutCurves()
         self._store = store
         self._layout = layout
         self._with_scene_names = False
@@ -149,7 +152,52 @@ class PlotContents:
         """
         decimals = decimals_for(span / 1000.0)
         self._newest = {key: self._newest_axis(key) for key in {s.scene for s in plot.series}}
-        return [self._legend_row(each, cursor, decimals, palette) for each in plot.series]
+        rows = []
+        for each in plot.series:
+            rows.append(self._legend_row(each, cursor, decimals, palette))
+            rows += self._dashed_rows(each, cursor, decimals, palette)
+        return rows
+
+    def dashed(
+        self, plot: Plot, *, start: float, end: float, pixels: int
+    ) -> Mapping[PlotSeriesId, Polyline]:
+        """Return what to draw of rollouts beside the lines of a plot."""
+        lines = {}
+        for series in plot.series:
+            for curve in self.rollouts.of(series):
+                line = curve.line(series.component, start=start, end=end, pixels=pixels)
+                if line is not None:
+                    lines[curve.series(series)] = line
+        return lines
+
+    def dashed_colours(self, plot: Plot, palette: Palette) -> dict[PlotSeriesId, str]:
+        """Return the colours of the rollouts in a plot: those of their ghosts."""
+        return {
+            curve.series(series): ghost_colour(palette, curve.colour)
+            for series in plot.series
+            for curve in self.rollouts.of(series)
+        }
+
+    def _dashed_rows(
+        self, series: PlotSeriesId, cursor: float | None, decimals: int, palette: Palette
+    ) -> list[LegendRow]:
+        label, unit = self._store.label(series), self._store.unit(series)
+        rows = []
+        for curve in self.rollouts.of(series):
+            value = curve.value(series.component, cursor)
+            rows.append(
+                LegendRow(
+                    curve.series(series),
+                    f"{curve.label} · {label}",
+                    ghost_colour(palette, curve.colour),
+                    number_text(value, decimals),
+                    unit,
+                    f"{label} = {value!r} {unit}\nof the rollout {curve.label}",
+                    dashed=True,
+                    problem=not np.isfinite(value),
+                )
+            )
+        return rows
 
     def missing_note(self) -> tuple[str, str]:
         """Return what is missing from the plots, short and in full; ("", "") if nothing is."""

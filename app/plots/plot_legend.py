@@ -41,6 +41,7 @@ class LegendRow:
     tooltip: str = ""
     held: bool = False
     problem: bool = False
+    dashed: bool = False
 
 
 class _Rows(QWidget):
@@ -108,7 +109,11 @@ class _Rows(QWidget):
         if hovered:
             painter.fillRect(rect, QColor(p.surface2))
         middle = rect.center().y() + 1
-        painter.fillRect(_MARGIN, middle - _SWATCH // 2, _SWATCH, _SWATCH, QColor(row.colour))
+        if row.dashed:
+            for left in (_MARGIN, _MARGIN + _SWATCH - 3):
+                painter.fillRect(left, middle - 1, 3, 2, QColor(row.colour))
+        else:
+            painter.fillRect(_MARGIN, middle - _SWATCH // 2, _SWATCH, _SWATCH, QColor(row.colour))
         left = _MARGIN + _SWATCH + 6
         right = rect.right() - _REMOVE_WIDTH - 2
         flags = Qt.AlignmentFlag.AlignVCenter

@@ -17,7 +17,7 @@ from stroboscope.debugger_protocol.expressions import (
     is_expression,
 )
 
-__all__ = ["DERIVED_TIMES", "MenuActions", "difference_of", "fill_plot_menu"]
+__all__ = ["DERIVED_TIMES", "MenuActions", "StopWhen", "difference_of", "fill_plot_menu"]
 
 DERIVED_TIMES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Windows and time constants that are offered [s]."""
@@ -30,6 +30,17 @@ class MenuActions:
     add_signal: Callable[[], object]
     write_expression: Callable[[str], object]
     plot: Callable[[PlotSeriesId], object]
+    stop_when: "StopWhen"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StopWhen:
+    """A height that was clicked: ``expression(series, above)`` is the condition, "": none can be;
+    ``add(series, expression)`` makes it.
+    """
+
+    expression: Callable[[PlotSeriesId, bool], str]
+    add: Callable[[PlotSeriesId, str], object]
 
 
 def fill_plot_menu(
@@ -80,6 +91,14 @@ def _fill_series_menu(
         menu.addAction("Change a copy…").triggered.connect(
             lambda: actions.write_expression(f"= {text}")
         )
+    for above in (True, False):
+        condition = actions.stop_when.expression(series, above)
+        if condition:
+            if above:
+                menu.addSeparator()
+            menu.addAction(f"Stop when {condition}".replace("&", "&&")).triggered.connect(
+                lambda _=False, text=condition: actions.stop_when.add(series, text)
+            )
     menu.addSeparator()
     menu.addAction("Remove").triggered.connect(lambda: layout.remove(series))
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from stroboscope.app.models.conditions import threshold_expression
 from stroboscope.app.models.expressions import expression_problem
 from stroboscope.app.models.plot_layout import Plot, PlotLayout
 from stroboscope.app.models.plot_store import (
@@ -28,7 +29,9 @@ from stroboscope.app.models.plot_store import (
     decode_signals,
 )
 from stroboscope.app.models.refreshes import MOST_RATE, Refreshes
+from stroboscope.app.models.rollout_curves import RolloutCurves
 from stroboscope.app.models.session_time import Moment
+from stroboscope.app.models.signal_names import signal_reference
 from stroboscope.app.models.time_view import TimeView
 from stroboscope.app.plots.add_signal_popup import AddSignalPopup
 from stroboscope.app.plots.csv_saver import CsvSaver
@@ -37,7 +40,7 @@ from stroboscope.app.plots.layout_menu import LayoutMenu
 from stroboscope.app.plots.plot_cell import PlotCell
 from stroboscope.app.plots.plot_contents import PlotContents
 from stroboscope.app.plots.plot_exports import ExportKind, PlotExports
-from stroboscope.app.plots.plot_menu import MenuActions, fill_plot_menu
+from stroboscope.app.plots.plot_menu import MenuActions, StopWhen, fill_plot_menu
 from stroboscope.app.plots.plot_toolbar import PlotToolbar
 from stroboscope.app.plots.time_strip import TimeStrip
 from stroboscope.debugger_protocol.expressions import expression_channel
@@ -56,7 +59,8 @@ class PlotPanel(QWidget):
     Draws only while visible and only after something has changed, at the pace of ``refreshes``.
     ``subscriptions_changed`` (SceneKey, tuple of channel names) tells which channels of a scene
     are plotted now. ``instant_chosen`` (SceneKey, physics step, time [s]): somebody clicked a plot
-    and wants to go there; ``instant_left``: once more there, it is over. ``message`` carries
+    and wants to go there; ``instant_left``: once more there, it is over. ``condition_wanted``
+    (SceneKey, expression): that scene is to stop when it becomes true. ``message`` carries
     sentences for the log or the status bar.
     """
 
@@ -64,6 +68,7 @@ class PlotPanel(QWidget):
     layout_changed = Signal()
     message = Signal(str)
     instant_chosen = Signal(object, int, float)
+    condition_wanted = Signal(object, str)
     instant_left = Signal()
 
     def __init__(
@@ -110,6 +115,7 @@ class PlotPanel(QWidget):
             parent=self,
         )
         store.changed.connect(self._schedule)
+        self.rollouts.changed.connect(self._schedule)
         store.scenes_changed.connect(self._on_scenes_changed)
         self.plots.changed.connect(self._on_layout_changed)
         self.plots.subscriptions_changed.connect(self._on_subscriptions_changed)
@@ -268,11 +274,20 @@ class PlotPanel(QWidget):
         view.cursor_moved.connect(self._on_cursor_moved)
         view.time_clicked.connect(self.choose_instant)
         view.automatic_values_changed.connect(lambda _: self._schedule())
-        cell.legend.removed.connect(self.plots.remove)
+        cell.legend.removed.connect(self._on_removed)
         cell.menu_requested.connect(self._open_menu)
         return cell
 
     # --- reactions
+
+    @property
+    def rollouts(self) -> RolloutCurves:
+        """Curves of rollouts beside those of the scenes."""
+        return self._contents.rollouts
+
+    def _on_removed(self, series: PlotSeriesId) -> None:
+        if not self.rollouts.remove(series):
+            self.plots.remove(series)
 
     def _schedule(self) -> None:
         if not self._timer.isActive() and self.isVisible() and not self._closed:
@@ -354,7 +369,9 @@ class PlotPanel(QWidget):
         lines = self._contents.lines(plot, start=start, end=end, pixels=cell.view.columns)
         colours = {each: self._colour(each) for each in plot.series}
         cell.view.value_axis.set_unit(self.plots.unit(plot))
-        cell.view.set_lines(lines, colours)
+        dashed = self._contents.dashed(plot, start=start, end=end, pixels=cell.view.columns)
+        colours |= self._contents.dashed_colours(plot, self._palette)
+        cell.view.set_lines(lines, colours, dashed=dashed)
         restores, now = self._contents.marks(plot, start=start, end=end, limit=_MARKS)
         cell.view.restores.set_times(restores)
         cell.view.now_line.set_times(now)
@@ -433,7 +450,12 @@ class PlotPanel(QWidget):
             menu,
             plot,
             self.plots,
-            MenuActions(self.open_add_popup, self.open_add_popup, self.add_signals),
+            MenuActions(
+                self.open_add_popup,
+                self.open_add_popup,
+                self.add_signals,
+                self._stop_when(cell.view.value_at(QPointF(cell.view.mapFromGlobal(position)))),
+            ),
         )
         automatic = menu.addAction("Automatic value range")
         automatic.setCheckable(True)
@@ -445,6 +467,18 @@ class PlotPanel(QWidget):
             lambda: self.plots.remove_plot(plot_id)
         )
         menu.popup(position)
+
+    def _stop_when(self, value: float) -> StopWhen:
+        """Return what makes a condition of a signal and the height that was clicked."""
+
+        def expression(series: PlotSeriesId, above: bool) -> str:
+            info = self.store.info(series.scene, series.channel)
+            reference = signal_reference(series.channel, info, series.component)
+            return threshold_expression(reference, value, above=above) if reference else ""
+
+        return StopWhen(
+            expression, lambda series, text: self.condition_wanted.emit(series.scene, text)
+        )
 
     def _tell(self, text: str) -> None:
         self.toolbar.show_progress(text)
@@ -518,6 +552,7 @@ class PlotPanel(QWidget):
             self._turn.leave()
             self.exports.cancel()
             self.store.changed.disconnect(self._schedule)
+            self.rollouts.changed.disconnect(self._schedule)
             self.store.scenes_changed.disconnect(self._on_scenes_changed)
             self.plots.changed.disconnect(self._on_layout_changed)
             self.plots.subscriptions_changed.disconnect(self._on_subscriptions_changed)

@@ -111,6 +111,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._range = (-1.0, 1.0)
         self._curves = Curves()
         self.addItem(self._curves, ignoreBounds=True)
+        self._dashed = Curves(Qt.PenStyle.DashLine)
+        self.addItem(self._dashed, ignoreBounds=True)
         self.restores = TimeMarks(line_pen(palette.muted), z=4)
         self.now_line = TimeMarks(line_pen(palette.accent), z=5)
         self.view_line = TimeMarks(line_pen(palette.warn), z=9)
@@ -177,12 +179,26 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             self._box.setXRange(start, end, padding=0.0)
 
     def set_lines(
-        self, lines: Mapping[PlotSeriesId, Polyline], colours: Mapping[PlotSeriesId, str]
+        self,
+        lines: Mapping[PlotSeriesId, Polyline],
+        colours: Mapping[PlotSeriesId, str],
+        *,
+        dashed: Mapping[PlotSeriesId, Polyline] | None = None,
     ) -> None:
-        """Draw these lines and no others, in these colours (``#rrggbb``)."""
+        """Draw these lines and no others, in these colours (``#rrggbb``), ``dashed`` ones too."""
+        dashed = dashed or {}
         self._curves.set_lines(lines, colours)
+        self._dashed.set_lines(dashed, colours)
         if self._automatic:
-            self._fit_values(lines.values())
+            self._fit_values((*lines.values(), *dashed.values()))
+
+    def value_at(self, position: QPointF) -> float:
+        """Return the value at the height of a widget position."""
+        return float(self._box.mapSceneToView(self.mapToScene(position.toPoint())).y())
+
+    def dashed_keys(self) -> tuple[PlotSeriesId, ...]:
+        """Return whose lines are dashed."""
+        return self._dashed.keys
 
     def settle(self) -> None:
         """Bring pyqtgraph's matrices up to date: doing so while painting makes it paint twice."""

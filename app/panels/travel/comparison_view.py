@@ -34,8 +34,9 @@ class ComparisonView(QWidget):
         self._model = model
         self._again = again
         self.table = ValueTable(palette)
-        self._title = ElidedLabel()
-        self._title.setProperty("role", "heading")
+        self.titles = (ElidedLabel(), ElidedLabel())
+        for title in self.titles:
+            title.setProperty("role", "heading")
         self.facts = ElidedLabel()
         self.facts.setProperty("role", "small")
         self.tolerance = QLineEdit()
@@ -68,7 +69,8 @@ class ComparisonView(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(METRICS.gap, 3, METRICS.grid, 3)
         head.setSpacing(METRICS.gap)
-        head.addWidget(self._title, 1)
+        for title in self.titles:
+            head.addWidget(title, 1)
         self._tolerance_label = label("tolerance", "muted")
         head.addWidget(self._tolerance_label)
         head.addWidget(self.tolerance)
@@ -87,8 +89,8 @@ class ComparisonView(QWidget):
         self.setVisible(model.pair is not None)
         if model.pair is None:
             return
-        first, second = model.labels
-        self._title.set_full_text(f"A: {first}   B: {second}")
+        for title, letter, name in zip(self.titles, "AB", model.labels, strict=True):
+            title.set_full_text(f"{letter}: {name}")
         if not self.tolerance.hasFocus():
             self.tolerance.setText(f"{model.tolerance:g}")
         rollouts = model.with_steps
@@ -100,9 +102,10 @@ class ComparisonView(QWidget):
             self.facts.set_full_text(model.problem or ("Comparing…" if model.is_waiting else ""))
             self.table.say(plain_text(model.problem))
             return
-        text = first_steps_text(result, tolerance=model.tolerance, with_steps=rollouts)
-        self.facts.set_full_text(text)
-        self.table.show_table(comparison_table(result, with_steps=rollouts), empty=text)
+        texts = first_steps_text(result, tolerance=model.tolerance, with_steps=rollouts) or ("",)
+        self.facts.set_full_text(*texts)
+        self.facts.set_hint(texts[0] if len(texts) > 1 else "")
+        self.table.show_table(comparison_table(result, with_steps=rollouts), empty=texts[0])
 
     def _on_tolerance(self) -> None:
         value = parsed_number(self.tolerance.text())

@@ -21,6 +21,8 @@ __all__ = ["GhostLegend"]
 _NAME_WIDTH = 190
 _SHOWN = 8
 _SWATCH = 10
+# What the axes in the corner of the picture take [px].
+_AXES = 92
 
 
 class GhostLegend(CornerFrame):
@@ -35,6 +37,7 @@ class GhostLegend(CornerFrame):
         self._grid.setContentsMargins(METRICS.gap, METRICS.grid, 2, METRICS.grid)
         self._grid.setHorizontalSpacing(METRICS.grid)
         self._grid.setVerticalSpacing(0)
+        self._grid.setColumnMinimumWidth(1, _NAME_WIDTH)
         self.follower = SceneFollower(
             self,
             sessions,
@@ -137,7 +140,8 @@ class GhostLegend(CornerFrame):
         return button
 
     def place(self) -> None:
-        """Lie in the lower left corner."""
-        self.adjustSize()
-        self.move(MARGIN, self.area.height() - self.height() - MARGIN)
+        """Lie in the lower left corner, beside the axes of the world."""
+        self._grid.activate()
+        self.resize(self._grid.sizeHint())
+        self.move(MARGIN + _AXES, self.area.height() - self.height() - MARGIN)
         self.raise_()

@@ -119,6 +119,7 @@ class KeptTable(QWidget):
         self.splitter.addWidget(self.compared)
         self.splitter.setStretchFactor(0, 1)
         self.splitter.setStretchFactor(1, 1)
+        self.splitter.setSizes([4000, 5000])
         layout.addWidget(self.splitter, 1)
 
     @staticmethod

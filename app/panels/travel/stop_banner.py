@@ -23,6 +23,7 @@ from stroboscope.resources.themes import Palette
 __all__ = ["StopBanner"]
 
 _WIDEST, _NARROWEST = 760, 360
+_SPACING = 2
 
 
 class StopBanner(CornerFrame):
@@ -66,7 +67,7 @@ class StopBanner(CornerFrame):
         self._close.clicked.connect(self.dismiss)
         column = QVBoxLayout(self)
         column.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
-        column.setSpacing(2)
+        column.setSpacing(_SPACING)
         upper, lower = QHBoxLayout(), QHBoxLayout()
         for row in (upper, lower):
             row.setSpacing(METRICS.gap)
@@ -122,7 +123,9 @@ class StopBanner(CornerFrame):
             if stop.reason is StopReason.CONDITION
             else "Play runs this step unguarded"
         )
-        self.where.set_full_text(f"{stop_place(stop)} · {goes_on}", stop_place(stop))
+        place = stop_place(stop)
+        self.where.set_full_text(f"{place} · {goes_on}", f"step {stop.step} · {goes_on}", goes_on)
+        self.where.set_hint(place)
         self._show_offer(scene, stop)
         self.show()
         self.place()
@@ -174,12 +177,10 @@ class StopBanner(CornerFrame):
         room = (
             width - METRICS.padding - 3 * METRICS.gap - METRICS.large_icon - METRICS.control_height
         )
-        lines = len(self.text.shown_lines(room))
-        self.text.setFixedHeight(max(lines, 1) * self.text.fontMetrics().lineSpacing())
-        layout = self.layout()
-        if layout is not None:
-            layout.activate()
-        self.resize(width, self.minimumSizeHint().height())
+        lines = max(len(self.text.shown_lines(room)), 1)
+        upper = max(lines * self.text.fontMetrics().lineSpacing(), METRICS.compact_height)
+        self.text.setFixedHeight(upper)
+        self.resize(width, upper + METRICS.compact_height + 2 * METRICS.grid + _SPACING)
         self.move(MARGIN, top)
         self.raise_()
 

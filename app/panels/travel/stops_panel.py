@@ -82,6 +82,7 @@ class StopsPanel(QWidget):
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
         self.tabs.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.tabs.setStyleSheet("QTabBar::tab { padding-left: 10px; padding-right: 10px; }")
         bar = QHBoxLayout()
         bar.setContentsMargins(METRICS.grid, 0, METRICS.gap, 0)
         bar.addWidget(self.tabs)

@@ -1,0 +1,132 @@
+"""Rollouts and their ghosts: a table, curves beside the scene's own, two of them compared."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+
+from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.rollouts import rollout_ref
+from stroboscope.app.panels.travel.kept_table import KeptTable
+from stroboscope.debugger_protocol.topics import Topic
+
+pytest.importorskip("mujoco")
+
+SERVO = Path(__file__).with_name("servo_process.py").read_text()
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def tried(desktop, run_script, wait_until, click):
+    """The scene after two of the offers of its stop were tried, Rollouts in front."""
+    run_script(SERVO)
+    window = desktop.window
+    window.resize(1280, 900)
+    window.panels.show("stops")
+    wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
+    wait_until(lambda: desktop.sessions.shown.session.has_control)
+    scene = desktop.sessions.shown
+    window.plots.add_signals(PlotSeriesId(scene_key(scene), "qpos", 1))
+    desktop.sessions.play()
+    wait_until(lambda: scene.stops.standing is not None, 30)
+    details = window.stops.details
+    wait_until(lambda: len(details.offers) >= 2)
+    for label in list(details.offers)[:2]:
+        count = len(scene.rollouts.rollouts)
+        wait_until(details.offers[label].isEnabled)
+        details.ensureWidgetVisible(details.offers[label])
+        click(details.offers[label])
+        wait_until(lambda n=count: len(scene.rollouts.rollouts) > n, 20)
+    window.panels.show("rollouts")
+    wait_until(lambda: window.rollouts.table.table is not None)
+    wait_until(lambda: window.rollouts.table.table.count == 2)
+    return scene
+
+
+def _click_cell(panel: KeptTable, key, column: str) -> None:
+    view, model = panel.table.view, panel.table.model
+    index = model.index(model.row_of_key(key), view.column_at(column))
+    place = view.visualRect(index).center()
+    QTest.mouseClick(view.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
+
+
+def test_two_ticked_rollouts_are_ghosts_dashed_curves_and_a_comparison(
+    desktop, tried, wait_until, click
+):
+    window, scene = desktop.window, tried
+    panel = window.rollouts
+    first, second = (rollout_ref(scene.scene_id, r.rollout_id) for r in scene.rollouts.rollouts)
+    wait_until(lambda: {e.ref for e in scene.ghosts.entries} == {first, second})
+    wait_until(lambda: panel.comparison.result is not None, 20)
+    result = panel.comparison.result
+    assert result.differences
+    assert result.first_bit >= 0
+    wait_until(panel.compared.isVisible)
+    assert "first other bit: step" in panel.compared.facts.full_text
+    table = panel.compared.table.table
+    assert table.number("difference", 0) == pytest.approx(
+        result.differences[0].second - result.differences[0].first
+    )
+    window.panels.show("plots")
+    (cell,) = window.plots.cells
+    wait_until(lambda: len(cell.view.dashed_keys()) == 2, 20)
+    names = [row.name for row in cell.legend.rows if row.dashed]
+    assert names == [
+        f"{rollout.name} · {window.store.label(PlotSeriesId(scene_key(scene), 'qpos', 1))}"
+        for rollout in scene.rollouts.rollouts
+    ]
+    button = cell.legend.remove_button_center(next(r.series for r in cell.legend.rows if r.dashed))
+    target = cell.legend.viewport().childAt(cell.legend.viewport().mapFromGlobal(button))
+    QTest.mouseClick(target, LEFT, Qt.KeyboardModifier.NoModifier, target.mapFromGlobal(button))
+    wait_until(lambda: [e.ref for e in scene.ghosts.entries] == [second])
+    wait_until(lambda: len(cell.view.dashed_keys()) == 1)
+    window.panels.show("rollouts")
+    wait_until(panel.table.isVisible)
+    panel.comparison.clear()
+    wait_until(lambda: not panel.compared.isVisible())
+    _click_cell(panel, second, "tick")
+    wait_until(lambda: not scene.ghosts.entries)
+    panel.choose(first)
+    wait_until(panel.drop_button.isEnabled)
+    click(panel.drop_button)
+    wait_until(lambda: [r.rollout_id for r in scene.rollouts.rollouts] == [second.number])
+
+
+def test_numbers_of_rollouts_are_columns_that_sort(desktop, tried, wait_until):
+    panel = desktop.window.rollouts
+    table = panel.table.table
+    titles = [column.title for column in table.columns]
+    assert "max |qvel|" in titles
+    assert "energy drift" in titles
+    drift = next(column for column in table.columns if column.title == "energy drift")
+    assert drift.unit == "J"
+    section = panel.table.view.column_at(drift.key)
+    panel.table.view.horizontalHeader().sectionClicked.emit(section)
+    rows = panel.table.model.shown_rows()
+    values = [table.number(drift.key, int(row)) for row in rows]
+    assert values == sorted(values)
+
+
+def test_the_height_that_is_clicked_in_a_plot_becomes_a_condition(desktop, tried, wait_until):
+    window, scene = desktop.window, tried
+    window.panels.show("plots")
+    (cell,) = window.plots.cells
+    wait_until(lambda: cell.view.isVisible() and cell.view.height() > 40)
+    low, high = cell.view.value_range
+    place = cell.view.mapToGlobal(QPoint(cell.view.width() // 2, cell.view.height() // 2))
+    cell.menu_requested.emit(cell.plot_id, place)
+    menu = next(each for each in window.plots.findChildren(QMenu) if each.isVisible())
+    texts = {}
+    for sub in menu.findChildren(QMenu):
+        texts |= {action.text(): action for action in sub.actions()}
+    above = next(text for text in texts if text.startswith("Stop when qpos['wrist'] > "))
+    assert low <= float(above.rpartition(" ")[2]) <= high
+    texts[above].trigger()
+    menu.close()
+    wait_until(window.stops.conditions.isVisible)
+    assert window.stops.conditions.field.line.text() == above.removeprefix("Stop when ")
+    window.stops.conditions.field.enter()
+    wait_until(lambda: len(scene.conditions.conditions) == 1)
