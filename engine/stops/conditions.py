@@ -6,6 +6,7 @@ have without it.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from stroboscope.engine.stops.condition_words import condition_stop
 from stroboscope.engine.stops.watched import StepValues, WatchedExpression, Watcher
 
 if TYPE_CHECKING:
-
     from stroboscope.engine.history.ring import RowRing
     from stroboscope.engine.history.scene_history import SceneHistory
     from stroboscope.engine.scene import Scene
@@ -41,20 +41,29 @@ class _Entry:
         self.was_true = False
 
 
+_AtHand = tuple[
+    "RowRing",
+    "SceneHistory",
+    StepValues,
+    "list[tuple[_Entry, Callable[[StepValues], float]]]",
+    float,
+    int,
+]
+"""Ring, history, values, what is active; and time and episode in which the last step ended."""
+
+
 class SceneConditions:
     """All conditions of one scene; owner thread only."""
 
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
         self._entries: dict[int, _Entry] = {}
-        self._active: list[tuple[_Entry, Callable[[StepValues], float]]] = []
         self._next_id = 1
         self._infos: tuple[ConditionInfo, ...] | None = ()
         self._world: World | None = None
         self._values: StepValues
-        self._history: SceneHistory
-        self._ends_at: float | None = None
-        self._episode = -1
+        self._at_hand: _AtHand
+        """What every step needs, in one attribute; there while anything is watched."""
 
     # --- what there is
 
@@ -74,6 +83,8 @@ class SceneConditions:
 
         A changed expression begins to count anew.
         """
+        if self._world is not None and self._world is not self._scene.world:
+            self._follow_world()
         known = self._entry(info.condition_id) if info.condition_id else None
         if known is None or known.info.expression != info.expression:
             watched = self._compiled(info.expression)
@@ -103,12 +114,18 @@ class SceneConditions:
 
     def _changed(self) -> None:
         self._infos = None
-        self._active = [
+        active = [
             (entry, entry.watched.number)
             for entry in self._entries.values()
             if entry.info.enabled and entry.watched is not None
         ]
-        self._scene.stops.conditions = self if self._active else None
+        if active:
+            history = self._scene.history
+            known = getattr(self, "_at_hand", None)
+            ends_at = math.nan if known is None else known[4]
+            episode = -1 if known is None else known[5]
+            self._at_hand = history.ring, history, self._values, active, ends_at, episode
+        self._scene.stops.conditions = self if active else None
 
     def _compiled(self, text: str) -> WatchedExpression:
         watched = WatchedExpression(text, self._new_watcher())
@@ -134,7 +151,7 @@ class SceneConditions:
             adapter=world.adapter,
         )
         watcher = Watcher(world, scope, self._scene.history.packing)
-        self._values, self._history = watcher.values, self._scene.history
+        self._values = watcher.values
         self._world = world
         return watcher
 
@@ -146,17 +163,18 @@ class SceneConditions:
         ``is_counted``: so is the application step that it is part of.
         Raises SimulationStopped where the script wants that, and what its callbacks raise.
         """
-        scene, history = self._scene, self._history
-        if scene.world is not self._world:
-            self._follow_world()
-        episode = history.episode
-        values = self._values
+        # Few attributes: after a step none of them is in the processor's cache.
+        known, history, values, active, ends_at, episode = self._at_hand
+        if ring is not known:
+            self._follow_world()  # another world has another ring
+            if self._scene.stops.conditions is None:
+                return
+            _, history, values, active, ends_at, episode = self._at_hand
         values.put(ring, at, data)
-        if values.time != self._ends_at or episode != self._episode:
+        if values.time != ends_at or history.episode != episode:
             self._forget()
-            self._episode = episode
-        self._ends_at = history.time_after
-        for entry, number in self._active:
+        self._at_hand = ring, history, values, active, history.time_after, history.episode
+        for entry, number in active:
             value = number(values)
             if not value or value != value:  # what is no number is not true
                 entry.was_true = False
