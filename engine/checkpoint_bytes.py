@@ -12,8 +12,10 @@ to copy the state. Any change of a single word shows in a sum.
 """
 
 import dataclasses
+import functools
 import struct
 import zlib
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -25,12 +27,12 @@ __all__ = [
     "CRC_FROM",
     "FORMAT_VERSION",
     "MAGIC",
-    "BodyChecksum",
     "Clock",
     "Head",
     "Layout",
     "StateBytes",
     "checksum",
+    "checksum_of",
     "damage",
     "pack_head",
     "seal",
@@ -158,30 +160,32 @@ class Layout:
         return slice(self.script.stop, self.script.stop + self.clock.record_bytes)
 
 
-class BodyChecksum:
-    """The body's part of the CRC; prepared once for a buffer whose content changes."""
+def checksum_of(content: memoryview, *, body_at: int = 0) -> Callable[[int], int]:
+    """Return a function that continues a CRC over ``content`` as it is then.
 
-    def __init__(self, body: memoryview) -> None:
-        word = 8 * _STRETCHES
-        summed = len(body) // word * word if len(body) > _SMALL_BODY else 0
-        self._words = np.frombuffer(body[:summed], dtype=np.uint64).reshape(_STRETCHES, -1)
-        self._sums = np.empty(summed // word, dtype=np.uint64)
-        self._is_small = not summed
-        self._rest = body[summed:]
+    From ``body_at`` on it is the body. Prepared once for a buffer whose content changes.
+    """
+    word = 8 * _STRETCHES
+    size = len(content) - body_at
+    if size <= _SMALL_BODY:
+        return functools.partial(zlib.crc32, content)
+    end = body_at + size // word * word
+    before, rest = content[:body_at], content[end:]
+    words = np.frombuffer(content[body_at:end], dtype=np.uint64).reshape(_STRETCHES, -1)
+    sums = np.empty(words.shape[1], dtype=np.uint64)
 
-    def __call__(self, crc: int) -> int:
-        """Return ``crc`` continued over the body as it is now."""
-        if self._is_small:
-            return zlib.crc32(self._rest, crc)
-        np.add.reduce(self._words, axis=0, out=self._sums)  # wraps around
-        return zlib.crc32(self._rest, zlib.crc32(self._sums.data, crc))
+    def crc_of_sums(crc: int) -> int:
+        np.add.reduce(words, axis=0, out=sums)  # wraps around
+        return zlib.crc32(rest, zlib.crc32(sums.data, zlib.crc32(before, crc)))
+
+    return crc_of_sums
 
 
 def checksum(state: bytes | bytearray, layout: Layout) -> int:
     """Return the CRC of a checkpoint with this layout."""
     view = memoryview(state)
     start, end = layout.row.start, layout.hidden.stop
-    crc = BodyChecksum(view[start:end])(zlib.crc32(view[CRC_FROM:start]))
+    crc = checksum_of(view[start:end])(zlib.crc32(view[CRC_FROM:start]))
     return zlib.crc32(view[end:], crc)
 
 

@@ -14,10 +14,10 @@ from stroboscope.engine.checkpoint_bytes import (
     CRC_FROM,
     FORMAT_VERSION,
     MAGIC,
-    BodyChecksum,
     Clock,
     Head,
     StateBytes,
+    checksum_of,
     damage,
     pack_head,
 )
@@ -90,16 +90,14 @@ class CheckpointCodec:
         self._template = bytearray(self.total)
         self._template[: self._clock_at] = self._head
         view = memoryview(self._template)
-        self._clock_bytes = view[self._clock_at : row_at]
-        self._body_checksum = BodyChecksum(view[row_at:])
+        self._checksum = checksum_of(view[self._clock_at :], body_at=Clock.SIZE)
         self._row = np.frombuffer(view[row_at:hidden_at], dtype=np.float64)
         self._hidden_view = view[hidden_at:]
         # Restores are validated on a copy, so that the caller's bytes can't change meanwhile.
         self._incoming = bytearray(self.total)
         incoming = memoryview(self._incoming)
         self._incoming_view = incoming
-        self._incoming_clock = incoming[self._clock_at : row_at]
-        self._incoming_body_checksum = BodyChecksum(incoming[row_at:])
+        self._incoming_checksum = checksum_of(incoming[self._clock_at :], body_at=Clock.SIZE)
         self._incoming_row = np.frombuffer(incoming[row_at:hidden_at], dtype=np.float64)
         self._incoming_hidden = incoming[hidden_at:]
         # Looking for a zero among bytes is much faster than NumPy's all().
@@ -121,7 +119,7 @@ class CheckpointCodec:
             template, self._clock_at, self.total, 0, 0, counters.step_count,
             counters.physics_step_count, self._row[0], timestep, edits,
         )  # fmt: skip
-        _pack_crc(template, CRC_AT, self._body_checksum(crc32(self._clock_bytes, self._fixed_crc)))
+        _pack_crc(template, CRC_AT, self._checksum(self._fixed_crc))
         return template
 
     def take(
@@ -187,8 +185,7 @@ class CheckpointCodec:
         if (
             # memcmp; comparing views looks at each byte by itself.
             not incoming.startswith(self._fixed, CRC_FROM)
-            or self._incoming_body_checksum(crc32(self._incoming_clock, self._fixed_crc))
-            != _unpack_crc(incoming, CRC_AT)[0]
+            or self._incoming_checksum(self._fixed_crc) != _unpack_crc(incoming, CRC_AT)[0]
             or total != self.total
             or script
             or record
