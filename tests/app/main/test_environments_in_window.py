@@ -1,0 +1,100 @@
+"""The environments of a scene: one is looked at, many are drawn side by side."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.app.main.ghost_feed import environment_offsets
+from stroboscope.debugger_protocol.topics import Topic
+
+HERD = Path(__file__).with_name("herd_process.py")
+
+
+@pytest.fixture
+def herd(desktop, own_folders, wait_until):
+    """The shown scene of a hundred environments, of which 3 and 40 have failed."""
+    process = subprocess.Popen([sys.executable, str(HERD)], stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    desktop.sessions.open(Path(json.loads(line)["file"]))
+    wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 20)
+    desktop.window.resize(1280, 900)
+    scene = desktop.sessions.shown
+    wait_until(lambda: scene.environments.count == 100)
+    wait_until(lambda: scene.session.has_control)
+    wait_until(lambda: scene.latest(Topic.POSE) is not None)
+    yield scene
+    process.kill()
+    process.wait(10)
+    process.stdout.close()
+    for left in (own_folders / "runtime").glob("session-*.json"):
+        left.unlink()
+
+
+def _height(scene):
+    frame = scene.latest(Topic.POSE)
+    return float(frame.arrays["xpos"][1, 2]) if frame is not None else np.nan
+
+
+def test_another_environment_is_chosen_by_number_by_arrows_and_by_failure(
+    desktop, herd, wait_until, click
+):
+    bar, scene = desktop.window.travel.environments, herd
+    wait_until(bar.isVisible)
+    assert bar.total.text() == "of 100"
+    assert bar.failed.text() == "2 failed"
+    start = _height(scene)
+    bar.number.setFocus()
+    bar.number.selectAll()
+    QTest.keyClicks(bar.number, "12")
+    QTest.keyClick(bar.number, Qt.Key.Key_Return)
+    wait_until(lambda: scene.environments.told.selected == 12)
+    wait_until(lambda: _height(scene) == pytest.approx(start + 0.12))
+    click(bar.next)
+    wait_until(lambda: scene.environments.told.selected == 13)
+    click(bar.failed)
+    wait_until(lambda: scene.environments.told.selected == 40)
+    click(bar.failed)
+    wait_until(lambda: scene.environments.told.selected == 3)
+    desktop.window.scene_view.viewport.setFocus()
+    QTest.keyClick(desktop.window, Qt.Key.Key_PageUp, Qt.KeyboardModifier.AltModifier)
+    wait_until(lambda: scene.environments.told.selected == 2)
+
+
+def test_a_grid_draws_neighbours_and_the_one_that_is_looked_at_stays_in_place(
+    desktop, herd, wait_until
+):
+    window, scene = desktop.window, herd
+    bar = window.travel.environments
+    wait_until(bar.isVisible)
+    camera = window.scene_view.viewport.camera
+    bar.grid.setCurrentIndex(bar.grid.findData(9))
+    bar.grid.activated.emit(bar.grid.currentIndex())
+    wait_until(lambda: scene.environments.shown == tuple(range(9)))
+    drawn = window.scene_view.viewport._scene
+    wait_until(lambda: len(drawn.others) == 8, 10)
+    assert window.scene_view.viewport.camera.distance == pytest.approx(3 * camera.distance)
+    places = np.array([other.pos[0, :2] for other in drawn.others])
+    assert len({tuple(np.round(place, 6)) for place in places}) == 8
+    scene.environments.select(4)
+    wait_until(lambda: scene.environments.told.selected == 4)
+    assert scene.environments.shown == tuple(range(9))
+    scene.environments.select(90)
+    wait_until(lambda: 90 in scene.environments.shown)
+    scene.environments.show_grid(64, only_failed=True)
+    wait_until(lambda: set(scene.environments.shown) == {90, 3, 40})
+    wait_until(lambda: len(drawn.others) == 2, 10)
+    scene.environments.show_grid(1)
+    wait_until(lambda: not drawn.others)
+
+
+def test_offsets_put_the_selected_one_at_the_origin_and_leave_room():
+    offsets = environment_offsets((5, 6, 7, 8), 7, spacing=2.0)
+    assert offsets[2].tolist() == [0.0, 0.0, 0.0]
+    distances = np.linalg.norm(offsets[:, None] - offsets[None], axis=2)
+    assert distances[~np.eye(4, dtype=bool)].min() == 2.0
