@@ -23,6 +23,7 @@ BENCHMARKS = (
     "attached_rate",
     "checkpoint_speed",
     "history_cost",
+    "conditions_cost",
     "rollouts",
     "click_latency",
     "release_after_kill",

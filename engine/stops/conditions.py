@@ -114,14 +114,14 @@ class SceneConditions:
 
     def _changed(self) -> None:
         self._infos = None
-        active = [
+        active: list[tuple[_Entry, Callable[[StepValues], float]]] = [
             (entry, entry.watched.number)
             for entry in self._entries.values()
             if entry.info.enabled and entry.watched is not None
         ]
         if active:
             history = self._scene.history
-            known = getattr(self, "_at_hand", None)
+            known: _AtHand | None = getattr(self, "_at_hand", None)
             ends_at = math.nan if known is None else known[4]
             episode = -1 if known is None else known[5]
             self._at_hand = history.ring, history, self._values, active, ends_at, episode

@@ -129,6 +129,7 @@ class WatchedExpression:
         uses = self.expression.channels
         parts = watcher.layout.parts
         self._needs_energy = False
+        self._qpos = watcher.packing.place_of("qpos")
         self._arrays: list[Array] = [np.full(use.width, math.nan) for use in uses]
         self._nothing = [np.full(use.width, math.nan) for use in uses]
         self._of_words: list[tuple[int, int, int]] = []
@@ -206,7 +207,12 @@ class WatchedExpression:
         for slot, part in self._of_row:
             arrays[slot] = values.row[part]
         if self._margins:
-            before = _RowPart(values.row[self._watcher.layout.parts["qpos"]])
+            place = self._qpos
+            before = _RowPart(
+                values.row[self._watcher.layout.parts["qpos"]]
+                if place is None
+                else values.words[begin + place.start : begin + place.stop]
+            )
             for slot, read in self._margins:
                 arrays[slot] = read(before)
         if self._computed:
