@@ -4,6 +4,7 @@ import numpy as np
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from stroboscope.app.models.frames import FrameSet
+from stroboscope.app.models.moment import moment_of
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.tables.options import option_value
@@ -14,7 +15,7 @@ from stroboscope.app.panels.style import METRICS, number_font, set_property
 from stroboscope.app.panels.tables.follower import FrameFollower
 from stroboscope.app.plots.convergence_plot import Convergence, ConvergencePlot
 from stroboscope.debugger_protocol.scene_description import SceneDescription
-from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Palette
 
 __all__ = ["ConvergencePanel", "convergence_of"]
@@ -87,7 +88,7 @@ class ConvergencePanel(QWidget):
             self.warning.hide()
             self.plot.show_convergence(None)
             return
-        word = "NOW" if frames.instant is Instant.NOW else "EXECUTED"
+        word, _, _ = moment_of(scene, frames).word.partition(" · ")
         self.summary.set_full_text(f"{word} · {summary.text}")
         self.warning.setText(summary.warning)
         self.warning.setVisible(bool(summary.warning))

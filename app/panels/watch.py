@@ -7,7 +7,7 @@ from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from stroboscope.app.models.frames import FrameSet
-from stroboscope.app.models.numbers import count_text, number_text, with_unit
+from stroboscope.app.models.moment import moment_of
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
@@ -19,8 +19,8 @@ from stroboscope.app.panels.tables.follower import FrameFollower
 from stroboscope.app.panels.watch_row import WatchRow
 from stroboscope.debugger_protocol.arrays import unpack_arrays
 from stroboscope.debugger_protocol.expressions import SignalTable
-from stroboscope.debugger_protocol.messages import Frame, PlaybackMode
-from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.debugger_protocol.messages import Frame
+from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Palette
 
 __all__ = ["WatchPanel"]
@@ -266,16 +266,9 @@ class WatchPanel(QWidget):
             self.instant.set_full_text("waiting for values…" if waits else "")
             self.moment.set_full_text("")
             return
-        running = scene.mode is not PlaybackMode.PAUSED and not stale
-        if stale:
-            word = "LAST STATE · not live"
-        elif frames.instant is Instant.EXECUTED:
-            word = "EXECUTED" if running else "EXECUTED · the last step, exact"
-        else:
-            word = "NOW · forces predicted"
-        moment = with_unit(number_text(frames.time), "s")
-        self.instant.set_full_text(word)
-        self.moment.set_full_text(f"t {moment} · step {count_text(frames.step)}")
+        moment = moment_of(scene, frames)
+        self.instant.set_full_text(moment.word)
+        self.moment.set_full_text(moment.text)
 
     # --- what the user does
 

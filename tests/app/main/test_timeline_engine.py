@@ -4,6 +4,8 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
@@ -124,24 +126,43 @@ def test_a_script_that_has_registered_nothing_is_asked_about_once(desktop, run_s
 
 
 def test_watch_and_inspector_follow_into_the_past_and_back(desktop, run_script, wait_until):
-    from stroboscope.app.models.selection import Element, ElementKind
-
     run_script(script())
     scene, window = desktop.sessions.shown, desktop.window
     wait_until(lambda: scene.status is not None)
-    desktop.sessions.selection.select(Element(ElementKind.JOINT, 1))
+    window.panels.show("watch")
+    watch = window.panels["watch"].content
+    QTest.keyClicks(watch.field.line, "qpos['elbow']")
+    QTest.keyClick(watch.field.line, Qt.Key.Key_Escape)
+    QTest.keyClick(watch.field.line, Qt.Key.Key_Return)
+    QTest.keyClicks(watch.field.line, "k * 10")
+    QTest.keyClick(watch.field.line, Qt.Key.Key_Escape)
+    QTest.keyClick(watch.field.line, Qt.Key.Key_Return)
+    assert watch.list.texts == ("qpos['elbow']", "k * 10")
+    window.scene_view.setFocus()
     step(desktop, wait_until, 40)
+    live = float(scene.frame_set((Topic.STATE,)).array(Topic.STATE, "qpos")[1])
 
-    def shows(q):
-        row = window.inspector.row("position")
-        return row is not None and row.row.value is not None and row.row.value == q
+    def number(value, decimals=3):
+        return number_text(value, decimals)
 
-    frames = scene.frame_set((Topic.STATE,))
-    live = float(frames.array(Topic.STATE, "qpos")[1])
-    wait_until(lambda: shows(live))
-    press(desktop, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
-    wait_until(lambda: scene.history.view == scene.history.first)
-    wait_until(lambda: shows(0.0))
-    assert window.inspector.instant.full_text.startswith("PAST")
+    wait_until(lambda: watch.rows[0].number.text() == number(live))
+    # The script logs k before each step: 41 by now, and 3 before the third.
+    wait_until(lambda: watch.rows[1].number.text() == number(410.0))
+    for _ in range(38):
+        press(desktop, Qt.Key.Key_Left)
+    wait_until(lambda: scene.history.view == 2)
+    wait_until(lambda: watch.instant.full_text.startswith("PAST \u221238"))
+    past = scene.frame_set((Topic.STATE,))
+    assert (past.instant, past.axis) == (Instant.PAST, 2)
+    elbow = float(past.array(Topic.STATE, "qpos")[1])
+    wait_until(lambda: watch.rows[0].number.text() == number(elbow))
+    wait_until(lambda: watch.rows[1].number.text() == number(30.0))
+    desktop.sessions.selection.select(Element(ElementKind.JOINT, 1))
+    window.panels.show("inspector")
+    inspector = window.inspector
+    wait_until(lambda: inspector.row("position") is not None)
+    wait_until(lambda: inspector.row("position").row.value == elbow)
+    assert inspector.instant.full_text.startswith("PAST")
     press(desktop, Qt.Key.Key_End)
-    wait_until(lambda: shows(live))
+    wait_until(lambda: inspector.row("position").row.value == live)
+    assert inspector.instant.full_text.startswith("NOW")
