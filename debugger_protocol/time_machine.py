@@ -218,6 +218,13 @@ class TimeMachine(abc.ABC):
     ) -> None:
         """Make ``selected`` the one that topics are of, and ``shown`` those of ``environments``."""
 
+    def selected_environments(self) -> tuple[int, tuple[int, ...]] | None:
+        """Return the selected one and those shown; None: as they were selected last.
+
+        An engine that selects by itself, for instance the one that a scene has stopped for.
+        """
+        return None
+
     def failed_environments(self) -> tuple[int, ...]:
         """Return those that stopped since their last reset."""
         return ()

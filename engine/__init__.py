@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from stroboscope.debugger_protocol.expressions import ready_made
     from stroboscope.engine import debugger
     from stroboscope.engine.articulation import Articulation
+    from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.byte_array import DynamicArrayUint8
     from stroboscope.engine.checkpoint import Checkpoint, Exactness
     from stroboscope.engine.creation import create_scene, destroy_scene
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Articulation",
+    "BatchCheckpoint",
+    "BatchScene",
     "Checkpoint",
     "Condition",
     "ConditionError",
@@ -88,6 +92,8 @@ __all__ = [
 # NumPy before the script has set what NumPy reads when it is imported (OMP_NUM_THREADS, …).
 _HOMES = {
     "articulation": ("Articulation",),
+    "batch.batch_checkpoint": ("BatchCheckpoint",),
+    "batch.batch_scene": ("BatchScene",),
     "byte_array": ("DynamicArrayUint8",),
     "creation": ("create_scene", "destroy_scene"),
     "debug_draw": ("DebugDraw", "Drawing"),

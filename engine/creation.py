@@ -1,9 +1,12 @@
 """Making scenes: of a model of our own, or around the script's own model and data."""
 
 import os
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.engine.batch.batch_scene import BatchScene
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.live_data import HeldData, LiveData, WatchedData, check_pair
 from stroboscope.engine.model_source import ModelSource, load_model_source
@@ -11,10 +14,32 @@ from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene import Scene
+from stroboscope.engine.scene_life import SceneLife
 
 __all__ = ["adopt_scene", "create_scene", "destroy_scene"]
 
 
+@overload
+def create_scene(
+    name: str,
+    model: object = None,
+    *,
+    data: Any = None,
+    n_envs: None = None,
+    options: SceneOptions | None = None,
+    playback: str | None = None,
+    source: str | os.PathLike[str] | None = None,
+) -> Scene: ...
+@overload
+def create_scene(
+    name: str,
+    model: object = None,
+    *,
+    n_envs: int,
+    options: SceneOptions | None = None,
+    playback: str | None = None,
+    source: str | os.PathLike[str] | None = None,
+) -> BatchScene: ...
 def create_scene(
     name: str,
     model: object = None,
@@ -24,7 +49,7 @@ def create_scene(
     options: SceneOptions | None = None,
     playback: str | None = None,
     source: str | os.PathLike[str] | None = None,
-) -> Scene:
+) -> Scene | BatchScene:
     """Create a scene; the calling thread is its owner.
 
     ``model``: path to MJCF or URDF, a string of MJCF, ``mujoco.MjSpec``, ``mujoco.MjModel``, or
@@ -33,6 +58,8 @@ def create_scene(
     another scene (``other.options``) make this one as that one was made. ``playback="free"`` makes
     a scene that the debugger neither parks nor paces ("follow" when ``options`` say nothing of it).
     ``source`` names the file that an adopted model came from. A name that is taken gets a number.
+    ``n_envs`` makes a :class:`BatchScene` of so many environments, whose arrays have a leading
+    dimension, also for one.
 
     Raises ModelError when the model can't be loaded, MujocoUnavailableError without MuJoCo,
     TypeError and ValueError for arguments that do not fit.
@@ -43,9 +70,9 @@ def create_scene(
         chosen = Playback(playback or (options and options.playback) or Playback.FOLLOW)
     except ValueError:
         raise ValueError(f"playback must be 'follow' or 'free', not {playback!r}") from None
-    if n_envs is not None:
-        raise NotImplementedError(
-            "batched scenes (n_envs) do not exist yet: create one scene per environment"
+    if n_envs is not None and data is not None:
+        raise ValueError(
+            "give n_envs or data, not both: environments have their states in the batch"
         )
     if data is not None:
         return adopt_scene(name, model, data, source=source, options=options, playback=chosen)
@@ -53,6 +80,8 @@ def create_scene(
     loaded = load_model_source(model, options=options or SceneOptions(), adapter=adapter)
     if source is not None:
         loaded = ModelSource(loaded.model, loaded.spec, os.fspath(source), loaded.spec_missing)
+    if n_envs is not None:
+        return _open_batch(name, loaded, checked_n_envs(n_envs), playback=chosen)
     live = HeldData(adapter.module.MjData(loaded.model))
     return _open(name, loaded, live, adopted=False, playback=chosen)
 
@@ -107,6 +136,29 @@ def _open(
     return scene
 
 
-def destroy_scene(scene: Scene) -> None:
+def _open_batch(name: str, source: ModelSource, n_envs: int, *, playback: Playback) -> BatchScene:
+    runtime = current_runtime()
+    try:
+        scene = BatchScene(
+            name, source, n_envs, runtime=runtime, playback=playback, adapter=load_mujoco()
+        )
+    except SceneClosedError as error:
+        raise EngineError(
+            f"scene {name!r} can't be made: {error}; call initialize() again"
+        ) from None
+    runtime.add(scene)
+    return scene
+
+
+def checked_n_envs(n_envs: object) -> int:
+    """Return the number of environments; TypeError or ValueError when it is none."""
+    if isinstance(n_envs, bool) or not isinstance(n_envs, int | np.integer):
+        raise TypeError(f"n_envs must be a whole number, not {type(n_envs).__name__}")
+    if n_envs < 1:
+        raise ValueError(f"n_envs must be 1 or more, not {n_envs}")
+    return int(n_envs)
+
+
+def destroy_scene(scene: SceneLife) -> None:
     """End a scene, on its owner thread (or on any when that has ended). Twice is harmless."""
     scene.destroy()

@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.engine.errors import EngineError
@@ -46,11 +46,12 @@ class Runtime:
         with self._lock:
             return tuple(self._scenes.values())
 
-    def add(self, scene: "Scene") -> None:
+    def add(self, scene: "SceneLife") -> None:
         """Keep ``scene`` until it is destroyed; raises EngineError after shutdown."""
         with self._lock:
             if not self._closed:
-                self._scenes[scene.scene_id] = scene
+                # One of many environments has a world, a link and counters, too: of the selected.
+                self._scenes[scene.scene_id] = cast("Scene", scene)
                 return
         raise EngineError("the engine was shut down while the scene was made; initialize() again")
 

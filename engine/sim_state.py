@@ -16,7 +16,14 @@ from stroboscope.engine.row_layout import RowLayout
 if TYPE_CHECKING:
     from stroboscope.engine.world import World
 
-__all__ = ["SimState", "StateLayout", "read_sim_state", "write_sim_state"]
+__all__ = [
+    "SimState",
+    "StateLayout",
+    "begin_at_zero",
+    "checked_field",
+    "read_sim_state",
+    "write_sim_state",
+]
 
 # What a state consists of, in the order in which it is shown.
 _FIELDS = (
@@ -86,7 +93,9 @@ class SimState:
     ``mocap_quat`` (nmocap, 4) wxyz, ``eq_active`` (neq,) bool, ``plugin``, ``userdata``,
     ``plastic``, ``history`` (MuJoCo's own shape, flat), and ``xpos`` (nbody, 3) [m], ``xquat``
     (nbody, 4) wxyz in the world frame, recomputed for this very instant. ``time`` [s],
-    ``step_count`` and ``physics_step_count``. What a model does not have is empty.
+    ``step_count`` and ``physics_step_count``. What a model does not have is empty. Of a scene with
+    ``n_envs``, everything has one more leading dimension, and so have time and counts; ``qacc`` is
+    then that of the last step.
 
     Change what you like and hand it to :meth:`Scene.reset`; ``qacc``, ``xpos``, ``xquat`` follow
     from the rest. It can be pickled as it is, and compared with ``==`` to the last bit.
@@ -113,9 +122,18 @@ class SimState:
     step_count: int
     physics_step_count: int
 
-    def __init__(self, layout: StateLayout, *, head: bytes, row: bytes, hidden: bytes) -> None:
+    def __init__(
+        self,
+        layout: StateLayout,
+        *,
+        head: bytes,
+        row: bytes,
+        hidden: bytes,
+        n_envs: int | None = None,
+    ) -> None:
         self._layout = layout
         self._head = head
+        self._n_envs = n_envs
         # As captured: what sleeps comes back exactly only when nothing was changed.
         self._row = row
         self._hidden = hidden
@@ -133,7 +151,9 @@ class SimState:
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The shape of each field."""
-        return self._layout.shapes
+        if self._n_envs is None:
+            return self._layout.shapes
+        return {name: (self._n_envs, *shape) for name, shape in self._layout.shapes.items()}
 
     @property
     def precision(self) -> int:
@@ -143,7 +163,16 @@ class SimState:
     @property
     def n_envs(self) -> int | None:
         """How many environments it holds; None for a scene without."""
-        return None
+        return self._n_envs
+
+    @property
+    def head(self) -> bytes:
+        """What checkpoints of its model begin with; for the engine."""
+        return self._head
+
+    def rows(self) -> NDArray[np.float64]:
+        """Return MuJoCo's integration states as captured, (environments, row); for the engine."""
+        return np.frombuffer(self._row).reshape(self._n_envs or 1, -1)
 
     def names(self, field: str) -> tuple[str, ...]:
         """Return what each value of a field is called, in flat order; KeyError for no field."""
@@ -151,7 +180,9 @@ class SimState:
 
     def copy(self) -> "SimState":
         """Return a state with arrays of its own."""
-        made = SimState(self._layout, head=self._head, row=self._row, hidden=self._hidden)
+        made = SimState(
+            self._layout, head=self._head, row=self._row, hidden=self._hidden, n_envs=self._n_envs
+        )
         made.__dict__.update(
             {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.__dict__.items()}
         )
@@ -184,6 +215,8 @@ class SimState:
     def __repr__(self) -> str:
         """Say when it is of, and how large."""
         shapes = ", ".join(f"{f} {self._layout.shape_text(f)}" for f in ("qpos", "qvel", "ctrl"))
+        if self._n_envs is not None:
+            return f"SimState({self._n_envs} environments, each {shapes})"
         return f"SimState(time={self.time:g}, step_count={self.step_count}, {shapes})"
 
 
@@ -221,6 +254,11 @@ def write_sim_state(world: "World", state: SimState, *, zero_time: bool) -> None
     Raises StateMismatchError when it is of another model, count or precision, StateCorruptError
     when a position, velocity, activation or the time is not finite.
     """
+    if state.n_envs is not None:
+        raise StateMismatchError(
+            f"the state is of {state.n_envs} environments, this scene is one world: choose one of "
+            "them with a checkpoint (checkpoint.env(number))"
+        )
     if state._head != world.codec.head:
         raise StateMismatchError(
             f"the state does not fit this scene: {world.codec.difference(state._head)}; reset to a "
@@ -230,24 +268,23 @@ def write_sim_state(world: "World", state: SimState, *, zero_time: bool) -> None
     parts = layout.parts
     row = np.frombuffer(state._row).copy()
     for field in _FIELDS:
-        values = _checked(state, field, layout)
+        values = checked_field(state, field, layout.shapes[field])
         if field not in _COMPUTED and field in parts:
             row[parts[field]] = values.reshape(-1)
     row[0] = float(state.time)
     # What sleeps comes back exactly only when nothing was changed; else it wakes up.
     unchanged = row[1:].tobytes() == state._row[8:]
     if zero_time:
-        _begin_at_zero(world, row, parts)
+        begin_at_zero(world.model, row, parts)
     world.codec.check_row(row)
     world.codec.put_row(row, state._hidden if unchanged else b"")
     world.live().qacc[:] = state.qacc
 
 
-def _begin_at_zero(world: "World", row: NDArray[np.float64], parts: Mapping[str, slice]) -> None:
+def begin_at_zero(model: Any, row: NDArray[np.float64], parts: Mapping[str, slice]) -> None:
     """Set the time to 0, and what delays remember of earlier times accordingly."""
     time, row[0] = row[0], 0.0
     history = row[parts.get("history", slice(0, 0))]
-    model = world.model
     for kind in ("actuator", "sensor") if history.size else ():
         starts, samples = getattr(model, f"{kind}_historyadr"), getattr(model, f"{kind}_history")
         for index, (start, (count, _)) in enumerate(zip(starts, samples, strict=True)):
@@ -259,12 +296,13 @@ def _begin_at_zero(world: "World", row: NDArray[np.float64], parts: Mapping[str,
                 history[start] -= time
 
 
-def _checked(state: SimState, field: str, layout: StateLayout) -> NDArray[Any]:
+def checked_field(state: SimState, field: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array of a state; StateMismatchError when its shape or type is not as it was."""
     values = np.asarray(getattr(state, field))
     wanted = np.dtype(np.bool_ if field == "eq_active" else np.float64)
-    if values.shape != layout.shapes[field]:
+    if values.shape != shape:
         raise StateMismatchError(
-            f"the state's {field} has shape {values.shape}, this scene's {layout.shapes[field]}"
+            f"the state's {field} has shape {values.shape}, this scene's {shape}"
         )
     if values.dtype != wanted:
         raise StateMismatchError(

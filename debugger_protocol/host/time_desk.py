@@ -202,6 +202,10 @@ class TimeDesk:
 
     def _refresh_environments(self, machine: TimeMachine, count: int) -> None:
         failed = machine.failed_environments()
+        self._selected, self._chosen = machine.selected_environments() or (
+            self._selected,
+            self._chosen,
+        )
         environments = Environments(
             scene_id=self._link.scene_id,
             count=count,

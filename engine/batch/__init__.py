@@ -1,0 +1,1 @@
+"""Scenes of many environments: one model, stepped on native threads."""

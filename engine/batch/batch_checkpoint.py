@@ -1,0 +1,183 @@
+"""A checkpoint of several environments: a matrix of rows, and what all of them have in common."""
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, StateBytes
+from stroboscope.engine.errors import StateCorruptError, StateMismatchError
+
+__all__ = ["BatchCheckpoint", "is_batch_checkpoint"]
+
+_MAGIC = b"STROBENV"
+_VERSION = 1
+_HEAD = len(_MAGIC) + 8
+
+
+class _Packed(msgspec.Struct, frozen=True, array_like=True):
+    """Everything but the magic, the format version and the checksum."""
+
+    first: bytes
+    envs: bytes
+    rows: bytes
+    steps: bytes
+    physics: bytes
+    row_length: int
+    fields: dict[str, tuple[str, tuple[int, ...], bytes]]
+
+
+class BatchCheckpoint:
+    """The complete dynamic state of some environments at one instant; read-only.
+
+    ``envs`` (n,) are their numbers, ``rows`` (n, row) MuJoCo's integration states, ``step_counts``
+    and ``physics_step_counts`` (n,). ``fields`` holds what each had of its own of the model's
+    fields, (n, …) by name. May be used on any thread, pickled, and restored into every batched
+    scene of the same model.
+    """
+
+    def __init__(
+        self,
+        first: Checkpoint,
+        *,
+        envs: NDArray[np.intp],
+        rows: NDArray[np.float64],
+        step_counts: NDArray[np.int64],
+        physics_step_counts: NDArray[np.int64],
+        fields: Mapping[str, NDArray[Any]],
+    ) -> None:
+        self.first = first
+        """The first of them as a checkpoint of one world."""
+        self.envs = envs
+        self.rows = rows
+        self.step_counts = step_counts
+        self.physics_step_counts = physics_step_counts
+        self.fields = dict(fields)
+        for array in (envs, rows, step_counts, physics_step_counts, *self.fields.values()):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        """Return how many environments it holds."""
+        return len(self.envs)
+
+    @property
+    def n_envs(self) -> int:
+        """How many environments it holds."""
+        return len(self.envs)
+
+    @property
+    def name(self) -> str:
+        """The name it was given; empty when none."""
+        return self.first.name
+
+    @property
+    def note(self) -> str:
+        """What whoever made it has noted."""
+        return self.first.note
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """The simulation time [s] of each, (n,)."""
+        time: NDArray[np.float64] = self.rows[:, 0]
+        return time
+
+    @property
+    def exactness(self) -> Exactness:
+        """Whether environments that take it continue bit for bit, or why not."""
+        return self.first.exactness
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return int(self.rows.nbytes)
+
+    def env(self, number: int) -> Checkpoint:
+        """Return one environment's state as a checkpoint of one world; KeyError for none of it.
+
+        A scene of the same model, made without ``n_envs``, takes it, and so does ``rollout``.
+        """
+        places = np.flatnonzero(self.envs == number)
+        if not len(places):
+            raise KeyError(f"environment {number} is none of this checkpoint's")
+        at, first = int(places[0]), self.first
+        steps = Counters(int(self.step_counts[at]), int(self.physics_step_counts[at]))
+        return Checkpoint(
+            first.head, self.rows[at], counters=steps, timestep=self._timestep(at),
+            edits=first.edits, hidden=first.hidden if at == 0 else b"", script=first.script,
+            record=first.record, exactness=first.exactness,
+        )  # fmt: skip
+
+    def _timestep(self, at: int) -> float:
+        own = self.fields.get("opt.timestep")
+        return self.first.timestep if own is None else float(own[at])
+
+    def to_bytes(self) -> bytes:
+        """Return it as bytes that any batched scene of the same model takes."""
+        packed = _Packed(
+            self.first.to_bytes(), self.envs.astype(np.int64).tobytes(), self.rows.tobytes(),
+            self.step_counts.tobytes(), self.physics_step_counts.tobytes(), self.rows.shape[1],
+            {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in self.fields.items()},
+        )  # fmt: skip
+        content = msgspec.msgpack.encode(packed)
+        head = _MAGIC + _VERSION.to_bytes(4, "little") + zlib.crc32(content).to_bytes(4, "little")
+        return head + content
+
+    @classmethod
+    def from_bytes(cls, state: StateBytes) -> "BatchCheckpoint":
+        """Return what :meth:`to_bytes` made.
+
+        Raises StateCorruptError for damaged bytes, StateMismatchError for another format version.
+        """
+        state = bytes(state)
+        if not is_batch_checkpoint(state):
+            raise StateCorruptError("these bytes do not begin like a checkpoint of environments")
+        version = int.from_bytes(state[8:12], "little")
+        if version != _VERSION:
+            raise StateMismatchError(
+                f"the checkpoint's format version is {version}, this one reads {_VERSION}"
+            )
+        content = state[_HEAD:]
+        if zlib.crc32(content) != int.from_bytes(state[12:16], "little"):
+            raise StateCorruptError(
+                "the checkpoint is damaged (its checksum is wrong): take it from its source again"
+            )
+        try:
+            return cls._unpacked(msgspec.msgpack.decode(content, type=_Packed))
+        except (msgspec.MsgspecError, ValueError, TypeError) as error:
+            raise StateCorruptError(f"the checkpoint can't be read: {error}") from error
+
+    @classmethod
+    def _unpacked(cls, packed: _Packed) -> "BatchCheckpoint":
+        rows = np.frombuffer(packed.rows).reshape(-1, packed.row_length)
+        counts = [np.frombuffer(each, np.int64) for each in (packed.steps, packed.physics)]
+        envs = np.frombuffer(packed.envs, np.int64).astype(np.intp)
+        if not len(envs) == len(rows) == len(counts[0]) == len(counts[1]):
+            raise ValueError("its parts are of other numbers of environments")
+        return cls(
+            Checkpoint.from_bytes(packed.first),
+            envs=envs,
+            rows=rows,
+            step_counts=counts[0],
+            physics_step_counts=counts[1],
+            fields={
+                name: np.frombuffer(content, np.dtype(dtype)).reshape(shape)
+                for name, (dtype, shape, content) in packed.fields.items()
+            },
+        )
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Pickle and copy it as its bytes."""
+        return BatchCheckpoint.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        """Say what it holds."""
+        name = f"{self.name!r}, " if self.name else ""
+        return f"BatchCheckpoint({name}{len(self)} environments, {self.exactness})"
+
+
+def is_batch_checkpoint(state: bytes) -> bool:
+    """Return whether bytes begin like a checkpoint of environments."""
+    return state[: len(_MAGIC)] == _MAGIC

@@ -1,0 +1,295 @@
+"""What a batched scene remembers: the rows of all environments, shallow, and of one, deeper.
+
+A physics step's rows are one matrix. Matrices take turns in a ring as large as the budget allows:
+the newest are there of every environment. When the oldest makes room, the row of the environment
+that is looked at stays, in a quarter of the budget.
+"""
+
+import dataclasses
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
+from stroboscope.engine.history.budget import HistoryBudget
+from stroboscope.engine.history.segments import SegmentList
+
+if TYPE_CHECKING:
+    from stroboscope.engine.batch.environments import Environments
+
+__all__ = ["BatchHistory"]
+
+Rows = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_DEEP_SHARE = 0.25
+_MOST_MATRICES = 100_000
+_MOST_REPLACEMENTS = 10_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Replaced:
+    """The states of some environments were replaced at an axis; counters before and after."""
+
+    axis: int
+    total_steps: int
+    kind: SegmentKind
+    text: str
+    parent_axis: int
+    envs: NDArray[np.intp]
+    steps: tuple[Ints, Ints]
+    physics: tuple[Ints, Ints]
+    episodes: tuple[Ints, Ints]
+    times: Rows
+
+    def place(self, env: int) -> int:
+        """Return where ``env`` stands in the arrays; -1 when it was not replaced."""
+        at = int(np.searchsorted(self.envs, env))
+        return at if at < len(self.envs) and self.envs[at] == env else -1
+
+
+class BatchHistory:
+    """Rows of all environments by axis, and what has replaced states in between.
+
+    Owner thread only.
+    """
+
+    def __init__(self, environments: "Environments", budget: HistoryBudget) -> None:
+        self._envs = environments
+        self.layout = environments.layout
+        self._budget = budget
+        self._matrix_bytes = int(environments.state.nbytes)
+        self.max_bytes = budget.limits.scene_bytes
+        self.wanted = False
+        """Whether the script wants it kept, attached or not."""
+        self.switched_off = False
+        self.episodes = np.zeros(environments.count, dtype=np.int64)
+        """Which episode each state belongs to, (n_envs,)."""
+        self.first = 0
+        """The axis of the oldest matrix."""
+        self._rows: deque[Rows] = deque()
+        self._steps: deque[tuple[int, float]] = deque()
+        self._deep: deque[Rows] = deque()
+        self._deep_env = 0
+        self._last: Rows = np.empty(0)
+        self._replaced: list[_Replaced] = []
+        self.version = 0
+        """Changes whenever the segments do."""
+
+    # --- writing
+
+    def capture(self, *, keeps: bool) -> Rows:
+        """Copy the rows of the coming step, before it; return them."""
+        counters = self._envs.counters.shared
+        if not keeps:
+            if self._rows:
+                self.forget()
+            if self._last.shape != self._envs.state.shape:
+                self._last = np.empty_like(self._envs.state)
+            np.copyto(self._last, self._envs.state)
+            return self._last
+        if self._rows and self.first + len(self._rows) != counters.axis:
+            self.forget()  # steps in between were not followed
+        matrix = self._free_matrix()
+        np.copyto(matrix, self._envs.state)
+        if not self._rows:
+            self.first = counters.axis
+            self.version += 1
+        self._rows.append(matrix)
+        self._steps.append((counters.single, float(self._envs.model.opt.timestep)))
+        self._last = matrix
+        return matrix
+
+    def drop_last(self) -> None:
+        """Forget the rows that were captured last: their step was not taken."""
+        self._rows.pop()
+        self._steps.pop()
+
+    def _free_matrix(self) -> Rows:
+        """Return a matrix to write into: a new one while there is room, else the oldest."""
+        room = self._budget.share(id(self), self.max_bytes)
+        deep_bytes = int(_DEEP_SHARE * room)
+        most = max(1, min(_MOST_MATRICES, (room - deep_bytes) // self._matrix_bytes))
+        if len(self._rows) < most:
+            self._budget.uses(id(self), self.nbytes + self._matrix_bytes)
+            return np.empty_like(self._envs.state)
+        matrix = self._rows.popleft()
+        while len(self._rows) >= most:
+            self._retire(matrix, deep_bytes)
+            matrix = self._rows.popleft()
+        self._retire(matrix, deep_bytes)
+        return matrix
+
+    def _retire(self, matrix: Rows, deep_bytes: int) -> None:
+        """Keep one environment's row of the oldest matrix, which makes room."""
+        self.first += 1
+        self._deep.append(matrix[self._deep_env].copy())
+        row_bytes = 8 * matrix.shape[1]
+        while len(self._deep) > max(1, deep_bytes // row_bytes):
+            self._deep.popleft()
+            self._steps.popleft()
+        first = self.first - len(self._deep)
+        if self._replaced and self._replaced[0].axis < first:
+            self._replaced = [each for each in self._replaced if each.axis >= first]
+            self.version += 1
+
+    def go_deep(self, env: int) -> None:
+        """Keep the rows of ``env`` longer than those of the others from now on."""
+        if env != self._deep_env:
+            self._deep_env = env
+            for _ in range(len(self._deep)):
+                self._steps.popleft()
+            self._deep.clear()
+            self.version += 1
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._rows.clear()
+        self._steps.clear()
+        self._deep.clear()
+        self._replaced.clear()
+        self._budget.forget(id(self))
+        self.version += 1
+
+    def end(self) -> None:
+        """Leave the process's bytes to other scenes; any thread."""
+        self._budget.forget(id(self))
+
+    def replaced(
+        self,
+        kind: SegmentKind,
+        envs: NDArray[np.intp],
+        *,
+        before: tuple[Ints, Ints],
+        text: str = "",
+        parent_axis: int = -1,
+        episodes: Ints | None = None,
+    ) -> None:
+        """Note that states were replaced; ``before``: all step and physics counts before that."""
+        counters = self._envs.counters
+        envs = np.sort(envs)
+        was = self.episodes[envs].copy()
+        if episodes is not None:
+            self.episodes[envs] = episodes[envs]
+        elif kind is SegmentKind.EPISODE:
+            self.episodes[envs] += 1
+        self.version += 1
+        if not self._rows:
+            return
+        self._replaced.append(
+            _Replaced(
+                counters.shared.axis, counters.shared.single, kind, text, parent_axis, envs,
+                (before[0][envs], counters.step_counts()[envs]),
+                (before[1][envs], counters.physics_counts()[envs]),
+                (was, self.episodes[envs].copy()),
+                self._envs.time[envs].copy(),
+            )
+        )  # fmt: skip
+        del self._replaced[:-_MOST_REPLACEMENTS]
+
+    # --- reading
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is kept."""
+        deep = len(self._deep) * (self._matrix_bytes // self._envs.count)
+        return len(self._rows) * self._matrix_bytes + deep
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is remembered."""
+        return not self._rows
+
+    def end_axis(self) -> int:
+        """Return the axis after the last one that is remembered."""
+        return self.first + len(self._rows)
+
+    def first_of(self, env: int) -> int:
+        """Return the oldest axis that is remembered of an environment; -1 without any."""
+        if not self._rows:
+            return -1
+        return self.first - (len(self._deep) if env == self._deep_env else 0)
+
+    def matrix(self, axis: int) -> Rows | None:
+        """Return the rows of all environments at an axis, (n_envs, row); None when not there."""
+        place = axis - self.first
+        return self._rows[place] if 0 <= place < len(self._rows) else None
+
+    def row(self, env: int, axis: int) -> Rows | None:
+        """Return the row of an environment; None when it is not there."""
+        matrix = self.matrix(axis)
+        if matrix is not None:
+            row: Rows = matrix[env]
+            return row
+        place = axis - (self.first - len(self._deep))
+        if env != self._deep_env or not 0 <= place < len(self._deep):
+            return None
+        return self._deep[place]
+
+    def step_at(self, axis: int) -> int:
+        """Return how many application steps had ever been taken at a remembered axis."""
+        return self._steps[axis - (self.first - len(self._deep))][0]
+
+    def timestep_at(self, env: int, axis: int) -> float:
+        """Return how long the step of an environment took [s]."""
+        own = self._envs.timesteps()
+        if not isinstance(own, float):
+            return float(own[env])
+        return self._steps[axis - (self.first - len(self._deep))][1]
+
+    # --- what every environment's counters were
+
+    def counts(self) -> tuple[Ints, Ints]:
+        """Return step and physics counts of all states as they stand, (n_envs,) each."""
+        counters = self._envs.counters
+        return counters.step_counts(), counters.physics_counts()
+
+    def counts_at(self, axis: int) -> tuple[Ints, Ints, Ints]:
+        """Return step counts, physics counts and episodes of all environments, (n_envs,) each."""
+        counters = self._envs.counters
+        single, live = counters.shared.single, counters.shared.axis
+        steps = counters.step_counts() - (single - self.step_at(axis))
+        physics = counters.physics_counts() - (live - axis)
+        episodes = self.episodes.copy()
+        for each in reversed(self._replaced):
+            if each.axis <= axis:
+                break
+            steps[each.envs] = each.steps[0] - (each.total_steps - self.step_at(axis))
+            physics[each.envs] = each.physics[0] - (each.axis - axis)
+            episodes[each.envs] = each.episodes[0]
+        return steps, physics, episodes
+
+    def segments_of(self, env: int) -> SegmentList:
+        """Return the stretches in which one environment's states follow from one another."""
+        made = SegmentList()
+        first = self.first_of(env)
+        if first < 0:
+            return made
+        steps, physics, episodes = self.counts_at(first)
+        row = self.row(env, first)
+        begin = Segment(
+            segment_id=0, kind=SegmentKind.BEGIN, begin=first, episode=int(episodes[env]),
+            parent_axis=-1, physics_step=int(physics[env]), step_count=int(steps[env]),
+            time=float(row[0]) if row is not None else 0.0, text="",
+        )  # fmt: skip
+        made.open(begin, total_steps=self.step_at(first), options={})
+        for each in self._replaced:
+            at = each.place(env)
+            if at < 0 or each.axis < first:
+                continue
+            segment = Segment(
+                segment_id=0, kind=each.kind, begin=each.axis, episode=int(each.episodes[1][at]),
+                parent_axis=each.parent_axis, physics_step=int(each.physics[1][at]),
+                step_count=int(each.steps[1][at]), time=float(each.times[at]), text=each.text,
+            )  # fmt: skip
+            made.open(segment, total_steps=each.total_steps, options={})
+        return made
+
+    def spans_of(self, env: int) -> Iterator[tuple[int, int]]:
+        """Go through the stretches of axes that are remembered of an environment."""
+        first = self.first_of(env)
+        if first >= 0:
+            yield first, self.end_axis()

@@ -1,0 +1,447 @@
+"""A scene of many environments: one model, stepped on native threads, one of them looked at."""
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.time_messages import SegmentKind
+from stroboscope.engine.batch.batch_backend import BatchBackend
+from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
+from stroboscope.engine.batch.batch_history import BatchHistory
+from stroboscope.engine.batch.batch_states import BatchStates
+from stroboscope.engine.batch.batch_stepper import BatchStepper
+from stroboscope.engine.batch.environments import Environments
+from stroboscope.engine.batch.selected import SelectedEnvironment
+from stroboscope.engine.callbacks import Event, SceneCallbacks
+from stroboscope.engine.checkpoint import Checkpoint, Exactness, StateBytes
+from stroboscope.engine.debug_draw import DebugDraw
+from stroboscope.engine.env_indices import env_indices
+from stroboscope.engine.errors import EngineError
+from stroboscope.engine.model_source import ModelSource
+from stroboscope.engine.options import Playback, SceneOptions
+from stroboscope.engine.rollouts.store import RolloutStore
+from stroboscope.engine.scene_life import SceneLife
+from stroboscope.engine.sim_state import SimState
+from stroboscope.engine.step_plan import checked_nstep
+from stroboscope.engine.stops.event import StopEvent
+
+if TYPE_CHECKING:
+    from stroboscope.engine.runtime import Runtime
+    from stroboscope.engine.world import World
+
+__all__ = ["BatchScene"]
+
+Array = NDArray[np.float64]
+
+
+class BatchScene(SceneLife):
+    """``n_envs`` environments of one MuJoCo model, on native threads.
+
+    Made by :func:`~stroboscope.engine.create_scene` with ``n_envs``. Each environment is, bit for
+    bit, what a scene of its own would be, whatever the number of threads. Arrays have a leading
+    dimension, also for one environment: ``qpos`` is (n_envs, nq). Every method and attribute may
+    only be used on the owner thread (OwnerThreadError) and before the scene is destroyed
+    (SceneDestroyedError), unless it says otherwise.
+    """
+
+    # `environments`, `selected`, `batch_history`, `stepper`, `states`, `world`, `counters`,
+    # `history`, `stops` are for the engine's modules.
+
+    def __init__(
+        self,
+        name: str,
+        source: ModelSource,
+        n_envs: int,
+        *,
+        runtime: "Runtime",
+        playback: Playback,
+        adapter: Any,
+    ) -> None:
+        self._owner_ident = get_ident()
+        self._owner = threading.current_thread()
+        self._destroyed = ""
+        self._runtime = runtime
+        self.playback = playback
+        """Whether it follows the debugger's playback."""
+        self.callbacks = SceneCallbacks()
+        self.drawing: DebugDraw | None = None
+        self.rollouts = RolloutStore(budget=runtime.history_budget)
+        self.guards_detached = False
+        self.environments = Environments(
+            source.model, n_envs, threads=runtime.num_worker_threads, adapter=adapter
+        )
+        self.batch_history = BatchHistory(self.environments, runtime.history_budget)
+        self.selected = SelectedEnvironment(self, source)
+        self.world: World = self.selected.world
+        self.counters = self.selected.counters
+        self.history = self.selected.history
+        self.stops = self.selected.stops
+        self.states = BatchStates(self)
+        self.backend = BatchBackend(self)
+        self.link = runtime.host.open_scene(name, self.backend, follow=playback is Playback.FOLLOW)
+        self.stepper = BatchStepper(self)
+
+    def _update_fast_path(self) -> None:
+        """Decide whether steps are looked at although nothing is attached."""
+        self.guards_detached = (
+            self.stops.raise_on_stop or self.batch_history.wanted or self.callbacks.has(Event.STOP)
+        )
+
+    def _forget_history(self) -> None:
+        self.batch_history.forget()
+
+    def _end_history(self) -> None:
+        self.batch_history.end()
+
+    # --- stepping
+
+    def step(self, *, nstep: int = 1) -> None:
+        """Complete one application step of ``nstep`` physics steps in every environment.
+
+        With a debugger attached this is where the scene is paused, paced and stepped. Where MuJoCo
+        fails on an environment (its memory is exhausted), that one stays where it was, the others
+        take the step, and StepFailedError names it. Raises ValueError for ``nstep`` below 1,
+        EngineError while Python callbacks are installed in MuJoCo, and what callbacks raise.
+        """
+        if self._owner_ident != get_ident():
+            raise self._misuse()
+        self.stepper.step(checked_nstep(nstep))
+
+    def update_debugger(self) -> None:
+        """Serve a scene that isn't stepped: answer the debugger and publish; never parks."""
+        self._guard()
+        self._guarded(self.link.serve)
+
+    # --- what it is
+
+    @property
+    def n_envs(self) -> int:
+        """How many environments there are; any thread."""
+        return self.environments.count
+
+    @property
+    def model(self) -> Any:
+        """The ``mujoco.MjModel`` that all environments share: for names and sizes.
+
+        The batch has a copy: what is written here has no effect. Use :meth:`expand`.
+        """
+        self._guard()
+        return self.environments.model
+
+    @property
+    def data(self) -> Any:
+        """Raises EngineError: there is no MjData of many environments."""
+        self._guard()
+        raise EngineError(
+            f"scene {self.name!r} has {self.n_envs} environments and no single MjData: use its "
+            "arrays (scene.qpos, scene.qvel, scene.ctrl, scene.bind('xpos')), or copy one "
+            "environment out with scene.get_data(env)"
+        )
+
+    @property
+    def qpos(self) -> Array:
+        """The positions, (n_envs, nq): a writable view of the state."""
+        self._guard()
+        return self.environments.qpos
+
+    @property
+    def qvel(self) -> Array:
+        """The velocities, (n_envs, nv): a writable view of the state."""
+        self._guard()
+        return self.environments.qvel
+
+    @property
+    def ctrl(self) -> Array:
+        """The controls, (n_envs, nu): a writable view of the state."""
+        self._guard()
+        return self.environments.ctrl
+
+    @property
+    def time(self) -> Array:
+        """The simulation times [s], (n_envs,): a writable view of the state."""
+        self._guard()
+        return self.environments.time
+
+    def bind(self, name: str) -> NDArray[Any]:
+        """Return an array of MjData for all environments, (n_envs, …), as MuJoCo's batch has it.
+
+        Parts of the state (``act``, ``mocap_pos``, ``xfrc_applied``, …) are writable views.
+        Computed ones (``xpos``, ``sensordata``, …) are copied out by every step from then on, and
+        read-only. Raises ValueError for what can't be bound.
+        """
+        self._guard()
+        return np.asarray(self.environments.batch.bind(name))
+
+    def expand(self, name: str) -> NDArray[Any]:
+        """Give a field of the model a value per environment; return them, (n_envs, …), writable.
+
+        ``expand("body_mass")``, ``expand("opt.gravity")``. What follows from masses and inertias
+        is only computed by :meth:`set_const`. Raises ValueError for what all have to share.
+        """
+        self._guard()
+        return self.environments.expand(name)
+
+    def set_const(self, *, envs_idx: object = None) -> None:
+        """Compute what follows from fields written with :meth:`expand`, as ``mj_setConst``."""
+        self._guard()
+        self.environments.batch.set_const(np.sort(self._chosen(envs_idx)))
+        self.environments.note_derived()
+
+    def get_data(self, env: int) -> Any:
+        """Return the state of one environment in a ``mujoco.MjData`` of its own.
+
+        What follows from the state is there after ``mj_forward`` with ``get_model(env)``.
+        """
+        self._guard()
+        number = self._one(env)
+        data = self.environments.adapter.module.MjData(self.environments.model)
+        self.environments.fill_data(number, data, model=self.environments.model)
+        return data
+
+    def get_model(self, env: int) -> Any:
+        """Return a copy of the model with one environment's own values."""
+        self._guard()
+        return self.environments.batch.get_model(self._one(env))
+
+    @property
+    def step_count(self) -> NDArray[np.int64]:
+        """Application steps within each state, (n_envs,): 0 after a reset."""
+        self._guard()
+        return self.environments.counters.step_counts()
+
+    @property
+    def physics_step_count(self) -> NDArray[np.int64]:
+        """Physics steps within each state, (n_envs,)."""
+        self._guard()
+        return self.environments.counters.physics_counts()
+
+    @property
+    def total_steps(self) -> int:
+        """Application steps ever taken; never falls."""
+        self._guard()
+        return self.environments.counters.shared.total_steps
+
+    @property
+    def options(self) -> SceneOptions:
+        """All options that the scene was made with."""
+        self._guard()
+        return dataclasses.replace(self.world.options, playback=self.playback)
+
+    @property
+    def timestep_of_state(self) -> float:
+        """The timestep [s] of the environment that is looked at; for the engine."""
+        return self.selected.timestep_of_state
+
+    def _chosen(self, envs_idx: object) -> NDArray[np.intp]:
+        return env_indices(envs_idx, n_envs=self.n_envs)
+
+    def _one(self, env: int) -> int:
+        chosen = self._chosen(env)
+        if len(chosen) != 1:
+            raise ValueError(f"one environment is needed, not {len(chosen)}")
+        return int(chosen[0])
+
+    # --- states
+
+    def get_state(self) -> SimState:
+        """Return the states of all environments as named arrays, (n_envs, …), that are copies."""
+        self._guard()
+        return self.states.read()
+
+    def reset(
+        self,
+        state: SimState | None = None,
+        *,
+        keyframe: int | str | None = None,
+        envs_idx: object = None,
+        as_initial: bool = False,
+        zero_time: bool = False,
+    ) -> None:
+        """Begin a new episode in some environments (all unless ``envs_idx``); the others stay.
+
+        At the initial state, at ``state`` or at a keyframe. A ``state`` of a scene of one world
+        goes to each; one of as many environments as this scene has gives each its own; else it has
+        to be of as many as are chosen. ``as_initial`` needs a state of all, or of one.
+
+        ``envs_idx``: one integer, a slice, a boolean mask, or a sequence, NumPy array or torch
+        tensor of these. Raises IndexError, ValueError and TypeError for what is no choice of
+        environments, StateMismatchError and StateCorruptError for a state that does not fit;
+        nothing has changed then.
+        """
+        self._guard()
+        chosen = self._chosen(envs_idx)
+        if state is not None and keyframe is not None:
+            raise ValueError("give state or keyframe, not both")
+        if as_initial and state is None and keyframe is None:
+            raise ValueError(
+                "as_initial=True needs a state or a keyframe to begin with from now on"
+            )
+        if as_initial and envs_idx is not None:
+            raise ValueError("as_initial=True is about all environments: leave envs_idx out")
+        if state is not None and not isinstance(state, SimState):
+            raise TypeError(
+                f"reset takes a SimState (from get_state), not {type(state).__name__}; "
+                "checkpoints go back with restore"
+            )
+        number = None if keyframe is None else self._keyframe(keyframe)
+        self.states.reset(state, chosen, keyframe=number, zero_time=zero_time)
+        if self.selected.env in chosen:
+            self.told_replaced("reset")
+        if as_initial:
+            self.states.initial = self.get_state()
+
+    def _keyframe(self, keyframe: int | str) -> int:
+        module, model = self.environments.adapter.module, self.environments.model
+        number: object = keyframe
+        if isinstance(keyframe, str):
+            number = int(module.mj_name2id(model, int(module.mjtObj.mjOBJ_KEY), keyframe))
+        if not isinstance(number, int) or not 0 <= number < int(model.nkey):
+            raise ValueError(
+                f"scene {self.name!r} has {int(model.nkey)} keyframes and none called {keyframe!r}"
+            )
+        return number
+
+    def checkpoint(
+        self, name: str | None = None, *, envs_idx: object = None, note: str = ""
+    ) -> BatchCheckpoint:
+        """Return the complete dynamic state of some environments (all unless ``envs_idx``).
+
+        Values of model fields that :meth:`expand` has given them are kept with it. Where a state
+        is more than MuJoCo's batch tells (sleep, ipc), its ``exactness`` says so.
+        """
+        self._guard()
+        if name is not None and (not isinstance(name, str) or not name.strip()):
+            raise ValueError(f"a checkpoint's name must be text that is not empty, not {name!r}")
+        chosen = self._chosen(envs_idx)
+        if not len(chosen):
+            raise ValueError("envs_idx chooses no environment: a checkpoint needs one at least")
+        return self.states.checkpoint(chosen, name=name or "", note=note)
+
+    def restore(
+        self,
+        checkpoint: "BatchCheckpoint | Checkpoint | StateBytes",
+        *,
+        envs_idx: object = None,
+        with_model: bool = False,
+    ) -> Exactness:
+        """Put states back, all of it or nothing; environments that are not meant stay as they are.
+
+        A checkpoint of several environments goes back to those it was taken of; with ``envs_idx``
+        to those of the same numbers, or, when it holds as many as are chosen, to these in that
+        order. A checkpoint of one (also one of a scene of one world) goes to each chosen one, or to
+        all. Returns how they continue. Raises StateMismatchError and StateCorruptError.
+        """
+        self._guard()
+        chosen = None if envs_idx is None else self._chosen(envs_idx)
+        exactness = self.states.restore(checkpoint, chosen, with_model=with_model)
+        self.told_replaced("the script restored a checkpoint")
+        return exactness
+
+    def fork(self, src_env: int, dst_envs: object) -> Exactness:
+        """Copy the state of one environment, and its own model fields, to others.
+
+        Returns how they continue: exact, except that what sleeps wakes up in the copies.
+        """
+        self._guard()
+        source, targets = self._one(src_env), self._chosen(dst_envs)
+        exactness = self.states.fork(source, targets)
+        self.told_replaced(f"environment {source} was copied to {len(targets)} others")
+        return exactness
+
+    def replaced(
+        self,
+        kind: SegmentKind,
+        envs: NDArray[np.intp],
+        *,
+        before: tuple[NDArray[np.int64], NDArray[np.int64]],
+        text: str,
+        parent_axis: int = -1,
+        episodes: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Note that the states of some environments are others now; for the engine."""
+        self.stepper.watch.begin_anew(envs)
+        self.batch_history.replaced(
+            kind, envs, before=before, text=text, parent_axis=parent_axis, episodes=episodes
+        )
+        self.selected.refresh()
+
+    def told_replaced(self, reason: str) -> None:
+        """Tell the debugger that the script has replaced states."""
+        if self.link.active:
+            self.link.state_replaced(reason)
+
+    # --- looking at one
+
+    @property
+    def selected_env(self) -> int:
+        """The environment that the debugger looks at."""
+        self._guard()
+        return self.selected.env
+
+    def select_environment(self, env: int, shown: Sequence[int] | None = None) -> None:
+        """Have the debugger look at an environment, and show ``shown`` (at most 64) in a grid."""
+        self._guard()
+        number = self._one(env)
+        self.selected.select(number)
+        if shown is not None:
+            self.selected.shown = tuple(shown)
+        elif number not in self.selected.shown:
+            self.selected.shown = (number,)
+        self.link.selection_changed()
+
+    @property
+    def failed_environments(self) -> tuple[int, ...]:
+        """Those that have stopped since their last reset, the newest last."""
+        self._guard()
+        return tuple(self.stepper.watch.failed)
+
+    # --- history and stops
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether rows are kept; for the engine."""
+        history = self.batch_history
+        return (self.link.active or history.wanted) and not history.switched_off
+
+    def keep_history(self, keep: bool = True, *, max_bytes: int | None = None) -> None:
+        """Keep the rows of every physics step, also while nothing is attached; or no longer.
+
+        In at most ``max_bytes`` (64 MiB unless set): a quarter of it goes to rows of the
+        environment that is looked at, which reach further back than those of all.
+        """
+        self._guard()
+        if max_bytes is not None:
+            if max_bytes < 1:
+                raise ValueError(f"max_bytes must be 1 or more, not {max_bytes}")
+            self.batch_history.max_bytes = max_bytes
+        self.batch_history.wanted = keep
+        self.batch_history.switched_off = False
+        self._update_fast_path()
+
+    @property
+    def raise_on_stop(self) -> bool:
+        """Whether a stop raises SimulationStopped in :meth:`step` where nothing is attached."""
+        self._guard()
+        return self.stops.raise_on_stop
+
+    @raise_on_stop.setter
+    def raise_on_stop(self, value: bool) -> None:
+        self._guard()
+        self.stops.raise_on_stop = bool(value)
+        self._update_fast_path()
+
+    @property
+    def last_stop(self) -> StopEvent | None:
+        """The newest stop: which environment, why, at which number of which joint; or None."""
+        self._guard()
+        return self.stops.last
+
+    def note_self_reset(self, env: int) -> None:
+        """Note that MuJoCo has reset an environment by itself; for the engine."""
+        self.stops.resets += 1
+        self.link.past.stops.note_resets(self.stops.resets)

@@ -1,0 +1,246 @@
+"""Steps of a batched scene: bare while nobody looks, else looked at around every physics step."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
+from stroboscope.engine.batch.failures import BatchWatch
+from stroboscope.engine.callbacks import Event
+from stroboscope.engine.errors import SimulationStopped, StepFailedError
+from stroboscope.engine.stops.event import StopEvent
+from stroboscope.engine.stops.script_errors import hold_for_error
+from stroboscope.engine.stops.trouble import Trouble
+
+if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
+
+__all__ = ["BatchStepper"]
+
+Rows = NDArray[np.float64]
+
+# Each stop is explained, which takes milliseconds: of so many in one step.
+_MOST_STOPS = 8
+_SHOWN = 8
+
+
+class BatchStepper:
+    """Runs application steps of a batched scene; owner thread only."""
+
+    def __init__(self, scene: "BatchScene") -> None:
+        self._scene = scene
+        self._envs = scene.environments
+        self._counters = scene.environments.counters
+        self._link = scene.link
+        self._selected = scene.selected
+        self._stops = scene.selected.stops
+        self._history = scene.batch_history
+        self.watch = BatchWatch(scene.environments)
+        self.frame_begun = False
+        """Whether a frame of the selected environment was begun in the gate."""
+        self.put_in: slice | None = None
+        """Which inputs of the selected environment are a client's for the step that comes."""
+        self._own_inputs = np.empty(scene.environments.layout.size)
+
+    def step(self, nstep: int) -> None:
+        """Complete an application step of ``nstep`` physics steps."""
+        if self._link.active:
+            self._attached(nstep)
+            return
+        shared = self._counters.shared
+        self._run_callbacks(Event.PRE_STEP)
+        raised: Exception | None = None
+        if self._scene.guards_detached:
+            for _ in range(nstep):
+                raised = self._physics()
+                if raised is not None:
+                    break
+        else:
+            broken = self._envs.step(nstep)
+            shared.add_physics(nstep)
+            if len(broken):
+                self._counters.took_back(broken, steps=0, physics=nstep)
+                raised = self._failure(broken)
+        shared.add_application_step()
+        if raised is not None:
+            raise raised
+        self._run_callbacks(Event.POST_STEP)
+
+    def _attached(self, nstep: int) -> None:
+        link = self._link
+        link.begin_step()
+        try:
+            self._run_callbacks(Event.PRE_STEP)
+            for _ in range(nstep):
+                self._selected.refresh()
+                if not link.gate():
+                    return
+                self._physics()
+                link.after_physics()
+                self._selected.refresh()
+        except SceneClosedError as error:
+            raise self._scene.closed_error(error) from None
+        except BaseException:
+            link.abandon_step()
+            raise
+        finally:
+            self._take_back_inputs()
+        self._counters.shared.add_application_step()
+        link.end_step()
+        self._run_callbacks(Event.POST_STEP)
+
+    def _run_callbacks(self, event: Event) -> None:
+        scene = self._scene
+        try:
+            scene.callbacks.run(event, scene)  # type: ignore[arg-type]
+        except Exception as error:
+            hold_for_error(self._selected, error, StopReason.CALLBACK)  # type: ignore[arg-type]
+            raise
+
+    # --- one physics step
+
+    def _physics(self) -> Exception | None:
+        """Step all environments and count it; put those back that went wrong, where rules say so.
+
+        Returns what is to be raised for them when the application step is over.
+        """
+        is_shown = self._link.active and (self._link.ring is not None or self.frame_begun)
+        self.frame_begun = False
+        before = self._history.capture(keeps=self._scene.keeps_history)
+        self.watch.before()
+        broken = self._envs.step(1)
+        if is_shown:
+            self._step_selected()
+        self._take_back_inputs()
+        suspicious = self.watch.suspicious(before, broken)
+        raised, taken_back = None, broken
+        if len(suspicious):
+            raised, taken_back = self._look_closer(suspicious, before, broken)
+        self._counters.shared.add_physics(1)
+        if len(taken_back):
+            self._took_back(taken_back)
+        return raised
+
+    def _step_selected(self) -> None:
+        """Do the same step with the copy that is looked at: the batch keeps no results."""
+        selected, adapter = self._selected, self._envs.adapter
+        world = selected.world
+        try:
+            adapter.mj_step(world.model, world.live())
+        except adapter.module.FatalError:
+            # What went wrong is told by the batch; the copy is filled anew for the next step.
+            adapter.free_stack(world.live())
+
+    def _take_back_inputs(self) -> None:
+        """Give the script its own inputs back, which a client's had replaced for a step."""
+        place, self.put_in = self.put_in, None
+        if place is not None:
+            self._selected.world.interventions.take_back()
+            self._envs.state[self._selected.env, place] = self._own_inputs[place]
+
+    def put_in_inputs(self) -> None:
+        """Put a client's inputs into the selected environment for the step that follows."""
+        selected, envs = self._selected, self._envs
+        world, adapter, place = selected.world, envs.adapter, envs.layout.inputs
+        row = envs.state[selected.env]
+        self._own_inputs[place] = row[place]
+        self.put_in = place
+        world.interventions.apply()
+        changed = np.empty_like(row)
+        adapter.mj_getState(world.model, world.live(), changed, adapter.integration)
+        row[place] = changed[place]
+
+    # --- what went wrong
+
+    def _look_closer(
+        self, suspicious: NDArray[np.intp], before: Rows, broken: NDArray[np.intp]
+    ) -> tuple[Exception | None, NDArray[np.intp]]:
+        """Return what is to be raised, and which environments have not taken the step."""
+        are_broken = set(broken.tolist())
+        troubles: list[tuple[int, Trouble]] = []
+        for env in suspicious.tolist():
+            trouble = self.watch.trouble(env, before[env], is_broken=env in are_broken)
+            if trouble is None:
+                continue
+            if self.watch.concerns(env, trouble, self._stops):
+                troubles.append((env, trouble))
+            else:
+                self._let_through(env, trouble)
+        if not troubles:
+            return None, broken
+        events, held = self._stop(troubles)
+        raises = self._stops.raise_on_stop and not self._link.active
+        if held or raises:
+            for env, trouble in troubles:
+                self.watch.put_back(env, trouble.row)
+            are_broken |= {env for env, _ in troubles}
+        else:
+            for env, trouble in troubles:
+                self._let_through(env, trouble)
+        if held:
+            self._scene.select_environment(troubles[0][0])
+        self._scene.callbacks.run(Event.STOP, self._scene)  # type: ignore[arg-type]
+        raised = self._stopped(events, len(troubles)) if raises else None
+        return raised, np.array(sorted(are_broken), dtype=np.intp)
+
+    def _let_through(self, env: int, trouble: Trouble) -> None:
+        self.watch.let_through(env, trouble)
+        if trouble.reason is StopReason.AUTORESET:
+            self._scene.note_self_reset(env)
+
+    def _stop(self, troubles: list[tuple[int, Trouble]]) -> tuple[list[StopEvent], bool]:
+        """Say which environments went wrong in one step; return that, and whether that holds."""
+        link, held = self._link, False
+        events: list[StopEvent] = []
+        for env, trouble in troubles[:_MOST_STOPS]:
+            with self._selected.standing_for(env):
+                self._selected.put(trouble.row)
+                stop = self._stops.diagnose(self._selected, trouble)  # type: ignore[arg-type]
+            message = f"environment {env}: {stop.message}"
+            stop = msgspec.structs.replace(stop, env=env, message=message)
+            events.append(StopEvent.of(stop))
+            if link.active:
+                held = link.past.stops.stop(stop, is_complete=True) or held
+        more = len(troubles) - _MOST_STOPS
+        if more > 0:
+            named = ", ".join(str(env) for env, _ in troubles[_MOST_STOPS:][:_SHOWN])
+            link.log_text(
+                LogLevel.ERROR,
+                f"{more} more environments went wrong in the same step ({named}"
+                f"{', …' if more > _SHOWN else ''})",
+            )
+        self._stops.last = events[0]
+        for env, trouble in troubles:
+            self.watch.stopped(env, trouble)
+        return events, held
+
+    def _took_back(self, envs: NDArray[np.intp]) -> None:
+        """Note that these have not taken the physics step that was counted for all."""
+        before = self._history.counts()
+        self._counters.took_back(envs, steps=0, physics=1)
+        self._history.replaced(
+            SegmentKind.RESTORE, envs, before=before, text="its step was taken back"
+        )
+
+    def _stopped(self, events: list[StopEvent], count: int) -> SimulationStopped:
+        first, name = events[0], self._scene.name
+        more = f" (and {count - 1} more environments)" if count > 1 else ""
+        return SimulationStopped(
+            f"scene {name!r} has stopped at t = {first.time:g} s: {first.message}{more}; its step "
+            "was taken back, the other environments have taken it: look at the scene, reset it "
+            f"with scene.reset(envs_idx={first.env}), or set scene.raise_on_stop = False",
+            first,
+        )
+
+    def _failure(self, broken: NDArray[np.intp]) -> StepFailedError:
+        named = ", ".join(map(str, broken[:_SHOWN].tolist()))
+        named += f" and {len(broken) - _SHOWN} more" if len(broken) > _SHOWN else ""
+        return StepFailedError(
+            f"a step of scene {self._scene.name!r} failed in {len(broken)} of its "
+            f"{self._envs.count} environments ({named}): {self._envs.failure(int(broken[0]))}; "
+            "they are where they were, the others have taken the step: reset these before going on"
+        )

@@ -1,0 +1,197 @@
+"""What a batched scene offers to the debugger's time travel."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.debugger_protocol.backend import TopicFrames
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_machine import Keeper, PastFrame
+from stroboscope.debugger_protocol.time_messages import (
+    ConditionInfo,
+    GhostRef,
+    GhostSource,
+    Segment,
+    SegmentKind,
+    StatesCompared,
+    WhatIf,
+)
+from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_checkpoint
+from stroboscope.engine.batch.batch_states import SLEEP_REASON
+from stroboscope.engine.errors import StateError
+from stroboscope.engine.rollouts.desk import RolloutDesk, Row, RowAt
+from stroboscope.engine.time_machine import MujocoTimeMachine
+
+if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
+
+__all__ = ["BatchTimeMachine"]
+
+
+class _EnvDesk(RolloutDesk):
+    """Rollouts of the selected environment; references may be to other environments."""
+
+    def __init__(self, scene: "BatchScene") -> None:
+        super().__init__(scene.selected, scene.rollouts)  # type: ignore[arg-type]
+        self._batch = scene
+
+    def _row(self, ref: GhostRef, keeper: Keeper | None, row_at: RowAt) -> Row:
+        envs = self._batch.environments
+        if ref.source is not GhostSource.ENVIRONMENT:
+            return super()._row(ref, keeper, row_at)
+        if ref.scene_id != self._batch.scene_id or not 0 <= ref.number < envs.count:
+            raise CommandError(
+                f"this scene has no environment {ref.number}: it has 0 to {envs.count - 1}"
+            )
+        row: Row = envs.state[ref.number].copy()
+        return row
+
+    def row_of_checkpoint(self, state: bytes) -> Row:
+        """Return the selected environment's row in a checkpoint of several."""
+        if not is_batch_checkpoint(state):
+            return super().row_of_checkpoint(state)
+        env = self._batch.selected.env
+        try:
+            return super().row_of_checkpoint(BatchCheckpoint.from_bytes(state).env(env).to_bytes())
+        except StateError as error:
+            raise CommandError(str(error)) from error
+        except KeyError:
+            raise CommandError(f"the checkpoint does not hold environment {env}") from None
+
+
+class BatchTimeMachine(MujocoTimeMachine):
+    """The past of the selected environment; what moves the scene moves all; owner thread only."""
+
+    def __init__(self, scene: "BatchScene") -> None:
+        super().__init__(scene.selected)  # type: ignore[arg-type]
+        self._batch = scene
+        self._selected = scene.selected
+        self._envs = scene.environments
+        self._rows = scene.batch_history
+        self._rollouts = _EnvDesk(scene)
+
+    # --- history
+
+    def set_history(self, *, keep: bool, max_bytes: int | None) -> None:
+        """Keep rows from now on, in at most so many bytes, or forget them all."""
+        if max_bytes is not None:
+            if max_bytes < 1:
+                raise CommandError(f"max_bytes of a history must be 1 or more, not {max_bytes}")
+            self._rows.max_bytes = max_bytes
+        self._rows.switched_off = not keep
+        if not keep:
+            self._rows.forget()
+
+    def look_at(self, axis: int, topics: frozenset[Topic]) -> PastFrame:
+        """Return the topics of a row of the selected environment, recomputed on scratch data."""
+        self._selected.refresh()
+        past = super().look_at(axis, topics - {Topic.ENVIRONMENTS})
+        note = past.note
+        if self._envs.is_inexact:
+            note = "; ".join(text for text in (note, SLEEP_REASON) if text)
+        frames = past.frames
+        matrix = self._rows.matrix(past.clock.axis)
+        if Topic.ENVIRONMENTS in topics and matrix is not None:
+            poses = self._batch.backend.environment_poses(matrix[list(self._selected.shown)])
+            frames = TopicFrames({**frames.arrays, Topic.ENVIRONMENTS: poses}, frames.notes)
+        return PastFrame(clock=past.clock, frames=frames, note=note)
+
+    def state_at(self, axis: int) -> bytes:
+        """Return a row as a checkpoint: of all environments, as far back as they are remembered."""
+        self._past.check(axis)
+        matrix = self._rows.matrix(axis)
+        steps, physics, _ = self._rows.counts_at(axis)
+        chosen = np.arange(self._envs.count)
+        if matrix is None:
+            chosen = np.array([self._selected.env])
+            rows = self._past.row(axis)[np.newaxis]
+        else:
+            rows = matrix
+        return self._batch.states.checkpoint_of(
+            chosen, rows, steps=steps[chosen], physics=physics[chosen]
+        ).to_bytes()
+
+    # --- branches
+
+    def continue_from(self, axis: int) -> Segment:
+        """Put all environments into a row; a branch."""
+        self._past.check(axis)
+        history, envs = self._rows, self._envs
+        matrix = history.matrix(axis)
+        if matrix is None:
+            raise CommandError(
+                f"only environment {self._selected.env} is remembered at step {axis}, not all of "
+                f"them, so the scene can't go on from there: they are from step {history.first} on"
+            )
+        before = history.counts()
+        steps, physics, episodes = history.counts_at(axis)
+        chosen = np.arange(envs.count)
+        np.copyto(envs.state, matrix)
+        envs.counters.put(chosen, steps, physics)
+        self._batch.replaced(
+            SegmentKind.BRANCH, chosen, before=before, parent_axis=axis, episodes=episodes,
+            text=SLEEP_REASON if envs.is_inexact else "",
+        )  # fmt: skip
+        last = self._selected.history.segments.last
+        if last is None:
+            raise CommandError("the history was switched off")
+        return last.segment
+
+    def replay_from(self, axis: int) -> Iterator[float]:
+        """Refuse: inputs of many environments are re-simulated beside the scene, one by one."""
+        raise CommandError(
+            "a scene of several environments can't be replayed with its recorded inputs: continue "
+            "with the script, or re-simulate the selected environment beside it"
+        )
+
+    def resimulate(
+        self, axis: int, *, steps: int, edits: Sequence[WhatIf], name: str
+    ) -> Iterator[float]:
+        """Run the recorded inputs of the selected environment again, alone, beside the scene."""
+        self._selected.refresh()
+        return super().resimulate(axis, steps=steps, edits=edits, name=name)
+
+    def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
+        """Return where a ghost's bodies are."""
+        self._selected.refresh()
+        return super().ghost_pose(ghost, time=time)
+
+    def compare(self, first: GhostRef, second: GhostRef, *, tolerance: float) -> StatesCompared:
+        """Compare two states, environments or rollouts."""
+        self._selected.refresh()
+        return super().compare(first, second, tolerance=tolerance)
+
+    # --- stops
+
+    def put_condition(self, condition: ConditionInfo) -> ConditionInfo:
+        """Refuse: conditions are not looked at in every one of many environments."""
+        raise CommandError(
+            "a scene of several environments has no conditions yet: it stops for failures of each "
+            "environment; look for anything else in the script, with scene.pause(reason)"
+        )
+
+    # --- environments
+
+    def environment_count(self) -> int:
+        """Return how many environments there are."""
+        return self._envs.count
+
+    def selected_environments(self) -> tuple[int, tuple[int, ...]]:
+        """Return the selected one, and those shown."""
+        return self._selected.env, self._selected.shown
+
+    def select_environments(self, selected: int, shown: Sequence[int]) -> None:
+        """Make ``selected`` the one that topics are of, and ``shown`` those of ``environments``."""
+        self._selected.select(selected)
+        self._selected.shown = tuple(shown)
+
+    def failed_environments(self) -> tuple[int, ...]:
+        """Return those that stopped since their last reset."""
+        return tuple(self._batch.stepper.watch.failed)
+
+    def fork(self, source: int, targets: Sequence[int]) -> None:
+        """Copy the state of one environment to others."""
+        self._batch.states.fork(source, np.array(targets, dtype=np.intp))

@@ -1,0 +1,215 @@
+"""The environments of a batched scene: their rows, their counters, and their native threads."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.backend import Clock
+from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.errors import EngineError, MujocoUnavailableError
+from stroboscope.engine.hidden_state import needs_hidden_state
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.scene_counters import StepCounters
+
+__all__ = ["EnvCounters", "Environments", "OneEnvCounters"]
+
+_OPTION = "opt."
+
+
+class Environments:
+    """``state`` (n_envs, row) is what the next step reads: a live, writable view.
+
+    ``warning`` (n_envs, kinds, 2): last info and number of MuJoCo's warnings of each. Owner thread
+    only. ``persistent``: MuJoCo keeps one MjData per environment, because the row is not all that a
+    step reads (sleep, ipc, plugins).
+    """
+
+    def __init__(self, model: Any, count: int, *, threads: int, adapter: MujocoAdapter) -> None:
+        module = adapter.batch_module()
+        if module is None:
+            raise MujocoUnavailableError(
+                f"n_envs needs MuJoCo's batch, which MuJoCo {adapter.version} does not have: "
+                'install 3.17 or newer (`pip install "stroboscope[mujoco]"`), or create one scene '
+                "per environment"
+            )
+        refuse_callbacks(model, adapter=adapter)
+        self.adapter = adapter
+        self.model = model
+        self.count = count
+        self.layout = RowLayout(model, adapter=adapter)
+        self.is_inexact = needs_hidden_state(model, adapter=adapter)
+        self.persistent = self.is_inexact or bool(model.nplugin)
+        self._module = module
+        self.batch = module.Batch(model, count, threads, persistent=self.persistent)
+        self.state: NDArray[np.float64] = self.batch.state
+        self.warning: NDArray[np.int32] = self.batch.warning
+        self.qpos: NDArray[np.float64] = self.batch.bind("qpos")
+        self.qvel: NDArray[np.float64] = self.batch.bind("qvel")
+        self.ctrl: NDArray[np.float64] = self.batch.bind("ctrl")
+        self.qacc: NDArray[np.float64] = self.batch.bind(
+            "qacc" if adapter.is_runge_kutta(model) else "qacc_warmstart"
+        )
+        """The accelerations of the last step: where the solver begins, but for RK4's stages."""
+        self.time: NDArray[np.float64] = self.state[:, 0]
+        self.counters = EnvCounters(count)
+        self.expanded: dict[str, NDArray[Any]] = {}
+        """Fields of the model that each environment has values of its own of, by name."""
+
+    # --- stepping
+
+    def step(self, nstep: int) -> NDArray[np.intp]:
+        """Step all of them; return those that MuJoCo failed on, which are where they were."""
+        try:
+            self.batch.step(nstep=nstep)
+        except self._module.SimulationError as error:
+            return np.asarray(error.ids, dtype=np.intp)
+        except ValueError as error:
+            raise EngineError(f"a batched scene can't be stepped: {error}") from error
+        return np.empty(0, dtype=np.intp)
+
+    def failure(self, env: int) -> str:
+        """Return what MuJoCo said of an environment that it failed on."""
+        return str(self.batch.error(env))
+
+    # --- model fields
+
+    def expand(self, name: str) -> NDArray[Any]:
+        """Give a field of the model values per environment; return them, (n_envs, …)."""
+        found = self.expanded.get(name)
+        if found is None:
+            found = self.expanded[name] = self.batch.expand(name)
+        return found
+
+    def note_derived(self) -> None:
+        """Note which fields ``mj_setConst`` has given values per environment."""
+        for name in self._module.MODEL_FIELDS:
+            if name not in self.expanded and self.batch.expanded(name) is not None:
+                self.expand(name)
+
+    def fill_model(self, env: int, model: Any) -> None:
+        """Write the values that one environment steps with into ``model``."""
+        if self.expanded:
+            self.batch.get_model(env, model)
+
+    def fill_data(self, env: int, data: Any, *, model: Any) -> None:
+        """Put the state of one environment into ``data``, what sleeps included."""
+        if self.persistent:
+            self.batch.get_data(env, data)
+        adapter = self.adapter
+        adapter.mj_setState(model, data, self.state[env], adapter.integration)
+
+    def timesteps(self) -> NDArray[np.float64] | float:
+        """Return the timestep [s] of all of them, or of each, (n_envs,)."""
+        own = self.expanded.get(_OPTION + "timestep")
+        return float(self.model.opt.timestep) if own is None else own.reshape(self.count)
+
+    def timestep(self, env: int) -> float:
+        """Return the timestep [s] of one of them."""
+        timesteps = self.timesteps()
+        return timesteps if isinstance(timesteps, float) else float(timesteps[env])
+
+    def option_fields(self) -> tuple[str, ...]:
+        """Return the physics options that environments may have values of their own of."""
+        names = sorted(self._module.MODEL_FIELDS)
+        return tuple(name for name in names if name.startswith(_OPTION))
+
+
+def refuse_callbacks(model: Any, *, adapter: MujocoAdapter) -> None:
+    """Raise EngineError where the script has Python callbacks installed in MuJoCo."""
+    names = list(adapter.callbacks_in_the_way(model))
+    if adapter.has_control_callback() and "control" not in names:
+        names.append("control")
+    if names:
+        raise EngineError(
+            f"a batched scene can't be made while Python callbacks are installed "
+            f"({', '.join(f'mjcb_{name}' for name in names)}): its environments are stepped on "
+            "native threads, which can't call Python; write controls between steps, or create one "
+            "scene per environment"
+        )
+
+
+class EnvCounters:
+    """Steps ever taken, which all environments share, and those within each one's state."""
+
+    def __init__(self, count: int) -> None:
+        self.shared = StepCounters()
+        self._steps = np.zeros(count, dtype=np.int64)
+        self._physics = np.zeros(count, dtype=np.int64)
+
+    def step_counts(self) -> NDArray[np.int64]:
+        """Return the application steps within each state, (n_envs,)."""
+        return self.shared.single - self._steps
+
+    def physics_counts(self) -> NDArray[np.int64]:
+        """Return the physics steps within each state, (n_envs,)."""
+        return self.shared.axis - self._physics
+
+    def step_count(self, env: int) -> int:
+        """Return the application steps within one state."""
+        return self.shared.single - int(self._steps[env])
+
+    def physics_count(self, env: int) -> int:
+        """Return the physics steps within one state."""
+        return self.shared.axis - int(self._physics[env])
+
+    def put(
+        self,
+        envs: NDArray[np.intp],
+        steps: "NDArray[np.int64] | int",
+        physics: "NDArray[np.int64] | int",
+    ) -> None:
+        """Put the counters of some states back."""
+        self._steps[envs] = self.shared.single - steps
+        self._physics[envs] = self.shared.axis - physics
+
+    def took_back(self, envs: NDArray[np.intp], *, steps: int, physics: int) -> None:
+        """Note that these have not taken the steps that were counted for all."""
+        self._steps[envs] += steps
+        self._physics[envs] += physics
+
+
+class OneEnvCounters:
+    """The counters of one environment, as those of a scene; ``env`` may be set to another."""
+
+    def __init__(self, counters: EnvCounters) -> None:
+        self._counters = counters
+        self.env = 0
+
+    @property
+    def single(self) -> int:
+        """Application steps ever taken."""
+        return self._counters.shared.single
+
+    @property
+    def total_steps(self) -> int:
+        """Application steps ever taken."""
+        return self._counters.shared.single
+
+    @property
+    def axis(self) -> int:
+        """Physics steps ever taken."""
+        return self._counters.shared.axis
+
+    @property
+    def step_count(self) -> int:
+        """Application steps within the state."""
+        return self._counters.step_count(self.env)
+
+    @property
+    def physics_step_count(self) -> int:
+        """Physics steps within the state."""
+        return self._counters.physics_count(self.env)
+
+    def state(self) -> Counters:
+        """Return the counters that belong to the state."""
+        return Counters(self.step_count, self.physics_step_count)
+
+    def clock(self, time: float) -> Clock:
+        """Return where the environment stands at ``time`` [s]."""
+        return Clock(time, self.step_count, self.physics_step_count, self.total_steps, self.axis)
+
+    def set_state(self, counters: Counters) -> None:
+        """Put the state's counters back."""
+        self._counters.put(np.array([self.env]), counters.step_count, counters.physics_step_count)
