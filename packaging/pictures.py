@@ -522,11 +522,20 @@ def _tried(stage: Stage) -> None:
     scene = stage.shown()
     stop = scene.stops.standing
     assert stop is not None
+    stage.window.actions_by_name["frame_all"].trigger()
     for label, _ in stop.what_if[:2]:
         scene.trials.start(stop, label)
     stage.wait("two rollouts", lambda: len(scene.rollouts.rollouts) == 2)
     stage.window.panels.show("rollouts")
     stage.wait("a comparison", lambda: stage.window.rollouts.comparison.result is not None)
+    stage.run_events(1.5 * stage.picture.scale**2)
+
+
+def _curves(stage: Stage) -> None:
+    """Show the curves of what was tried, dashed, from a little before the stop."""
+    _tried(stage)
+    stage.window.panels.show("plots")
+    _go_to(stage, stage.shown().history.live - 12)
     stage.run_events(1.5 * stage.picture.scale**2)
 
 
@@ -584,6 +593,7 @@ def _travel_pictures() -> "Iterator[Picture]":
     for name, prepare in (
         ("stopped", _stopped),
         ("tried", _tried),
+        ("curves", _curves),
         ("conditions", _conditions),
         ("checkpoints", _checkpoints),
     ):

@@ -31,13 +31,13 @@ def _short(value: float) -> str:
     return f"{value:+.3g}".replace("-", "\u2212")
 
 
-_NAME = Column(key="name", title="value", kind=ColumnKind.TEXT, sample="qpos['left_shoulder_1']")
+_NAME = Column(key="name", title="value", kind=ColumnKind.TEXT, sample="qpos left_shoulder")
 _VALUES = (
     Column(key="first", title="A", sample="−1.2346e−06", write=_digits),
     Column(key="second", title="B", sample="−1.2346e−06", write=_digits),
     Column(key="difference", title="B − A", sample="−1.23e-10", write=_short),
 )
-_UNIT = Column(key="unit", title="unit", kind=ColumnKind.TEXT, sample="kg·m²/s")
+_UNIT = Column(key="unit", title="unit", kind=ColumnKind.TEXT, sample="N·m·s")
 _STEP = Column(
     key="step",
     title="at step",

@@ -1,6 +1,7 @@
 """Curves of rollouts for the plots, beside what a scene really did."""
 
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,10 @@ class RolloutCurves:
     def of(self, series: PlotSeriesId) -> tuple[RolloutCurve, ...]:
         """Return the curves beside one line."""
         return self._curves.get((series.scene, series.channel), ())
+
+    def any_of(self, series: Iterable[PlotSeriesId]) -> bool:
+        """Return whether there is a curve beside any of these lines."""
+        return any(self.of(each) for each in series)
 
     def remove(self, series: PlotSeriesId) -> bool:
         """Take the rollout away whose curve that is; return whether it is one."""

@@ -17,7 +17,15 @@ from stroboscope.debugger_protocol.time_messages import (
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["REASONS", "Reason", "StopsModel", "stop_headline", "stop_place", "stop_text"]
+__all__ = [
+    "REASONS",
+    "Reason",
+    "StopsModel",
+    "stop_headline",
+    "stop_place",
+    "stop_sentence",
+    "stop_text",
+]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +77,14 @@ def stop_headline(stop: StopInfo) -> str:
     if says_it or not REASONS[stop.reason].is_grave:
         return stop.message[:1].upper() + stop.message[1:]
     return f"{title}: {stop.message}"
+
+
+def stop_sentence(stop: StopInfo) -> str:
+    """Return what happened where the name of the rule stands over it."""
+    title = f"{REASONS[stop.reason].title}: "
+    has_title = stop.message.casefold().startswith(title.casefold())
+    text = stop.message[len(title) :] if has_title else stop.message
+    return text[:1].upper() + text[1:]
 
 
 def stop_text(stop: StopInfo) -> str:

@@ -94,6 +94,7 @@ class PlotPanel(QWidget):
         self._shown_scene: SceneKey | None = None
         self._chosen: float | None = None
         self._view_at: float | None = None
+        self._before_click: float | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._go_on)
@@ -207,7 +208,7 @@ class PlotPanel(QWidget):
         self._contents.prefer_scene_names(self._shown_scene)
         for plot in self.plots.plots:
             cell = self._cells[plot.plot_id]
-            cell.set_wide_legend(self._contents.names_owners)
+            cell.set_wide_legend(self._contents.names_owners or self.rollouts.any_of(plot.series))
             self._draw(plot, cell, start, end)
         self._show_time_labels()
         self._show_values()
@@ -270,7 +271,7 @@ class PlotPanel(QWidget):
         view = cell.view
         view.time_panned.connect(self.time_view.pan)
         view.time_zoomed.connect(self.time_view.zoom)
-        view.fit_requested.connect(self.fit)
+        view.fit_requested.connect(self._on_double_click)
         view.cursor_moved.connect(self._on_cursor_moved)
         view.time_clicked.connect(self.choose_instant)
         view.automatic_values_changed.connect(lambda _: self._schedule())
@@ -330,6 +331,7 @@ class PlotPanel(QWidget):
 
     def choose_instant(self, session_time: float) -> None:
         """Mark an instant and tell where it is; choosing the same one again takes the mark away."""
+        self._before_click = self._view_at
         again = self._chosen is not None and abs(session_time - self._chosen) < 4 * self._pixel()
         found = None if again else self._contents.moment_of(session_time)
         self._chosen = None if found is None else found[1].session_time
@@ -426,6 +428,17 @@ class PlotPanel(QWidget):
         for cell in self._cells.values():
             cell.view.set_automatic_values(True)
         self.time_view.fit(*self._contents.extent())
+
+    def _on_double_click(self) -> None:
+        """Show everything; the first of the two clicks was not meant to go anywhere."""
+        before = self._before_click
+        self._chosen = None
+        if before is None:
+            self.instant_left.emit()
+        elif (found := self._contents.moment_of(before)) is not None:
+            key, moment = found
+            self.instant_chosen.emit(key, moment.axis, moment.episode_time)
+        self.fit()
 
     def open_add_popup(self, text: str = "") -> AddSignalPopup:
         """Open the searchable list of signals below the toolbar; "= …" is an expression."""

@@ -74,6 +74,8 @@ class GhostLegend(CornerFrame):
 
     def _clear(self) -> None:
         self.rows = []
+        for line in range(self._grid.rowCount()):
+            self._grid.setRowMinimumHeight(line, 0)
         while (item := self._grid.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
@@ -85,6 +87,9 @@ class GhostLegend(CornerFrame):
         self._grid.addWidget(title, 0, 0, 1, 2)
         clear = self._tool(Icon.CLOSE, "Remove all ghosts", why_not)
         clear.clicked.connect(scene.ghosts.clear)
+        # Before they are dressed buttons have no height.
+        for line in range(min(len(entries), _SHOWN) + 1):
+            self._grid.setRowMinimumHeight(line, METRICS.compact_height - 2)
         self._grid.addWidget(clear, 0, 3)
         for line, entry in enumerate(entries[:_SHOWN], start=1):
             swatch = QToolButton()

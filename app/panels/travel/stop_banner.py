@@ -16,7 +16,7 @@ from stroboscope.app.panels.labels import ClampedLabel, ElidedLabel, icon_button
 from stroboscope.app.panels.style import METRICS, set_property
 from stroboscope.app.panels.travel.corner_frame import MARGIN, CornerFrame
 from stroboscope.app.panels.travel.scene_follower import SceneFollower
-from stroboscope.app.panels.travel.stop_details import trial_text
+from stroboscope.app.panels.travel.stop_details import trial_word
 from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
 from stroboscope.resources.themes import Palette
 
@@ -124,7 +124,12 @@ class StopBanner(CornerFrame):
             else "Play runs this step unguarded"
         )
         place = stop_place(stop)
-        self.where.set_full_text(f"{place} · {goes_on}", f"step {stop.step} · {goes_on}", goes_on)
+        if scene.history.is_away:
+            # Play moves the view then, and the scene stays where it is.
+            self.where.set_full_text(place)
+        else:
+            short = f"step {stop.step} · {goes_on}"
+            self.where.set_full_text(f"{place} · {goes_on}", short, goes_on)
         self.where.set_hint(place)
         self._show_offer(scene, stop)
         self.show()
@@ -139,7 +144,7 @@ class StopBanner(CornerFrame):
         trial = scene.trials.find(stop.stop_id, name)
         why_not = why_not_changeable(scene)
         if trial is not None:
-            self.try_button.setText(f"{name}: {trial_text(scene, trial)}")
+            self.try_button.setText(f"{name}: {trial_word(scene, trial)}")
             why_not = why_not or "It was tried: see the ghost and the Rollouts panel."
         else:
             self.try_button.setText(f"Try {name}")

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
-from stroboscope.app.models.stops import REASONS, stop_place, stop_text
+from stroboscope.app.models.stops import REASONS, stop_place, stop_sentence, stop_text
 from stroboscope.app.models.tables.stops import element_of
 from stroboscope.app.models.trials import Trial
 from stroboscope.app.panels.icons import Icon, icon, pixmap
@@ -27,13 +27,13 @@ from stroboscope.debugger_protocol.edit_messages import ElementRef
 from stroboscope.debugger_protocol.time_messages import StopInfo
 from stroboscope.resources.themes import Palette
 
-__all__ = ["StopDetails", "trial_text"]
+__all__ = ["StopDetails", "trial_text", "trial_word"]
 
 _ELEMENTS = 8
 
 
-def trial_text(scene: SceneModel, trial: Trial) -> str:
-    """Return what has become of an offer that was tried."""
+def trial_word(scene: SceneModel, trial: Trial) -> str:
+    """Return what has become of an offer that was tried, in a word or two."""
     if not trial.rollout_id:
         told = scene.history.told
         done = f" {round(100.0 * told.progress)} %" if told is not None and told.busy else ""
@@ -41,9 +41,16 @@ def trial_text(scene: SceneModel, trial: Trial) -> str:
     rollout = scene.trials.rollout(trial)
     if rollout is None:
         return "dropped"
+    return "no stop" if rollout.outcome == "ended" else rollout.outcome
+
+
+def trial_text(scene: SceneModel, trial: Trial) -> str:
+    """Return what has become of an offer that was tried."""
+    rollout, word = scene.trials.rollout(trial), trial_word(scene, trial)
+    if rollout is None:
+        return word
     event = f", first event at its step {rollout.event_step}" if rollout.event_step >= 0 else ""
-    outcome = "no stop" if rollout.outcome == "ended" else rollout.outcome
-    return f"{outcome} in {rollout.steps} steps{event}"
+    return f"{word} in {rollout.steps} steps{event}"
 
 
 class StopDetails(QScrollArea):
@@ -102,9 +109,9 @@ class StopDetails(QScrollArea):
     def _fill(self, column: QVBoxLayout, scene: SceneModel, stop: StopInfo) -> None:
         column.addLayout(self._head(stop))
         column.addWidget(label(stop_place(stop), "small"))
-        column.addWidget(_text(stop.message))
+        column.addWidget(_text(stop_sentence(stop)))
         if stop.culprit:
-            column.addWidget(_text(stop.culprit))
+            column.addWidget(_text(stop.culprit[:1].upper() + stop.culprit[1:]))
         if stop.advice:
             column.addWidget(_text(stop.advice, "muted"))
         if stop.elements:
