@@ -198,7 +198,10 @@ class FlexInfo(_Info, frozen=True, kw_only=True):
     Its vertices are ``nvert`` rows of the topic DEFORMABLE from ``vert`` on; indices in its asset
     count from there. Asset arrays: ``elements`` (nelem, dim + 1) int32; ``shell`` (nshell, dim)
     int32, the outside of a 3D one; ``edges`` (nedge, 2) int32; optional ``texcoords`` (n, 2)
-    float32 with ``element_texcoords`` (nelem, dim + 1) int32.
+    float32 with ``element_texcoords`` (nelem, dim + 1) int32; ``element_layer`` (nelem,) int32 of
+    a 3D one, how far each element is from the surface, 0 outermost. Where elements have several
+    materials these are ``materials``, ``material`` the first of them, and the asset has
+    ``element_material`` (nelem,) int32, which of them each element has.
     """
 
     name: str
@@ -211,6 +214,7 @@ class FlexInfo(_Info, frozen=True, kw_only=True):
     material: int = -1
     flatskin: bool = False
     group: int = 0
+    materials: tuple[int, ...] = ()
 
 
 class HeightFieldInfo(_Info, frozen=True, kw_only=True):

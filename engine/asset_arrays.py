@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.arrays import Arrays
 
-__all__ = ["flex_arrays", "hfield_arrays", "mesh_arrays", "skin_arrays", "texture_arrays"]
+__all__ = [
+    "flex_arrays",
+    "flex_materials",
+    "hfield_arrays",
+    "mesh_arrays",
+    "skin_arrays",
+    "texture_arrays",
+]
 
 
 def mesh_arrays(model: Any, index: int) -> Arrays:
@@ -95,6 +102,19 @@ def skin_arrays(model: Any, index: int) -> Arrays:
     return arrays
 
 
+def _element_materials(model: Any, index: int) -> NDArray[np.int64]:
+    """Return the material (nelem,) of each element; before 4.0 a flex had one for all."""
+    if len(model.flex_matid) != model.nflexelem:
+        return np.array(model.flex_matid[index : index + 1], dtype=np.int64)
+    elements = _slice(model.flex_elemadr, model.flex_elemnum, index)
+    return np.array(model.flex_matid[elements], dtype=np.int64)
+
+
+def flex_materials(model: Any, index: int) -> tuple[int, ...]:
+    """Return the materials of a flex, each once, in the order of its elements; -1 for none."""
+    return tuple(dict.fromkeys(_element_materials(model, index).tolist())) or (-1,)
+
+
 def flex_arrays(model: Any, index: int) -> Arrays:
     """Return how the vertices of a flex hang together; indices count from its first vertex."""
     corners = int(model.flex_dim[index]) + 1
@@ -109,6 +129,13 @@ def flex_arrays(model: Any, index: int) -> Arrays:
         "shell": _table(model.flex_shell[shell], columns=corners - 1),
         "edges": _table(model.flex_edge[edges], columns=2),
     }
+    materials = flex_materials(model, index)
+    if len(materials) > 1:
+        own = _element_materials(model, index).tolist()
+        arrays["element_material"] = np.array([materials.index(m) for m in own], dtype=np.int32)
+    if corners == 4:
+        layer = model.flex_elemlayer[_slice(model.flex_elemadr, model.flex_elemnum, index)]
+        arrays["element_layer"] = np.array(layer, dtype=np.int32)
     first = int(model.flex_texcoordadr[index])
     if first >= 0:
         if hasattr(model, "flex_elemtexcoord"):

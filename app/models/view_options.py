@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 __all__ = [
     "GROUPS",
+    "MOST_LEVELS",
     "FloorStyle",
     "FrameMode",
     "LabelMode",
@@ -18,6 +19,7 @@ __all__ = [
 ]
 
 GROUPS = 6
+MOST_LEVELS = 20
 _FIRST_THREE = (True, True, True, False, False, False)
 
 
@@ -154,6 +156,7 @@ class ViewOptions:
     flex_edges: bool = True
     flex_faces: bool = False
     flex_skin: bool = True
+    flex_layer: int = 0  # of the elements of solids without skin; 0 is outermost
     textures: bool = True
     transparent: bool = False
     xray_selection: bool = False  # all but the selection becomes see-through
@@ -196,6 +199,9 @@ def _usable(value: object, present: object) -> object | None:
     match present:
         case bool():
             return value if isinstance(value, bool) else None
+        case int():
+            counts = isinstance(value, int) and not isinstance(value, bool)
+            return value if counts and 0 <= value <= MOST_LEVELS else None  # type: ignore[operator]
         case enum.StrEnum():
             return next((each for each in type(present) if each == value), None)
         case tuple():

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 from stroboscope.app.models.overlays import OVERLAYS, Overlay, OverlayGroup
 from stroboscope.app.models.view_options import (
     GROUPS,
+    MOST_LEVELS,
     FloorStyle,
     FrameMode,
     LabelMode,
@@ -53,6 +54,13 @@ _SCALES = (
     ("velocity_scale", "Velocities"),
     ("acceleration_scale", "Accelerations"),
     ("marker_scale", "Joints, axes, points"),
+)
+_LEVELS = (
+    (
+        "flex_layer",
+        "Flex layer",
+        "Which layer of a solid's elements has its faces shown; 0: outside.",
+    ),
 )
 _GROUP_ROWS = (
     ("geom_groups", "Geoms"),
@@ -90,6 +98,7 @@ class ViewPanel(QWidget):
         self.switches: dict[str, QCheckBox] = {}
         self.choices: dict[str, QComboBox] = {}
         self.sliders: dict[str, QSlider] = {}
+        self.levels: dict[str, QSlider] = {}
         self.groups: dict[tuple[str, int], QToolButton] = {}
         self._amounts: dict[str, QLabel] = {}
         self._key_labels: dict[str, QLabel] = {}
@@ -120,6 +129,10 @@ class ViewPanel(QWidget):
             if not slider.isSliderDown():
                 slider.setValue(round(_STEPS_PER_OCTAVE * math.log2(max(value, 1e-3))))
             self._amounts[name].setText(_times(value))
+        for name, slider in self.levels.items():
+            if not slider.isSliderDown():
+                slider.setValue(getattr(options, name))
+            self._amounts[name].setText(str(getattr(options, name)))
         for (name, group), button in self.groups.items():
             button.setChecked(getattr(options, name)[group])
         for name, key in self._key_labels.items():
@@ -159,6 +172,8 @@ class ViewPanel(QWidget):
                     self._add_switch(overlay)
             if group is OverlayGroup.PICTURE:
                 self._add_choices(_CHOICES[2:])
+                for name, title, tip in _LEVELS:
+                    self._add_level(name, title, tip)
             if group is OverlayGroup.STATE:
                 self._section("Labels and axes")
                 self._add_choices(_CHOICES[:2])
@@ -226,14 +241,26 @@ class ViewPanel(QWidget):
             self._add_row(row, f"{title} {' '.join(each.value for each in kind)}")
 
     def _add_slider(self, name: str, title: str) -> None:
-        row, line = _line()
-        slider = QSlider(Qt.Orientation.Horizontal)
+        slider = self._slider_row(name, title, words="size scale arrows longer")
         slider.setRange(-_OCTAVES * _STEPS_PER_OCTAVE, _OCTAVES * _STEPS_PER_OCTAVE)
         slider.setPageStep(_STEPS_PER_OCTAVE)
-        slider.setFixedWidth(96)
         slider.setToolTip("Relative to MuJoCo's own size.")
-        slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         slider.valueChanged.connect(functools.partial(self._slide, name))
+        self.sliders[name] = slider
+
+    def _add_level(self, name: str, title: str, tip: str) -> None:
+        slider = self._slider_row(name, title, words=tip)
+        slider.setRange(0, MOST_LEVELS)
+        slider.setPageStep(1)
+        slider.setToolTip(tip)
+        slider.valueChanged.connect(functools.partial(self._set_level, name))
+        self.levels[name] = slider
+
+    def _slider_row(self, name: str, title: str, *, words: str) -> QSlider:
+        row, line = _line()
+        slider = QSlider(Qt.Orientation.Horizontal)
+        slider.setFixedWidth(96)
+        slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         amount = QLabel()
         amount.setFont(number_font())
         amount.setFixedWidth(44)
@@ -241,8 +268,9 @@ class ViewPanel(QWidget):
         line.addWidget(QLabel(title), 1)
         line.addWidget(slider)
         line.addWidget(amount)
-        self.sliders[name], self._amounts[name] = slider, amount
-        self._add_row(row, f"{title} size scale arrows longer")
+        self._amounts[name] = amount
+        self._add_row(row, f"{title} {words}")
+        return slider
 
     def _add_groups(self) -> None:
         for row_number, (name, title) in enumerate(_GROUP_ROWS):
@@ -300,6 +328,10 @@ class ViewPanel(QWidget):
         value = 2.0 ** (step / _STEPS_PER_OCTAVE)
         if abs(value - getattr(self._get(), name)) > 0.01 * value:
             self._replace(name, value)
+
+    def _set_level(self, name: str, level: int) -> None:
+        if level != getattr(self._get(), name):
+            self._replace(name, level)
 
     def _toggle_group(self, name: str, group: int, shown: bool) -> None:
         groups = list(getattr(self._get(), name))

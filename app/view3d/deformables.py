@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.view3d.flexes import FlexShape
+from stroboscope.app.view3d.flexes import FlexLook, FlexShape
 from stroboscope.app.view3d.items import ItemKind, Items
 from stroboscope.app.view3d.scene_geometry import NO_UV, VERTEX, AssetArrays
 from stroboscope.app.view3d.skins import SkinShape
@@ -53,53 +53,75 @@ class Deformables:
     ) -> None:
         self._description = description
         self._items = items
+        self._assets = assets
         self._tube = TubeShape()
-        self._shapes: dict[int, FlexShape | SkinShape] = {}
+        self._skins: dict[int, SkinShape] = {}
+        self._look = FlexLook()
+        self._flexes = self._made_flexes(self._look)
         self._topology = 0
         self._parts_key: object = None
         self._faces = np.zeros((0, 3), dtype=np.uint32)
         self._start = np.zeros(len(items) + 1, dtype=np.int64)
-        for index, flex in enumerate(description.flexes):
-            if flex.digest in assets:
-                item = items.first[ItemKind.FLEX] + index
-                try:
-                    self._shapes[item] = FlexShape(
-                        flex, assets[flex.digest], thinnest=_THIN * description.extent
-                    )
-                except (KeyError, ValueError, TypeError, IndexError) as error:
-                    _damaged(f"flex {flex.name!r}", error)
         for index, skin in enumerate(description.skins):
             if skin.digest in assets:
                 item = items.first[ItemKind.SKIN] + index
                 try:
-                    self._shapes[item] = SkinShape(skin, assets[skin.digest])
+                    self._skins[item] = SkinShape(skin, assets[skin.digest])
                 except (KeyError, ValueError, TypeError, IndexError) as error:
                     _damaged(f"skin {skin.name!r}", error)
+
+    def _made_flexes(self, look: FlexLook) -> dict[int, FlexShape]:
+        shapes = {}
+        for index, flex in enumerate(self._description.flexes):
+            if flex.digest not in self._assets:
+                continue
+            try:
+                shapes[index] = FlexShape(
+                    flex,
+                    self._assets[flex.digest],
+                    thinnest=_THIN * self._description.extent,
+                    look=look,
+                )
+            except (KeyError, ValueError, TypeError, IndexError) as error:
+                _damaged(f"flex {flex.name!r}", error)
+        return shapes
 
     @property
     def any(self) -> bool:
         """Whether the description has anything soft."""
         return len(self._items) > self._items.n_rigid
 
-    def geometry(self, body_pos: Floats, body_mat: Floats, values: Values) -> SoftGeometry:
+    def geometry(
+        self, body_pos: Floats, body_mat: Floats, values: Values, look: FlexLook
+    ) -> SoftGeometry:
         """Return everything soft at these poses (nbody, 3), (nbody, 3, 3) and values."""
-        parts: list[_Part] = []
-        points = values.get(Topic.DEFORMABLE, {}).get("flexvert_xpos")
-        for item, shape in self._shapes.items():
-            if isinstance(shape, SkinShape):
-                vertices, normals = shape.posed(body_pos, body_mat)
-            elif points is None:
-                continue
-            else:
-                try:
-                    vertices, normals = shape.posed(np.asarray(points, dtype=np.float64))
-                except ValueError as error:
-                    _log.warning("a flex can't be drawn: %s", error)
-                    continue
-            part = _part(vertices, normals, shape.uv, item)
-            parts.append((item, part, shape.faces.astype(np.uint32), None))
+        if look != self._look:
+            self._look, self._flexes = look, self._made_flexes(look)
+        parts = self._flex_parts(values)
+        for item, skin in self._skins.items():
+            part = _part(*skin.posed(body_pos, body_mat), skin.uv, item)
+            parts.append((item, part, skin.faces.astype(np.uint32), None))
         parts.extend(self._tendons(values))
         return self._joined(parts)
+
+    def _flex_parts(self, values: Values) -> list[_Part]:
+        points = values.get(Topic.DEFORMABLE, {}).get("flexvert_xpos")
+        if points is None:
+            return []
+        positions = np.asarray(points, dtype=np.float64)
+        parts: list[_Part] = []
+        for index, shape in self._flexes.items():
+            try:
+                vertices, normals = shape.posed(positions)
+            except ValueError as error:
+                _log.warning("a flex can't be drawn: %s", error)
+                continue
+            items = self._items.of_flex(index)
+            for piece in shape.pieces:
+                item = int(items[min(piece.slot, len(items) - 1)])
+                part = _part(vertices[piece.rows], normals[piece.rows], piece.uv, item)
+                parts.append((item, part, piece.faces, self._look))
+        return parts
 
     def at_limit(self, values: Values) -> NDArray[np.int64]:
         """Return the items of tendons that are at a limit."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.deformables import Deformables, SoftGeometry
+from stroboscope.app.view3d.flexes import FlexLook
 from stroboscope.app.view3d.geometry_builder import (
     BuildJob,
     GeometryBuilder,
@@ -76,7 +77,8 @@ class DrawnScene:
         # Called on another thread when meshes have become ready that were not so far.
         self.built_listeners: list[Callable[[], None]] = []
         self._deformables = Deformables(SceneDescription(scene_id=0, name=""), self.items, {})
-        self._soft: tuple[object, SoftGeometry] | None = None
+        self._soft_key: object = None
+        self._soft: dict[FlexLook, SoftGeometry] = {}
         self.ghost: Ghost | None = None
         # (nitem, 4) float32: a colour over each item and how much of it, 0…1; None: all their own.
         self.tints: NDArray[np.float32] | None = None
@@ -284,6 +286,7 @@ class DrawnScene:
                 options.flex_groups,
                 options.skin_groups if options.skins else nothing,
                 options.tendon_groups if options.tendons else nothing,
+                options.flex_groups,
             ]
         )
         items = self.items
@@ -397,15 +400,19 @@ class DrawnScene:
     def _make_deformables(self) -> None:
         description = self.description or SceneDescription(scene_id=0, name="")
         self._deformables = Deformables(description, self.items, self._assets)
-        self._soft = None
+        self._soft = {}
 
-    def soft(self) -> SoftGeometry:
-        """Return what changes its shape, as it is now."""
+    def soft(self, look: FlexLook | None = None) -> SoftGeometry:
+        """Return what changes its shape, as it is now; flexes with their skins or as they look."""
         key = (self._build_revision, self.pose_revision, self.values_revision)
-        if self._soft is None or self._soft[0] != key:
-            geometry = self._deformables.geometry(self.body_pos, self.body_mat, self.values)
-            self._soft = (key, geometry)
-        return self._soft[1]
+        if self._soft_key != key:
+            self._soft_key, self._soft = key, {}
+        chosen = look or FlexLook()
+        if chosen not in self._soft:
+            self._soft[chosen] = self._deformables.geometry(
+                self.body_pos, self.body_mat, self.values, chosen
+            )
+        return self._soft[chosen]
 
     def at_limit(self) -> NDArray[np.int64]:
         """Return the items of tendons at a limit of their length."""
@@ -443,7 +450,7 @@ class DrawnScene:
         buffers = self.buffers()
         low, high = buffers.low, buffers.high
         if self._deformables.any:
-            soft = self.soft()
+            soft = self.soft(FlexLook.of(options))
             low, high = np.minimum(low, soft.low), np.maximum(high, soft.high)
         shown = self.visible(options) & ~self.items.is_plane & (low[:, 0] < np.inf)
         items = np.flatnonzero(shown)

@@ -4,6 +4,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,6 +47,7 @@ class ItemKind(enum.IntEnum):
     FLEX = 2
     SKIN = 3
     TENDON = 4
+    FLEX_PART = 5  # what a flex has of its second material, third, …
 
 
 _ELEMENTS = {
@@ -62,6 +64,8 @@ DrawnInfo = GeomInfo | SiteInfo | FlexInfo | SkinInfo | TendonInfo
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Items:
     """Everything of a scene that has a shape, in arrays: geoms, sites, flexes, skins, tendons.
+
+    A flex of several materials has an item for each: the first with its kind, the others last.
 
     ``kind`` (n,) are :class:`ItemKind` and ``first`` the first item of each. ``material``
     (n, 4, 4) float32 is what the shaders read: rgba; specular, shininess, emission, reflectance;
@@ -85,6 +89,7 @@ class Items:
     radius: NDArray[np.float64]
     box: NDArray[np.float64]
     infos: tuple[GeomInfo | SiteInfo, ...]
+    flex_parts: tuple[int, ...]  # the flexes that the last items are parts of
 
     def __len__(self) -> int:
         return len(self.body)
@@ -102,7 +107,15 @@ class Items:
     def element(self, item: int) -> Element:
         """Return the element that ``item`` draws."""
         kind = ItemKind(int(self.kind[item]))
+        if kind is ItemKind.FLEX_PART:
+            return Element(ElementKind.FLEX, self.flex_parts[item - self.first[kind]])
         return Element(_ELEMENTS[kind], item - self.first[kind])
+
+    def of_flex(self, index: int) -> NDArray[np.int64]:
+        """Return the items of a flex, one per material."""
+        rest = self.first[ItemKind.FLEX_PART]
+        others = [rest + i for i, flex in enumerate(self.flex_parts) if flex == index]
+        return np.array([self.first[ItemKind.FLEX] + index, *others], dtype=np.int64)
 
     def of_element(self, element: Element, description: SceneDescription) -> NDArray[np.int64]:
         """Return the items that show ``element``: itself, or all geoms of its body.
@@ -115,6 +128,8 @@ class Items:
         if kind is not None:
             item = self.first[kind] + index
             known = index >= 0 and item < len(self) and self.kind[item] == kind
+            if known and kind is ItemKind.FLEX:
+                return self.of_flex(index)
             return np.array([item]) if known else np.empty(0, dtype=np.int64)
         if element.kind in (ElementKind.CAMERA, ElementKind.LIGHT):
             return np.empty(0, dtype=np.int64)
@@ -154,11 +169,17 @@ class Items:
     def of(description: SceneDescription) -> "Items":
         """Return the items of ``description``."""
         infos: tuple[GeomInfo | SiteInfo, ...] = (*description.geoms, *description.sites)
+        flex_parts = [
+            (index, msgspec.structs.replace(flex, material=material))
+            for index, flex in enumerate(description.flexes)
+            for material in flex.materials[1:]
+        ]
         everything: tuple[DrawnInfo, ...] = (
             *infos,
             *description.flexes,
             *description.skins,
             *description.tendons,
+            *(part for _, part in flex_parts),
         )
         count, n_bodies = len(everything), max(len(description.bodies), 1)
         sizes = [
@@ -169,6 +190,7 @@ class Items:
                 description.flexes,
                 description.skins,
                 description.tendons,
+                flex_parts,
             )
         ]
         material = np.zeros((count, 4, 4), dtype=np.float32)
@@ -213,6 +235,7 @@ class Items:
             radius=radius,
             box=box,
             infos=infos,
+            flex_parts=tuple(index for index, _ in flex_parts),
         )
 
 

@@ -10,6 +10,7 @@ from vispy import gloo
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.deformables import SoftGeometry
 from stroboscope.app.view3d.drawn_scene import Buffers, DrawnScene
+from stroboscope.app.view3d.flexes import FlexLook
 from stroboscope.app.view3d.floors import Checker
 from stroboscope.app.view3d.gl_canvas import GlCanvas
 from stroboscope.app.view3d.items import ItemKind
@@ -182,7 +183,7 @@ class SceneBuffers:
             self._upload_geometry(scene)
         if self._changed("poses", scene.pose_revision):
             self.poses.set_data(item_texture_data(scene.pose_texels()))
-        self._update_soft(scene)
+        self._update_soft(scene, options)
         self._update_surfaces(scene, selected)
         self._faces = self._sets[detail]
         self._update_faces(scene, options, detail, selected)
@@ -215,10 +216,10 @@ class SceneBuffers:
         self._soft_geometry = None
         self._textures.update(scene)
 
-    def _update_soft(self, scene: DrawnScene) -> None:
+    def _update_soft(self, scene: DrawnScene, options: ViewOptions) -> None:
         if len(scene.items) == scene.items.n_rigid:
             return
-        geometry = scene.soft()
+        geometry = scene.soft(FlexLook.of(options))
         if geometry is not self._soft_geometry:
             self._soft_geometry = geometry
             self.soft.upload(geometry.vertices)

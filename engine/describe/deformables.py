@@ -1,7 +1,10 @@
 """What bends: flexes, whose vertices are simulated, and skins, which follow bodies."""
 
+import numpy as np
+
 from stroboscope.debugger_protocol.scene_description import FlexInfo, SkinInfo
-from stroboscope.engine.describe.columns import scalars
+from stroboscope.engine.asset_arrays import flex_materials
+from stroboscope.engine.describe.columns import scalars, tuples
 from stroboscope.engine.describe.part import Part
 from stroboscope.engine.scene_assets import SceneAssets
 
@@ -13,10 +16,10 @@ def describe_flexes(part: Part, assets: SceneAssets) -> tuple[FlexInfo, ...]:
     model = part.model
     dim, radius = scalars(model.flex_dim), scalars(model.flex_radius)
     vert, nvert = scalars(model.flex_vertadr), scalars(model.flex_vertnum)
-    # One material per element since 4.0; the first element's stands for the flex.
-    per_element = len(model.flex_matid) == model.nflexelem
-    matid = model.flex_matid[model.flex_elemadr] if per_element else model.flex_matid
-    rgba, material = part.colours(model.flex_rgba, matid), scalars(matid)
+    materials = [flex_materials(model, i) for i in range(model.nflex)]
+    first = [each[0] for each in materials]
+    own = tuples(model.flex_rgba)
+    rgba, material = part.colours(model.flex_rgba, np.array(first)), first
     flatskin, group = scalars(model.flex_flatskin), scalars(model.flex_group)
     return tuple(
         FlexInfo(
@@ -26,10 +29,12 @@ def describe_flexes(part: Part, assets: SceneAssets) -> tuple[FlexInfo, ...]:
             vert=vert[i],
             nvert=nvert[i],
             radius=radius[i],
-            rgba=rgba[i],
+            # Of several materials each has its own colour.
+            rgba=rgba[i] if len(materials[i]) == 1 else own[i],
             material=material[i],
             flatskin=bool(flatskin[i]),
             group=group[i],
+            materials=materials[i] if len(materials[i]) > 1 else (),
         )
         for i in range(model.nflex)
     )

@@ -86,3 +86,11 @@ def test_the_panel_fits_a_narrow_dock(panel):
     panel.resize(300, 500)
     for row, _ in panel._rows:
         assert row.minimumSizeHint().width() <= 300 - 12 - 8 - 10
+
+
+def test_the_layer_of_solids_is_chosen_by_a_slider(desktop, panel):
+    panel.levels["flex_layer"].setValue(2)
+    assert _options(desktop).flex_layer == 2
+    assert panel._amounts["flex_layer"].text() == "2"
+    panel.reset.click()
+    assert panel.levels["flex_layer"].value() == 0

@@ -29,7 +29,7 @@ SERVER = [*golden_session.SERVER, *golden_edits.SERVER, *golden_time.SERVER]
 WINDOW = golden_window.MESSAGES
 WRITTEN = [*CLIENT, *SERVER, *WINDOW]
 OF_CLIENTS = [*CLIENT, *golden_edits.OLD_CLIENT]
-OF_SERVERS = [*SERVER, *golden_edits.OLD_SERVER]
+OF_SERVERS = [*SERVER, *golden_edits.OLD_SERVER, *golden_session.OLD_SERVER]
 LIMITS = Limits()
 
 
