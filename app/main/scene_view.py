@@ -36,7 +36,7 @@ _NO_PICTURE = (
 _EMPTY = "The application has no scene yet. It is drawn here when the script creates one."
 # Pictures per second while a scene runs unthrottled and the processor draws: the simulation needs
 # its core, and nobody follows more than this anyway.
-FAST_FORWARD_FPS = 7.0
+FAST_FORWARD_FPS = 6.5
 # Pictures per second on the screen beside those of a film.
 FILMING_FPS = 4.0
 # Frames per second that are asked for: as many as can be drawn. Numbers in tables come as often as
@@ -44,11 +44,14 @@ FILMING_FPS = 4.0
 PLAYING_RATE_ON_SOFTWARE = 25.0
 FAST_FORWARD_RATE = 30.0
 FAST_FORWARD_RATE_ON_SOFTWARE = FAST_FORWARD_FPS
-FAST_FORWARD_SIGNALS_ON_SOFTWARE = 4.0
+FAST_FORWARD_SIGNALS_ON_SOFTWARE = 3.0
 SIGNALS_ON_SOFTWARE = 10.0
 # What panels may use of the thread that also draws, by whether the processor draws the pictures.
 _PLAYING = {True: Pace(share=0.15, saved=0.012), False: Pace(share=0.35, saved=0.03)}
-_FAST_FORWARD = {True: Pace(share=0.07, saved=0.012), False: Pace(share=0.20, saved=0.03)}
+_FAST_FORWARD = {
+    True: Pace(share=0.07, saved=0.012, least=1.25),
+    False: Pace(share=0.20, saved=0.03),
+}
 
 
 class SceneView(QWidget):
@@ -102,6 +105,7 @@ class SceneView(QWidget):
         sessions.visibility.changed.connect(self._on_visibility)
         sessions.assets.arrived.connect(self._on_asset)
         sessions.refreshes.rate_changed.connect(self._set_rates)
+        sessions.refreshes.prepares_picture = lambda: self.viewport.is_preparing
         view.instant_changed.connect(self._on_instant)
         self._on_shown(sessions.shown)
 
@@ -141,6 +145,7 @@ class SceneView(QWidget):
         self._sessions.visibility.changed.disconnect(self._on_visibility)
         self._sessions.assets.arrived.disconnect(self._on_asset)
         self._sessions.refreshes.rate_changed.disconnect(self._set_rates)
+        self._sessions.refreshes.prepares_picture = lambda: False
         self._view.instant_changed.disconnect(self._on_instant)
         self._follow(None)
         self.grid.close_views()

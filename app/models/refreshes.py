@@ -18,12 +18,15 @@ MOST_RATE = 15.0
 """No panel changes more often [Hz]: nobody reads faster."""
 
 LEAST_RATE = 2.0
-"""However little there is to share, a panel with news gets so many refreshes [Hz]."""
+"""However little there is to share, a panel with news gets so many refreshes [Hz], usually."""
 
 # How much of what was learnt about a panel's cost stays when it is measured once more.
 _KEPT = 0.7
 # A panel that has not refreshed for so long takes no part in the rate [s].
 _RECENT_S = 2.0
+# While a picture is being made ready a refresh looks again after so long [s], but not for ever.
+_HOLD_S = 0.006
+_LONGEST_HOLD_S = 0.1
 # The rate is told anew only when it is another one by this factor, and not sooner than this [s]
 # after the last time: whoever hears of it asks for frames anew.
 _STEP = 1.3
@@ -35,10 +38,12 @@ class Pace:
     """How much panels may use: ``share`` of the thread, and ``saved`` [s] what they may save up.
 
     What is saved up may be spent at once, so ``saved`` is how long they may hold up a picture.
+    ``least`` [Hz] is what a panel with news gets however little there is.
     """
 
     share: float
     saved: float
+    least: float = LEAST_RATE
 
 
 PAUSED = Pace(share=0.5, saved=0.5)
@@ -59,6 +64,8 @@ class RefreshTurn:
         """Thread time that a refresh takes [s], painting included."""
         self.ran_at = -math.inf
         self.wanted = False
+        self.held_since: float | None = None
+        """Since when a picture that is made ready has kept it waiting [s]."""
         self.favoured = favoured
         self._owner = owner
 
@@ -74,6 +81,7 @@ class RefreshTurn:
     def forget(self) -> None:
         """Nobody sees the panel, or it has no news any more."""
         self.wanted = False
+        self.held_since = None
 
     def leave(self) -> None:
         """The panel is gone."""
@@ -95,6 +103,8 @@ class Refreshes:
     ) -> None:
         self.rate_changed: Signal[[float]] = Signal()
         self.paint: Callable[[], None] = lambda: None
+        self.prepares_picture: Callable[[], bool] = lambda: False
+        """Whether this thread makes a picture ready; soon others draw it, and this one has time."""
         self._clock = clock
         self._thread_clock = thread_clock
         self._turns: list[RefreshTurn] = []
@@ -152,15 +162,26 @@ class Refreshes:
         self._count()
         ahead = sum(other.cost for other in self._turns if self._precedes(other, turn, now))
         missing = ahead - self._credit
-        if missing < 0.0:
+        if missing >= 0.0:
+            latest = turn.ran_at + 1.0 / self._pace.least - now
+            # A little over what is missing: exactly nothing is not enough.
+            wait = min(missing / self._pace.share + 1e-3, latest)
+            if wait > 0.0:
+                return wait
+        return self._hold(turn, now)
+
+    def _hold(self, turn: RefreshTurn, now: float) -> float:
+        """Return how long to wait so that a picture under way is drawn beside the refresh [s]."""
+        if self._pace is PAUSED or not self.prepares_picture():
             return 0.0
-        latest = turn.ran_at + 1.0 / LEAST_RATE - now
-        # A little over what is missing: exactly nothing is not enough.
-        return max(min(missing / self._pace.share + 1e-3, latest), 0.0)
+        if turn.held_since is None:
+            turn.held_since = now
+        return _HOLD_S if now - turn.held_since < _LONGEST_HOLD_S else 0.0
 
     def run(self, turn: RefreshTurn, refresh: Callable[[], None], *, paint: bool) -> None:
         """Refresh a panel and let it be painted; what that takes is no longer there for others."""
         turn.wanted = False
+        turn.held_since = None
         turn.ran_at = self._clock()
         if self._running:  # one that another one brings about is a part of it
             refresh()
@@ -206,7 +227,7 @@ class Refreshes:
         since = now - _RECENT_S
         all_of_them = sum(turn.cost for turn in self._turns if turn.ran_at > since)
         rate = self._pace.share / all_of_them if all_of_them > 0.0 else MOST_RATE
-        rate = float(round(min(max(rate, LEAST_RATE), MOST_RATE)))
+        rate = float(round(min(max(rate, self._pace.least), MOST_RATE)))
         if max(rate, self._rate) >= _STEP * min(rate, self._rate):
             self._rate, self._told_at = rate, now
             self.rate_changed.emit(rate)

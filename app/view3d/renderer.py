@@ -47,6 +47,9 @@ _SHADOW_TAPS = {Quality.HIGH: 7, Quality.LOW: 3}
 _SHADOW_SIZE = {Quality.HIGH: 2048, Quality.LOW: 1024}
 # Fewer texels and fewer taps: the edge of a shadow stays nearly as wide in the world.
 _COARSE_TAPS, _COARSE_SIZE = 3, 512
+# A shadow may follow what moves by so much [s]: every other moving picture makes do with the map of
+# the one before, which is a fifth of its work. A picture that comes alone has its own.
+_COARSE_LATE = 0.1
 # More faces than these are too many to go through twice for a moving picture; a still one has all.
 _MOST_COARSE_CASTERS = 300_000
 
@@ -242,6 +245,7 @@ class Renderer:
             lamp=self._rig.lamps[0],
             size=_COARSE_SIZE if frame.coarse else _SHADOW_SIZE[frame.quality],
             options=frame.options,
+            late=_COARSE_LATE if frame.coarse else 0.0,
         )
 
     def draw_pick(

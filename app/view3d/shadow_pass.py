@@ -1,6 +1,7 @@
 """The shadow map: the scene's depth as the key lamp sees it."""
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ class ShadowPass:
         self._target = ColorTarget(depth=True, interpolation="nearest", floats=1)
         self._matrix = np.eye(4)
         self._world_texel = 0.0
-        self._key: object = None
+        self._look: object = None
+        self._poses: object = None
+        self._drawn_at = -math.inf
 
     def update(
         self,
@@ -35,14 +38,17 @@ class ShadowPass:
         lamp: Lamp,
         size: int,
         options: ViewOptions,
+        late: float = 0.0,
     ) -> int:
-        """Bring the map up to date; return how many draw calls that took."""
+        """Bring the map up to date; return how many draw calls that took.
+
+        Poses may be up to ``late`` seconds old.
+        """
         place = None if lamp.pos is None else lamp.pos.tobytes()
-        moved = (scene.pose_revision, scene.values_revision if buffers.soft.revision else 0)
-        key = (buffers.shown_key, moved, size, lamp.direction.tobytes(), place)
-        if key == self._key:
+        poses = (scene.pose_revision, scene.values_revision if buffers.soft.revision else 0)
+        look = (buffers.shown_key, size, lamp.direction.tobytes(), place)
+        if not self._is_due(look, poses, late=late, now=time.monotonic()):
             return 0
-        self._key = key
         center, radius = _casters(scene, options)
         if lamp.pos is None:
             self._matrix = light_matrix(-lamp.direction, center=center, radius=radius)
@@ -60,6 +66,16 @@ class ShadowPass:
                 program["u_matrix"] = np.ascontiguousarray(self._matrix.T, dtype=np.float32)
                 program.draw("triangles", batch.indices)
         return 1
+
+    def _is_due(self, look: object, poses: object, *, late: float, now: float) -> bool:
+        """Return whether the map is to be drawn for this ``look`` and these ``poses``, and note it.
+
+        Of things that move, one that was drawn less than ``late`` seconds ago will do.
+        """
+        if look == self._look and (poses == self._poses or now - self._drawn_at < late):
+            return False
+        self._look, self._poses, self._drawn_at = look, poses, now
+        return True
 
     def footprint(
         self, pos: NDArray[np.float64], normal: NDArray[np.float64]

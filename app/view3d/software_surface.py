@@ -281,6 +281,12 @@ class SoftwareSurface(QWidget):
         self._make_current()
         return self._sync.finished()
 
+    @property
+    def is_preparing(self) -> bool:
+        """Whether this thread has to do with a picture; False while llvmpipe's threads draw it."""
+        begun = self._begun
+        return self._wanted if begun is None else begun.target is None
+
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""
         return self.drawing.stats()

@@ -383,6 +383,12 @@ class Viewport(PointingWidget):
         return is_software(gl_renderer_name())
 
     @property
+    def is_preparing(self) -> bool:
+        """Whether a picture waits for this thread, and will then be drawn by others."""
+        surface = self._surface
+        return isinstance(surface, SoftwareSurface) and surface.is_preparing
+
+    @property
     def quality(self) -> Quality:
         """The quality in use; AUTO is LOW when the processor draws."""
         if self._options.quality is Quality.AUTO:

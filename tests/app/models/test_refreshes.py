@@ -97,6 +97,38 @@ def test_no_panel_waits_for_ever_however_expensive_the_others_are(refreshes, clo
         assert panel.rate(5.0) == pytest.approx(LEAST_RATE, abs=0.3)
 
 
+def test_a_pace_may_let_panels_wait_longer_than_usual(refreshes, clocks):
+    refreshes.set_pace(Pace(share=0.02, saved=0.01, least=1.0))
+    panels = [Panel(refreshes, clocks, 0.02) for _ in range(5)]
+    live(clocks, panels, 6.0)
+    for panel in panels:
+        assert panel.rate(5.0) == pytest.approx(1.0, abs=0.3)
+    assert refreshes.rate == 1.0
+
+
+def test_a_refresh_waits_until_a_picture_is_drawn_beside_it_but_not_for_ever(refreshes, clocks):
+    refreshes.set_pace(RUNNING)
+    panel = Panel(refreshes, clocks, 0.001)
+    prepared = [True]
+    refreshes.prepares_picture = lambda: prepared[0]
+    clocks.wall += 10.0
+    live(clocks, [panel], 0.05)
+    assert panel.times == []
+    prepared[0] = False
+    live(clocks, [panel], 0.01)
+    assert len(panel.times) == 1
+    prepared[0] = True
+    begin = clocks.wall
+    live(clocks, [panel], 1.0)
+    assert panel.times[1] - begin == pytest.approx(1.0 / MOST_RATE + 0.1, abs=0.02)
+    # In a scene that stands each picture is of a step, which the panels show as well.
+    refreshes.set_pace(PAUSED)
+    clocks.wall += 1.0
+    begin = clocks.wall
+    panel.go_on()
+    assert panel.times[-1] == begin
+
+
 def test_the_panel_that_is_looked_at_comes_first(refreshes, clocks):
     refreshes.set_pace(RUNNING)
     others = [Panel(refreshes, clocks, 0.01) for _ in range(6)]

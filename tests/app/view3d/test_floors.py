@@ -171,6 +171,18 @@ def test_what_lies_beside_the_picture_leaves_all_of_it_without_shadows() -> None
     assert sum(width * height for _, _, width, height in around(area, (10, 10))) == 100
 
 
+def test_every_other_moving_picture_has_the_shadow_of_the_one_before() -> None:
+    lamp = ShadowPass()
+    drawn = [lamp._is_due("look", pose, late=0.1, now=pose * 0.06) for pose in range(6)]
+    assert drawn == [True, False, True, False, True, False]
+    # A still picture, and one for which anything else has changed, has its own.
+    assert lamp._is_due("look", 5, late=0.0, now=0.31)
+    assert not lamp._is_due("look", 5, late=0.0, now=9.0)
+    assert lamp._is_due("another lamp", 5, late=0.1, now=9.01)
+    # And so has each of pictures that come seldom.
+    assert all(lamp._is_due("another lamp", n, late=0.1, now=10.0 + n * 0.15) for n in range(9))
+
+
 def test_the_shadow_map_covers_a_parallelogram_of_a_floor() -> None:
     lamp = ShadowPass.__new__(ShadowPass)  # without OpenGL: only where its map lies
     direction = np.array((0.6, 0.0, 0.8))
