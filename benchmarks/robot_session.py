@@ -38,6 +38,7 @@ _SIDES = {
         ("state", "constraints"),
         ("contacts", "findings"),
         ("why", "log"),
+        ("stops", "checkpoints", "rollouts"),
     ),
 }
 
@@ -119,14 +120,15 @@ def open_everything(session: RobotSession) -> None:
         window.removeDockWidget(dock)
     for area, columns in _SIDES.items():
         previous = None
-        for column in columns:
+        for column in ([name for name in names if name in panels.docks] for names in columns):
+            if not column:
+                continue
             first = panels[column[0]]
             if previous is None:
                 window.addDockWidget(area, first)
             else:
                 window.splitDockWidget(previous, first, Qt.Orientation.Horizontal)
             previous = first
-        for column in columns:
             for above, below in itertools.pairwise(column):
                 window.splitDockWidget(panels[above], panels[below], Qt.Orientation.Vertical)
     for dock in panels.docks.values():
