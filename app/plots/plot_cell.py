@@ -65,6 +65,10 @@ class PlotCell(QWidget):
     def _share_width(self) -> None:
         most, part = (WIDE_LEGEND, 0.5) if self._wide else (LEGEND_WIDTH, 1 / 3)
         self.legend.setFixedWidth(min(most, max(140, int(self.width() * part))))
+        # At once: the labels of the time axis go by where the plot ends.
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Ask the panel for the plot's menu."""

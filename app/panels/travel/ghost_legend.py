@@ -146,6 +146,10 @@ class GhostLegend(CornerFrame):
 
     def place(self) -> None:
         """Lie in the lower left corner, beside the axes of the world."""
+        # A hidden frame's parts are not dressed yet, and small then.
+        for part in self.findChildren(QWidget):
+            part.ensurePolished()
+        self._grid.invalidate()
         self._grid.activate()
         self.resize(self._grid.sizeHint())
         self.move(MARGIN + _AXES, self.area.height() - self.height() - MARGIN)
