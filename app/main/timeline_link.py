@@ -128,8 +128,9 @@ class TimelineLink:
                 self._window.commands.time.choose(axis)
 
     def _on_left(self) -> None:
-        if self._window.commands.time.is_away:
-            self._window.commands.time.go_live()
+        time, history = self._window.commands.time, self._window.commands.time.history
+        if time.is_away or (history is not None and history.wanted is not None):
+            time.go_live()
 
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:

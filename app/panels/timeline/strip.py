@@ -101,7 +101,7 @@ class TimelineStrip(QWidget):
         self._painted: tuple[object, ...] = ()
         self._pressed: QPointF | None = None
         self._panned_from: QPointF | None = None
-        self._hover: float | None = None
+        self._before_click: int | None = None
 
     # --- what others call
 
@@ -272,6 +272,7 @@ class TimelineStrip(QWidget):
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
         elif event.button() is Qt.MouseButton.LeftButton:
             self._pressed = event.position()
+            self._before_click = self._history.view
             self._choose(event.position().x(), snap=True)
         event.accept()
 
@@ -286,7 +287,6 @@ class TimelineStrip(QWidget):
             if abs(x - self._pressed.x()) > _CLICK_PX:
                 self.scrubbed.emit(self.axis_at(x))
         else:
-            self._hover = x
             self._tell(event.globalPosition().toPoint(), x)
         event.accept()
 
@@ -308,6 +308,10 @@ class TimelineStrip(QWidget):
             self._pressed = None
             self._range.fit()
             self.refresh()
+            history, before = self._history, self._before_click
+            if history is not None and history.has_rows:
+                # Its first click was not meant to go anywhere.
+                self.chosen.emit(history.live if before is None else before)
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -327,7 +331,6 @@ class TimelineStrip(QWidget):
     def leaveEvent(self, event: QEvent) -> None:
         """The pointer left."""
         super().leaveEvent(event)
-        self._hover = None
         QToolTip.hideText()
 
     def event(self, event: QEvent) -> bool:

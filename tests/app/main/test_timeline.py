@@ -413,8 +413,22 @@ def test_the_wheel_zooms_about_the_pointer_and_a_double_click_shows_everything(t
     before, place = t.strip.scale, t.at(100)
     t.wheel(3, place)
     assert t.strip.scale.per_step > 1.9 * before.per_step
+    # The first of the two clicks goes nowhere in the end.
+    QTest.mouseClick(t.strip, LEFT, NO_KEYS, t.at(150))
     QTest.mouseDClick(t.strip, LEFT, NO_KEYS, t.at(150))
+    QTest.mouseRelease(t.strip, LEFT, NO_KEYS, t.at(150))
     wait_until(lambda: t.strip.scale.start <= 0 and t.strip.scale.end >= t.history.live)
+    t.settle()
+    wait_until(lambda: t.history.view is None and t.history.wanted is None)
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.is_away)
+    at = t.history.view
+    QTest.mouseClick(t.strip, LEFT, NO_KEYS, t.at(80))
+    QTest.mouseDClick(t.strip, LEFT, NO_KEYS, t.at(80))
+    QTest.mouseRelease(t.strip, LEFT, NO_KEYS, t.at(80))
+    wait_until(lambda: t.history.view == at)
+    t.settle()
+    assert t.looks_at(at)
 
 
 def test_a_click_in_a_plot_goes_there_the_cursor_stands_there_and_again_is_live(travel, wait_until):
@@ -461,6 +475,15 @@ def test_a_click_in_a_plot_goes_there_the_cursor_stands_there_and_again_is_live(
     click_at(float(columns.session_time[index]))
     wait_until(lambda: t.history.view is None)
     wait_until(lambda: not view.view_line.times)
+    # A double click shows everything and goes nowhere.
+    t.settle()
+    QTest.qWait(QApplication.doubleClickInterval() + 50)
+    middle = QPointF(session_time, sum(view.value_range) / 2)
+    at = view.mapFromScene(view.getPlotItem().getViewBox().mapViewToScene(middle))
+    QTest.mouseDClick(view.viewport(), LEFT, NO_KEYS, at)
+    wait_until(lambda: view.time_range[0] <= float(columns.session_time[0]))
+    t.settle()
+    wait_until(lambda: t.history.view is None and t.history.wanted is None)
 
 
 def test_a_stop_in_the_past_is_marked_and_a_click_near_it_goes_exactly_there(travel, wait_until):
