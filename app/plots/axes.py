@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
 
 from stroboscope.app.models.numbers import MINUS, THIN_SPACE
 from stroboscope.app.plots.plot_style import line_pen, small_number_font
@@ -125,6 +127,17 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         self._update_label()
         self.picture = None
         self.update()
+
+    def drawPicture(self, p: QPainter, axisSpec: Any, tickSpecs: Any, textSpecs: Any) -> None:
+        """Draw the grid as thin bars: in a window Qt draws a level line pixel by pixel, in 0.2 ms.
+
+        The names of the parameters are pyqtgraph's.
+        """
+        p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for pen, start, end in tickSpecs:
+            left, right = sorted((start.x(), end.x()))
+            p.fillRect(QRectF(left, math.floor(start.y()), right - left, 1.0), pen.color())
+        super().drawPicture(p, axisSpec, [], textSpecs)
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Return the labels of ticks, all with the same decimals."""

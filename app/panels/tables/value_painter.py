@@ -162,8 +162,8 @@ class ValuePainter:
             painter.fillRect(rect, self._head)
         elif state.hovered:
             painter.fillRect(rect, self._hover)
-        painter.setPen(self.line)
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        # A bar: in a window Qt draws a level line pixel by pixel.
+        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self.line)
 
     def paint_frozen(
         self, painter: QPainter, state: RowState, *, table: Table, rect: QRect
