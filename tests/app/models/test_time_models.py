@@ -1,0 +1,169 @@
+"""Stops, conditions, rollouts, ghosts, environments as models: what is sent and believed."""
+
+import pytest
+
+from stroboscope.app.models.conditions import SavedCondition, threshold_expression
+from stroboscope.app.models.environments import grid_of
+from stroboscope.app.models.ghosts import MAX_GHOSTS
+from stroboscope.app.models.rollouts import rollout_ref
+from stroboscope.app.models.stops import stop_headline, stop_place, stop_sentence
+from stroboscope.debugger_protocol.messages import Done, Failed, FailureKind, PlaybackMode
+from stroboscope.debugger_protocol.time_messages import (
+    BreakWhen,
+    ConditionInfo,
+    EditCondition,
+    Environments,
+    Resimulate,
+    SceneConditions,
+    SceneStops,
+    SelectEnvironments,
+    SetStopRules,
+    ShowGhosts,
+    StopInfo,
+    StopReason,
+)
+
+
+def _stop(**changes):
+    about = dict(
+        stop_id=1,
+        reason=StopReason.EXPLODING,
+        axis=141,
+        episode=3,
+        step=141,
+        physics_step=141,
+        time=0.282,
+        message="qvel[1] of joint 'wrist' went to 1e6",
+    )
+    return StopInfo(**{**about, **changes})
+
+
+def test_a_scene_stands_at_a_stop_only_while_that_is_what_holds_it(session, scene, make_status):
+    session.receive(SceneStops(scene_id=7, stops=(_stop(),), count=1))
+    assert scene.stops.standing is None
+    held = make_status(mode=PlaybackMode.PAUSED, held=True, hold_reason=_stop().message)
+    session.receive(held)
+    assert scene.stops.standing == _stop()
+    session.receive(make_status(mode=PlaybackMode.PAUSED, held=True, hold_reason="reward fell"))
+    assert scene.stops.standing is None
+
+
+def test_a_stop_is_said_with_its_rule_once_and_with_its_place():
+    assert stop_headline(_stop()) == "Exploding: qvel[1] of joint 'wrist' went to 1e6"
+    said = _stop(reason=StopReason.AUTORESET, message="automatic reset: time went back")
+    assert stop_headline(said) == "Automatic reset: time went back"
+    assert stop_sentence(said) == "Time went back"
+    assert stop_place(_stop()) == "episode 3 · step 141 · t 0.282\u2009s"
+    assert "physics step 705" in stop_place(_stop(physics_step=705))
+
+
+def test_two_quick_switches_build_on_each_other(session, scene, sent):
+    scene.stops.switch(StopReason.WARNING, on=False)
+    scene.stops.switch(StopReason.EXPLODING, on=False)
+    first, second = sent.of(SetStopRules)
+    assert first.off == (StopReason.WARNING,)
+    assert set(second.off) == {StopReason.WARNING, StopReason.EXPLODING}
+    session.receive(Done(id=first.id))
+    assert scene.stops.rules.off == second.off
+    session.receive(SceneStops(scene_id=7, stops=(), off=second.off))
+    session.receive(Done(id=second.id))
+    assert scene.stops.rules is scene.stops.told
+
+
+def test_only_conditions_made_here_are_remembered_and_switched_off_ones_stay_so(
+    session, scene, sent
+):
+    of_script = ConditionInfo(condition_id=1, expression="qpos > 9")
+    session.receive(SceneConditions(scene_id=7, conditions=(of_script,)))
+    scene.conditions.add(SavedCondition(expression="qpos > 1", enabled=False))
+    (made,) = sent.of(BreakWhen)
+    session.receive(Done(id=made.id, value=2))
+    (edited,) = sent.of(EditCondition)
+    assert (edited.condition_id, edited.enabled) == (2, False)
+    mine = ConditionInfo(condition_id=2, expression="qpos > 1", enabled=False)
+    session.receive(SceneConditions(scene_id=7, conditions=(of_script, mine)))
+    assert scene.conditions.mine == (SavedCondition(expression="qpos > 1", enabled=False),)
+    scene.conditions.restore([SavedCondition(expression="qpos > 9")])
+    assert len(sent.of(BreakWhen)) == 1, "the script has made that one itself"
+
+
+def test_whoever_adds_a_condition_is_told_why_it_is_refused(session, scene, sent):
+    problems = []
+    scene.conditions.add(SavedCondition(expression="nonsense"), otherwise=problems.append)
+    (made,) = sent.of(BreakWhen)
+    session.receive(Failed(id=made.id, kind=FailureKind.REFUSED, reason="no such signal"))
+    assert problems == ["no such signal"]
+
+
+def test_an_offer_is_simulated_from_half_a_second_before_and_becomes_a_ghost(session, scene, sent):
+    from stroboscope.debugger_protocol.time_messages import (
+        EditKind,
+        SceneHistory,
+        Segment,
+        SegmentKind,
+        WhatIf,
+    )
+
+    segment = Segment(segment_id=1, kind=SegmentKind.BEGIN, begin=100, episode=1)
+    session.receive(SceneHistory(scene_id=7, keeps=True, first=0, rows=141, segments=(segment,)))
+    edit = WhatIf(kind=EditKind.OPTION, name="timestep", values=(0.001,))
+    stop = _stop(what_if=(("half the timestep", (edit,)),))
+    assert scene.trials.begin(stop) == 121
+    assert scene.trials.start(stop, "half the timestep") == ""
+    (asked,) = sent.of(Resimulate)
+    assert (asked.axis, asked.edits, asked.name) == (121, (edit,), "half the timestep")
+    assert scene.rollouts.running == "half the timestep"
+    session.receive(Done(id=asked.id, value=5))
+    assert scene.trials.find(1, "half the timestep").rollout_id == 5
+    (shown,) = sent.of(ShowGhosts)
+    assert shown.ghosts == (rollout_ref(7, 5),)
+    assert scene.rollouts.running == ""
+    assert "offers nothing" in scene.trials.start(stop, "magic")
+
+
+def test_ghosts_that_are_refused_leave_those_of_before(session, scene, sent):
+    scene.ghosts.add(rollout_ref(7, 1), "one")
+    (first,) = sent.of(ShowGhosts)
+    session.receive(Done(id=first.id))
+    scene.ghosts.add(rollout_ref(7, 2), "two")
+    second = sent.of(ShowGhosts)[1]
+    assert len(second.ghosts) == 2
+    reason = "there is no rollout 2"
+    session.receive(Failed(id=second.id, kind=FailureKind.REFUSED, reason=reason))
+    assert [entry.label for entry in scene.ghosts.entries] == ["one"]
+
+
+def test_there_are_at_most_sixteen_ghosts_and_each_has_a_colour_of_its_own(scene):
+    for number in range(MAX_GHOSTS):
+        assert scene.ghosts.add(rollout_ref(7, number), str(number)) == ""
+    assert "remove one first" in scene.ghosts.add(rollout_ref(7, 99), "one too many")
+    assert len({entry.colour for entry in scene.ghosts.entries}) == MAX_GHOSTS
+    scene.ghosts.remove(rollout_ref(7, 3))
+    scene.ghosts.add(rollout_ref(7, 99), "in its place")
+    assert scene.ghosts.entries[-1].colour == 3
+
+
+def test_arrows_go_around_the_end_and_quick_ones_build_on_each_other(session, scene, sent):
+    session.receive(Environments(scene_id=7, count=10, failed=(2, 7), failed_count=2))
+    scene.environments.move(-1)
+    scene.environments.move(-1)
+    assert [each.selected for each in sent.of(SelectEnvironments)] == [9, 8]
+    scene.environments.select_failed(1)
+    assert sent.of(SelectEnvironments)[-1].selected == 2
+
+
+@pytest.mark.parametrize(
+    ("selected", "size", "count", "grid"),
+    [
+        (0, 4, 100, (0, 1, 2, 3)),
+        (50, 4, 100, (48, 49, 50, 51)),
+        (99, 4, 100, (96, 97, 98, 99)),
+        (1, 64, 3, (0, 1, 2)),
+    ],
+)
+def test_a_grid_holds_neighbours_and_never_leaves_the_range(selected, size, count, grid):
+    assert grid_of(selected, size, count) == grid
+
+
+def test_a_threshold_is_written_as_short_as_can_be_read():
+    assert threshold_expression("qpos['knee']", 0.123456, above=True) == "qpos['knee'] > 0.1235"
