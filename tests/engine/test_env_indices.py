@@ -83,7 +83,6 @@ def test_every_form_names_its_environments(given: object, meant: list[int]) -> N
         (slice("a", None), TypeError, "no slice of whole numbers"),
         (Tensor([0.5]), TypeError, "whole numbers"),
     ],
-    ids=repr,
 )
 def test_what_is_wrong_is_refused_with_the_reason(
     given: object, error: type[Exception], words: str
