@@ -22,17 +22,48 @@ _STEPS = 12
 _BEFORE = 60
 
 
-def _rate(scene: physics.BatchScene, start: physics.BatchCheckpoint) -> float:
+class _Meter:
+    """Tells MuJoCo's own part of a step from what this thread does besides, by processor time."""
+
+    def __init__(self, scene: physics.BatchScene) -> None:
+        self._step = scene.environments.step
+        self._threads = scene.environments.batch.nthread
+        self.shares: list[float] = []
+        """Batch steps per second that are left, as part of those without anything besides."""
+        scene.environments.step = self._metered  # type: ignore[method-assign]
+
+    def _metered(self, nstep: int) -> object:
+        all_threads, own = time.process_time(), time.thread_time()
+        failed = self._step(nstep)
+        self._batch += (time.process_time() - all_threads) / self._threads
+        self._inside += time.thread_time() - own
+        return failed
+
+    def begin(self) -> None:
+        """Begin to count."""
+        self._batch = self._inside = 0.0
+        self._own = time.thread_time()
+
+    def end(self) -> None:
+        """Keep what was counted."""
+        besides = time.thread_time() - self._own - self._inside
+        self.shares.append(self._batch / (self._batch + besides))
+
+
+def _rate(scene: physics.BatchScene, start: physics.BatchCheckpoint, meter: _Meter) -> float:
     """Return batch steps per second, from the same states each time."""
     scene.restore(start)
     scene.step()  # what is made once, when somebody comes
+    meter.begin()
     begin = time.perf_counter()
     for _ in range(_STEPS):
         scene.step()
-    return _STEPS / (time.perf_counter() - begin)
+    taken = time.perf_counter() - begin
+    meter.end()
+    return _STEPS / taken
 
 
-def _watched(scene: physics.BatchScene, start: physics.BatchCheckpoint) -> float:
+def _watched(scene: physics.BatchScene, start: physics.BatchCheckpoint, meter: _Meter) -> float:
     with contextlib.ExitStack() as clients:
         holder = ClientProcess("fast_forward")
         clients.callback(holder.end)
@@ -45,7 +76,7 @@ def _watched(scene: physics.BatchScene, start: physics.BatchCheckpoint) -> float
         while not scene.link.interest.intervals:
             scene.step()
         window.wait_until_done()
-        measured = _rate(scene, start)
+        measured = _rate(scene, start, meter)
     while physics.debugger.is_attached():
         time.sleep(0.01)
     physics.debugger.detach()
@@ -62,22 +93,41 @@ def measure(settings: Settings) -> list[Row]:
     for _ in range(_BEFORE):
         scene.step()  # until they lie about, in contact
     start = scene.checkpoint()
-    rates = interleave(
-        {"alone": lambda: _rate(scene, start), "watched": lambda: _watched(scene, start)},
-        rounds=settings.rounds,
-    )
+    meter = _Meter(scene)
+    shares: dict[str, list[float]] = {"alone": [], "watched": []}
+
+    def alone() -> float:
+        rate = _rate(scene, start, meter)
+        shares["alone"].append(meter.shares.pop())
+        return rate
+
+    def watched() -> float:
+        rate = _watched(scene, start, meter)
+        shares["watched"].append(meter.shares.pop())
+        return rate
+
+    rates = interleave({"alone": alone, "watched": watched}, rounds=settings.rounds)
     physics.shutdown()
-    measured = ratio(rates["watched"], rates["alone"])
-    alone = sorted(rates["alone"])[len(rates["alone"]) // 2]
+    by_clock = ratio(rates["watched"], rates["alone"])
+    by_processor = ratio(shares["watched"], shares["alone"])
+    speed = sorted(rates["alone"])[len(rates["alone"]) // 2]
+    what = f"batch steps/s of {count:,} environments, one watched, vs nobody attached"
     return [
         Row(
             number="14",
-            what=f"batch steps/s of {count:,} environments, one watched, vs nobody attached",
-            measured=measured,
+            what=what,
+            measured=by_clock,
             target="≥ 0.97",
-            reached=None if settings.quick else measured.median >= 0.97,
-            note=f"humanoid, history and checks on, {alone:.1f} batch steps/s alone",
-        )
+            reached=None if settings.quick else by_clock.median >= 0.97,
+            note=f"humanoid, history and checks on, {speed:.1f} batch steps/s alone",
+        ),
+        Row(
+            number="14",
+            what="the same by processor time, where other programs don't count",
+            measured=by_processor,
+            target="≥ 0.97",
+            reached=None if settings.quick else by_processor.median >= 0.97,
+        ),
     ]
 
 

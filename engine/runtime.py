@@ -75,9 +75,10 @@ class Runtime:
         self.history_budget.forget_parent()
         survivor = threading.current_thread()
         for scene in tuple(self._scenes.values()):
-            if scene.owner is not survivor:
+            lost = scene.lost_by_fork()
+            if scene.owner is not survivor or lost:
                 self._scenes.pop(scene.scene_id, None)
-                scene.end("its thread did not survive a fork")
+                scene.end(f"{lost or 'its thread'} did not survive a fork")
 
     def close(self) -> None:
         """Stop the server, release parked threads and destroy all scenes; never waits for them."""

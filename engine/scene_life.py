@@ -193,10 +193,18 @@ class SceneLife:
         self.rollouts.clear()
         self._runtime.remove(self)
 
-    def end(self, reason: str) -> None:
-        """Make every further use raise SceneDestroyedError; any thread, never waits."""
+    def refuse(self, reason: str) -> None:
+        """Make every further use raise SceneDestroyedError, and nothing else; any thread."""
         self._destroyed = self._destroyed or reason
         self._owner_ident = _NOBODY
+
+    def lost_by_fork(self) -> str:
+        """Return what of it is not there in this forked child; empty: nothing."""
+        return ""
+
+    def end(self, reason: str) -> None:
+        """Make every further use raise SceneDestroyedError; any thread, never waits."""
+        self.refuse(reason)
         self.link.close()
         self._end_history()
 

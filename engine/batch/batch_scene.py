@@ -1,7 +1,10 @@
 """A scene of many environments: one model, stepped on native threads, one of them looked at."""
 
 import dataclasses
+import functools
+import os
 import threading
+import weakref
 from collections.abc import Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -52,6 +55,9 @@ class BatchScene(SceneLife):
     # `environments`, `selected`, `batch_history`, `stepper`, `states`, `world`, `counters`,
     # `history`, `stops` are for the engine's modules.
 
+    nominal_timestep: float | None = None
+    """A batch step takes no shorter timesteps than its own."""
+
     def __init__(
         self,
         name: str,
@@ -85,6 +91,13 @@ class BatchScene(SceneLife):
         self.backend = BatchBackend(self)
         self.link = runtime.host.open_scene(name, self.backend, follow=playback is Playback.FOLLOW)
         self.stepper = BatchStepper(self)
+        os.register_at_fork(after_in_child=functools.partial(_forked, weakref.ref(self)))
+
+    def forget_parent(self) -> None:
+        """In a forked child: refuse every further use, where threads are missing."""
+        lost = self.lost_by_fork()
+        if lost:
+            self.refuse(f"{lost} did not survive a fork")
 
     def _update_fast_path(self) -> None:
         """Decide whether steps are looked at although nothing is attached."""
@@ -97,6 +110,10 @@ class BatchScene(SceneLife):
 
     def _end_history(self) -> None:
         self.batch_history.end()
+
+    def lost_by_fork(self) -> str:
+        """Return what of it is not there in this forked child; empty: nothing."""
+        return self.environments.lost_by_fork()
 
     # --- stepping
 
@@ -445,3 +462,10 @@ class BatchScene(SceneLife):
         """Note that MuJoCo has reset an environment by itself; for the engine."""
         self.stops.resets += 1
         self.link.past.stops.note_resets(self.stops.resets)
+
+
+def _forked(scene: "weakref.ref[BatchScene]") -> None:
+    """In a forked child, whether somebody has opened the debugger before or not."""
+    found = scene()
+    if found is not None:
+        found.forget_parent()

@@ -1,5 +1,6 @@
 """The environments of a batched scene: their rows, their counters, and their native threads."""
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,16 @@ class Environments:
     def failure(self, env: int) -> str:
         """Return what MuJoCo said of an environment that it failed on."""
         return str(self.batch.error(env))
+
+    def lost_by_fork(self) -> str:
+        """Return what is not there in this forked child; empty where one thread does it all.
+
+        The batch waits for its threads when it is deleted, and they are the parent's: it stays.
+        """
+        if self.batch.nthread == 1:
+            return ""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.batch))
+        return "its native threads"
 
     # --- model fields
 

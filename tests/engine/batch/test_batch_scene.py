@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,7 +118,7 @@ def test_python_callbacks_are_refused_with_the_reason() -> None:
 
 
 def test_a_mujoco_without_batch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "mujoco.batch", None)
+    monkeypatch.setitem(sys.modules, "mujoco.batch", None)
     with pytest.raises(
         physics.MujocoUnavailableError, match=r"batch, which MuJoCo .* does not have"
     ):
@@ -324,6 +326,40 @@ def test_other_threads_and_destroyed_scenes_are_refused() -> None:
     scene.destroy()
     with pytest.raises(physics.SceneDestroyedError):
         scene.step()
+
+
+def test_a_forked_child_is_told_that_the_threads_are_gone_and_ends() -> None:
+    script = f"""if True:
+        import os, sys
+        import stroboscope.engine as physics
+        physics.initialize(num_worker_threads=2)
+        scene = physics.create_scene("fall", {FALLING.format(integrator="Euler")!r}, n_envs=8)
+        scene.step()
+        child = os.fork()
+        if not child:
+            try:
+                scene.step()
+            except physics.SceneDestroyedError as error:
+                assert "native threads did not survive a fork" in str(error)
+                del scene
+                sys.exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        scene.step()
+    """
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_an_environment_is_where_candidates_begin() -> None:
+    scene = falling(3)
+    run_on(scene, 20)
+    checkpoint = scene.checkpoint()
+    ctrl = np.random.default_rng(4).uniform(-1, 1, (5, 10, 1))
+    rollouts = physics.rollout(checkpoint.env(2), ctrl)
+    scene.restore(checkpoint)
+    for step in range(10):
+        scene.ctrl[2] = ctrl[3, step]
+        scene.step()
+    assert rollouts.qpos[3, -1].tobytes() == scene.qpos[2].tobytes()
 
 
 def test_a_step_that_mujoco_fails_on_names_the_environments() -> None:
