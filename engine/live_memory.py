@@ -7,7 +7,6 @@ does.
 """
 
 import ctypes
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ _DOUBLE, _INT = 8, 4
 _COUNTS_BEFORE_TIME = 64
 _COUNTS = ("ncon", "nefc", "nisland")
 _PROBES = 0x5EED01, 0x5EED77
+_known_places: dict[Any, dict[str, int] | None] = {}
 
 
 class Gather:
@@ -67,7 +67,7 @@ def count_reader(data: Any, channel: str, *, module: Any) -> Callable[[Any], int
 
     What the reader is called with is not looked at.
     """
-    places = _count_places(module)
+    places = _count_places(data, module)
     if places is None:
         return None
     counts, nefc, nisland = _counts_of(data), places["nefc"], places["nisland"]
@@ -97,11 +97,16 @@ def _integers(address: int, count: int) -> memoryview:
     return memoryview((ctypes.c_int * count).from_address(address)).cast("B").cast("i")
 
 
-@functools.cache
-def _count_places(module: Any) -> dict[str, int] | None:
+def _count_places(data: Any, module: Any) -> dict[str, int] | None:
     """Return where in :func:`_counts_of` each count stands; None when they aren't all found."""
-    # Tried with data that nobody steps, as these counts say how much of it is read.
-    data = module.MjData(module.MjModel.from_xml_string("<mujoco/>"))
+    if module not in _known_places:
+        # Tried with data that nobody steps, as these counts say how much of it is read. Of a model
+        # that is there: the compiler takes a step, in which a callback of the script raises.
+        _known_places[module] = _find_counts(module.MjData(data.model))
+    return _known_places[module]
+
+
+def _find_counts(data: Any) -> dict[str, int] | None:
     counts = _counts_of(data)
     places: dict[str, int] = {}
     for name in _COUNTS:

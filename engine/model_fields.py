@@ -5,7 +5,6 @@ in what two models differ.
 import dataclasses
 import functools
 import struct
-import sys
 import threading
 import weakref
 import zlib
@@ -95,7 +94,7 @@ class FieldTable:
     @classmethod
     def unpacked(cls, packed: bytes, model: Any) -> "FieldTable | None":
         """Return the table of another model; None when it isn't one of this MuJoCo's."""
-        names = _field_names(type(model).__module__.partition(".")[0])
+        names = _field_names(model)
         sizes, all_names = len(names.sizes), names.checked
         form = struct.Struct(f"<{sizes}q{len(all_names) - sizes}H")
         try:
@@ -115,7 +114,7 @@ class ModelFields:
     """
 
     def __init__(self, model: Any) -> None:
-        names = _field_names(type(model).__module__.partition(".")[0])
+        names = _field_names(model)
         self.sizes: dict[str, int] = {name: int(getattr(model, name)) for name in names.sizes}
         self.names: dict[str, tuple[str, ...]] = dict(_all_names(model))
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -260,6 +259,7 @@ class ModelRegistry:
 
 
 _registry = ModelRegistry()
+_known_fields: dict[type, _FieldNames] = {}
 
 
 def known_models() -> ModelRegistry:
@@ -267,16 +267,19 @@ def known_models() -> ModelRegistry:
     return _registry
 
 
-@functools.cache
-def _field_names(package: str) -> _FieldNames:
-    """Return the fields of models of the MuJoCo that was imported, found on an empty one."""
-    model_type = sys.modules[package].MjModel
-    empty = model_type.from_xml_string("<mujoco/>")
+def _field_names(model: Any) -> _FieldNames:
+    """Return the fields of models of this kind, looked up once."""
+    if type(model) not in _known_fields:
+        _known_fields[type(model)] = _find_fields(model)
+    return _known_fields[type(model)]
+
+
+def _find_fields(model: Any) -> _FieldNames:
     sizes, arrays, texts = [], [], []
-    for name in sorted(dir(model_type)):
+    for name in sorted(dir(type(model))):
         if name.startswith("_") or name in _NOT_COMPARED:
             continue
-        value = getattr(empty, name)
+        value = getattr(model, name)
         if isinstance(value, np.ndarray):
             arrays.append(name)
         elif isinstance(value, bytes):
@@ -284,7 +287,7 @@ def _field_names(package: str) -> _FieldNames:
         elif isinstance(value, int):
             sizes.append(name)
     for structure in _STRUCTURES:
-        arrays.extend(_numbers_in(getattr(empty, structure), structure))
+        arrays.extend(_numbers_in(getattr(model, structure), structure))
     return _FieldNames(tuple(sizes), tuple(arrays), tuple(texts))
 
 

@@ -338,3 +338,20 @@ def test_ctrl_c_in_a_paused_step_shows_the_script_s_line_and_nothing_of_ours(
     assert code == -signal.SIGINT
     assert err.count("  File ") == 1, err
     assert "    mujoco.mj_step(model, data)\n" in err
+
+
+def test_a_callback_that_is_there_before_the_first_step_hides_no_scene(tmp_path: Path) -> None:
+    # MuJoCo's compiler takes a step, in which a callback raises: nothing of ours may compile.
+    source = MODEL + textwrap.dedent("""
+        mujoco.set_mjcb_control(lambda model, data: data.ctrl.fill(0.5))
+        for _ in range(3):
+            mujoco.mj_step(model, data)
+        from stroboscope.engine.runtime import current_runtime
+        scene, = current_runtime().scenes
+        scene.backend.signal_source(("qpos", "contact.count", "solver.iterations"))
+        print(scene.physics_step_count, data.ctrl[0])
+    """)
+    script = tmp_path / "the_script.py"
+    script.write_text(source, encoding="utf-8")
+    code, out, err = python([*RUNNER, "--no-window", str(script)])
+    assert (code, out, err) == (0, "3 0.5\n", "")
