@@ -25,6 +25,7 @@ BENCHMARKS = (
     "history_cost",
     "conditions_cost",
     "rollouts",
+    "batch_attached",
     "click_latency",
     "release_after_kill",
     "frozen_client",

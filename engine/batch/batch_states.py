@@ -134,8 +134,7 @@ class BatchStates:
         if zero_time:
             for row in rows:
                 begin_at_zero(world.model, row, parts)
-        for row, env in zip(rows, chosen.tolist(), strict=True):
-            self._check(row, env)
+        self._check(rows, chosen)
         if zero_time:
             return rows, 0, 0
         if taken is None:
@@ -156,11 +155,16 @@ class BatchStates:
             )
         return np.arange(len(chosen))
 
-    def _check(self, row: Rows, env: int) -> None:
-        try:
-            self._selected.world.codec.check_row(row)
-        except StateCorruptError as error:
-            raise StateCorruptError(f"environment {env}: {error}") from None
+    def _check(self, rows: Rows, chosen: Indices) -> None:
+        """Raise StateCorruptError for a position, velocity, activation or time not finite."""
+        model = self._envs.model
+        physics = 1 + int(model.nq) + int(model.nv) + int(model.na)
+        wrong = np.flatnonzero(~np.isfinite(rows[:, :physics]).all(axis=1))
+        if len(wrong):
+            raise StateCorruptError(
+                f"environment {chosen[wrong[0]]}: the state holds a position, velocity, activation "
+                "or time that is not finite: it had diverged; use an earlier one"
+            )
 
     # --- checkpoints
 
@@ -236,8 +240,7 @@ class BatchStates:
         codec.check_object(first, timestep=first.timestep)
         if not with_model:
             self._check_timesteps(first, fields, targets)
-        for row, env in zip(rows, targets.tolist(), strict=True):
-            self._check(row, env)
+        self._check(rows, targets)
         difference = self._put_fields(fields, targets, with_model=with_model)
         before = self._scene.batch_history.counts()
         # What sleeps, and MuJoCo's counts of warnings, are no part of a row.

@@ -81,7 +81,6 @@ class BatchStepper:
                     return
                 self._physics()
                 link.after_physics()
-                self._selected.refresh()
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
         except BaseException:

@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.batch.batch_history import BatchHistory
 from stroboscope.engine.batch.environments import OneEnvCounters
 from stroboscope.engine.callbacks import Event
+from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.history.segments import SegmentList
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.model_source import ModelSource
@@ -54,7 +55,6 @@ class SelectedEnvironment:
         self.callbacks = _EnvCallbacks(scene)
         self.stops = SceneStops(self)  # type: ignore[arg-type]
         self.rollouts = scene.rollouts
-        self.drawing: Any = None
         self.nominal_timestep: float | None = None
         self.revision = 0
         self.shown: tuple[int, ...] = (0,)
@@ -135,8 +135,14 @@ class SelectedEnvironment:
         """Whether the model is the script's own: a batch has a copy."""
         return False
 
+    @property
+    def drawing(self) -> DebugDraw | None:
+        """What the script draws."""
+        return self._scene.drawing
+
     def forget_drawing(self) -> None:
-        """Nothing is drawn into batched scenes."""
+        """Drop what was drawn for a state that is replaced."""
+        self._scene.forget_drawing()
 
 
 class _EnvStepper:

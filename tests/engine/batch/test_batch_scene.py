@@ -349,6 +349,19 @@ def test_a_forked_child_is_told_that_the_threads_are_gone_and_ends() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
+def test_choosing_no_environment_changes_nothing() -> None:
+    scene = falling(3)
+    scene.step()
+    before = scene.environments.state.copy()
+    scene.reset(envs_idx=[])
+    scene.reset(envs_idx=np.zeros(3, dtype=bool))
+    assert scene.fork(1, []).is_exact
+    assert scene.fork(1, [1]).is_exact
+    assert scene.environments.state.tobytes() == before.tobytes()
+    with pytest.raises(ValueError, match="chooses no environment"):
+        scene.checkpoint(envs_idx=[])
+
+
 def test_an_environment_is_where_candidates_begin() -> None:
     scene = falling(3)
     run_on(scene, 20)
