@@ -38,6 +38,7 @@ __all__ = [
     "TendonInfo",
     "TextureInfo",
     "TextureKind",
+    "TreesInfo",
     "Vec2",
     "Vec3",
     "Vec4",
@@ -215,6 +216,23 @@ class FlexInfo(_Info, frozen=True, kw_only=True):
     flatskin: bool = False
     group: int = 0
     materials: tuple[int, ...] = ()
+
+
+class TreesInfo(_Info, frozen=True, kw_only=True):
+    """The bounding volume hierarchies in which the engine looks for contacts, in one asset.
+
+    Asset arrays: ``child`` (nnode, 2) int32, counted from the tree's first node, -1: none;
+    ``depth`` (nnode,) int32, 0 for a root; ``element`` (nnode,) int32, the geom of a body's node,
+    the face of a mesh's, the element of a flex's, -1 where there are several; ``body`` (nbody, 2),
+    ``mesh`` (nmesh, 2), ``flex`` (nflex, 2) int32, first node and number of nodes of each tree;
+    ``aabb`` (n, 6) float32, centre and half size [m] of all nodes but those of flexes, which
+    follow the vertices: in the body's inertial frame, the frame of ``element`` for the node of a
+    single geom, the mesh's own frame. ``depth`` is that of the deepest node.
+    """
+
+    digest: str
+    nnode: int
+    depth: int
 
 
 class HeightFieldInfo(_Info, frozen=True, kw_only=True):
@@ -551,6 +569,7 @@ class SceneDescription(_Info, frozen=True, kw_only=True):
     pairs: tuple[PairInfo, ...] = ()
     flexes: tuple[FlexInfo, ...] = ()
     skins: tuple[SkinInfo, ...] = ()
+    trees: TreesInfo | None = None
     keyframes: tuple[KeyframeInfo, ...] = ()
     options: tuple[OptionInfo, ...] = ()
     # Engine channels; user channels are announced as they appear (ChannelsAdded).

@@ -14,6 +14,7 @@ __all__ = [
     "mesh_arrays",
     "skin_arrays",
     "texture_arrays",
+    "tree_arrays",
 ]
 
 
@@ -148,6 +149,36 @@ def flex_arrays(model: Any, index: int) -> Arrays:
         arrays["texcoords"] = np.array(coordinates, dtype=np.float32).reshape(-1, 2)
         arrays["element_texcoords"] = of_corner
     return arrays
+
+
+def tree_arrays(model: Any) -> Arrays:
+    """Return the trees of bounding volumes of bodies, meshes and flexes.
+
+    MuJoCo bounds the node of a single geom in the body's frame, too; its viewer draws that geom's
+    own box, which is what a person expects.
+    """
+    aabb = np.array(model.bvh_aabb[: model.nbvhstatic], dtype=np.float32).reshape(-1, 6)
+    element = np.array(model.bvh_nodeid, dtype=np.int32)
+    of_bodies = np.zeros(len(aabb), dtype=np.bool_)
+    for first, count in zip(model.body_bvhadr.tolist(), model.body_bvhnum.tolist(), strict=True):
+        of_bodies[max(first, 0) : max(first, 0) + count] = True
+    single = np.flatnonzero(of_bodies & (element[: len(aabb)] >= 0))
+    aabb[single] = model.geom_aabb[element[single]]
+    trees = {
+        name: np.stack([address, count], axis=1).astype(np.int32)
+        for name, address, count in (
+            ("body", model.body_bvhadr, model.body_bvhnum),
+            ("mesh", model.mesh_bvhadr, model.mesh_bvhnum),
+            ("flex", model.flex_bvhadr, model.flex_bvhnum),
+        )
+    }
+    return {
+        "aabb": aabb,
+        "child": _table(model.bvh_child, columns=2),
+        "depth": np.array(model.bvh_depth, dtype=np.int32),
+        "element": element,
+        **trees,
+    }
 
 
 def _table(values: Any, *, columns: int) -> NDArray[np.int32]:

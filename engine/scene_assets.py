@@ -16,6 +16,7 @@ from stroboscope.engine.asset_arrays import (
     mesh_arrays,
     skin_arrays,
     texture_arrays,
+    tree_arrays,
 )
 
 __all__ = ["SceneAssets"]
@@ -53,6 +54,10 @@ class SceneAssets:
     def flex(self, index: int) -> str:
         """Return the digest of a flex."""
         return self._digest(("flex", index), lambda: flex_arrays(self._model, index))
+
+    def trees(self) -> str:
+        """Return the digest of all bounding volume hierarchies."""
+        return self._digest(("trees", 0), lambda: tree_arrays(self._model))
 
     def data(self, digest: str) -> bytes | None:
         """Return the bytes of an asset that was described, or None."""

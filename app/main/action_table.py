@@ -7,13 +7,13 @@ import dataclasses
 
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.overlays import OVERLAYS
-from stroboscope.app.models.view_options import GROUPS, FrameMode, LabelMode
+from stroboscope.app.models.view_options import GROUPS, FrameMode, LabelMode, RenderMode
 from stroboscope.app.view3d.camera import StandardView
 
 __all__ = ["ACTIONS", "BOOKMARKS", "MENUS", "MOUSE", "NAMED_SUBMENUS", "ActionSpec"]
 
 MENUS = ("Session", "Run", "View", "Show", "Camera", "Window", "Help")
-NAMED_SUBMENUS = ("Labels", "Axes", "Geom groups", "Site groups", "Look from", "Go to")
+NAMED_SUBMENUS = ("Labels", "Axes", "Render", "Geom groups", "Site groups", "Look from", "Go to")
 """Submenus whose entries mean nothing without the title."""
 BOOKMARKS = 9
 """Saved cameras that have a key."""
@@ -37,6 +37,11 @@ class ActionSpec:
     words: str = ""
 
 
+_RENDERED = {
+    RenderMode.PICTURE: "Colours, lights and textures.",
+    RenderMode.IDS: "A flat colour per geom, site, flex, skin and tendon; point at one for its id.",
+    RenderMode.DEPTH: "Near is black, far is white; the legend says what depths these are.",
+}
 _VIEWS = {
     Arrangement.ONE: "One view",
     Arrangement.SIDE_BY_SIDE: "Two side by side",
@@ -306,6 +311,17 @@ ACTIONS: tuple[ActionSpec, ...] = (
             words="frames coordinate system",
         )
         for mode in FrameMode
+    ),
+    *(
+        _spec(
+            "Show/Render",
+            f"render_{mode.value}",
+            mode.value.capitalize(),
+            checkable=True,
+            tip=_RENDERED[mode],
+            words="segmentation depth id mask distance",
+        )
+        for mode in RenderMode
     ),
     *(
         _spec("Show/Geom groups", f"group_{n}", f"Group {n}", str(n), checkable=True)

@@ -1,9 +1,12 @@
 """What the actions for pictures and films do: ask, draw, save, copy, record."""
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QStandardPaths
 from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QApplication, QFileDialog
@@ -13,6 +16,7 @@ from stroboscope.app.main.in_turns import in_thread, in_turns
 from stroboscope.app.models.film import FilmFormat, FilmSpec, even_size
 from stroboscope.app.models.film_writer import FilmWriter
 from stroboscope.app.models.picture_choice import FilmChoice, PictureChoice, PictureOf, file_stem
+from stroboscope.app.models.view_options import RenderMode
 from stroboscope.app.panels.film_dialog import FilmDialog
 from stroboscope.app.panels.picture_dialog import PictureDialog, PictureWish
 from stroboscope.app.panels.recording_bar import RecordingBar, length_text
@@ -22,7 +26,7 @@ from stroboscope.debugger_protocol.messages import LogLevel
 if TYPE_CHECKING:
     from stroboscope.app.main.window import MainWindow
 
-__all__ = ["PictureCommands", "png_bytes"]
+__all__ = ["PictureCommands", "npz_bytes", "png_bytes"]
 
 _SHORT_MS = 4000
 _FILTERS = {
@@ -96,7 +100,7 @@ class PictureCommands:
         if wish is PictureWish.COPY:
             self._copy(image)
         else:
-            self._save(image, choice, stem)
+            self._save(image, choice, stem, numbers=self._measure(choice))
 
     def copy_picture(self) -> None:
         """Copy the active view as it is."""
@@ -143,24 +147,48 @@ class PictureCommands:
             return None
         return image
 
+    def _measure(self, choice: PictureChoice) -> dict[str, NDArray[np.generic]]:
+        """Return the numbers behind a picture of ids or depths, {} where there are none."""
+        view = self._window.scene_view.viewport
+        if view.options.render is RenderMode.PICTURE or choice.of is PictureOf.WINDOW:
+            return {}
+        try:
+            return view.measure(choice.pixels(view.pixels))
+        except (ValueError, MemoryError) as error:
+            self._complain(f"Only the picture can be saved, not its numbers: {error}.")
+            return {}
+
     def _copy(self, image: QImage) -> None:
         QApplication.clipboard().setImage(image)
         self._say(f"Copied a picture of {image.width()} × {image.height()} pixels.")
 
-    def _save(self, image: QImage, choice: PictureChoice, stem: str) -> None:
+    def _save(
+        self,
+        image: QImage,
+        choice: PictureChoice,
+        stem: str,
+        *,
+        numbers: dict[str, NDArray[np.generic]],
+    ) -> None:
         start = self._folder(choice.folder) / f"{stem}.png"
-        name, _ = QFileDialog.getSaveFileName(
-            self._window, "Save the picture", str(start), "PNG (*.png)"
+        filters = "PNG (*.png);;NumPy: ids and depths (*.npz)" if numbers else "PNG (*.png)"
+        name, chosen = QFileDialog.getSaveFileName(
+            self._window, "Save the picture", str(start), filters
         )
         if not name:
             return
+        suffix = ".npz" if "npz" in chosen and numbers else ".png"
         path = Path(name)
-        path = path if path.suffix.lower() == ".png" else path.with_name(path.name + ".png")
+        if numbers and path.suffix.lower() == ".npz":
+            suffix = ".npz"
+        elif path.suffix.lower() == ".png" and suffix == ".npz":
+            path = path.with_suffix(suffix)
+        path = path if path.suffix.lower() == suffix else path.with_name(path.name + suffix)
         self._window.settings.pictures["folder"] = str(path.parent)
         size = f"{image.width()} × {image.height()}"
         try:
             data = in_turns(
-                in_thread(lambda: png_bytes(image)),
+                in_thread(lambda: npz_bytes(numbers) if suffix == ".npz" else png_bytes(image)),
                 text=f"Packing a picture of {size} pixels for {path.name}",
                 parent=self._window,
             )
@@ -284,6 +312,13 @@ class PictureCommands:
 
     def _complain(self, text: str) -> None:
         self._window.sessions.log.add(LogLevel.ERROR, text)
+
+
+def npz_bytes(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+    """Return ``arrays`` as a compressed NumPy file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
 
 
 def png_bytes(image: QImage) -> bytes:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from stroboscope.app.main.view_grid import ViewGrid
-from stroboscope.app.models.assets import asset_digests
+from stroboscope.app.models.assets import asset_digests, tree_digests
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.overlays import topics_of
 from stroboscope.app.models.refreshes import PAUSED, Pace
@@ -159,7 +159,24 @@ class SceneView(QWidget):
         scene, description = self._scene, self._description
         if scene is not None and not scene.is_stale and description is not None:
             scene.want(_WHO, self._wanted_topics())
+            self._fetch_trees(scene, description)
         self._draw()
+
+    def _wanted_assets(self, description: SceneDescription | None) -> tuple[str, ...]:
+        if description is None:
+            return ()
+        options = self.grid.options
+        trees = options.body_trees or options.mesh_trees or options.flex_trees
+        return asset_digests(description) + (tree_digests(description) if trees else ())
+
+    def _fetch_trees(self, scene: SceneModel, description: SceneDescription) -> None:
+        """Bring the trees when somebody first wants to see them."""
+        for digest in set(self._wanted_assets(description)) & set(tree_digests(description)):
+            arrays = self._sessions.assets.get(digest)
+            if arrays is not None:
+                self.grid.set_asset(digest, arrays)
+            else:
+                self._sessions.assets.fetch(scene.session, (digest,))
 
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:
@@ -197,7 +214,7 @@ class SceneView(QWidget):
         self._description = description
         self._drawn_scene = scene
         self._has_poses = False
-        digests = asset_digests(description) if description is not None else ()
+        digests = self._wanted_assets(description)
         known = {digest: self._sessions.assets.get(digest) for digest in digests}
         here = {digest: arrays for digest, arrays in known.items() if arrays is not None}
         self.grid.set_description(description, here)
@@ -220,7 +237,7 @@ class SceneView(QWidget):
         self._draw()
 
     def _on_asset(self, digest: str, arrays: Arrays) -> None:
-        if self._description is not None and digest in asset_digests(self._description):
+        if digest in self._wanted_assets(self._description):
             self.grid.set_asset(digest, arrays)
 
     def _on_visibility(self, scene: SceneModel) -> None:

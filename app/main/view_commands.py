@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.overlays import OVERLAYS
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.view_options import GROUPS, FrameMode, LabelMode, ViewOptions
+from stroboscope.app.models.view_options import (
+    GROUPS,
+    FrameMode,
+    LabelMode,
+    RenderMode,
+    ViewOptions,
+)
 from stroboscope.app.models.visibility import HIDEABLE
 from stroboscope.app.view3d.items import body_of
 
@@ -46,6 +52,8 @@ class ViewCommands:
             table[f"labels_{label.value}"] = lambda m=label: self.change(labels=m)  # type: ignore[misc]
         for frame in FrameMode:
             table[f"frames_{frame.value}"] = lambda m=frame: self.change(frames=m)  # type: ignore[misc]
+        for mode in RenderMode:
+            table[f"render_{mode.value}"] = lambda m=mode: self.change(render=m)  # type: ignore[misc]
         for kind in _GROUPS:
             for group in range(GROUPS):
                 table[f"{kind}_{group}"] = (
@@ -66,6 +74,8 @@ class ViewCommands:
             a[f"labels_{label.value}"].setChecked(options.labels is label)
         for frame in FrameMode:
             a[f"frames_{frame.value}"].setChecked(options.frames is frame)
+        for mode in RenderMode:
+            a[f"render_{mode.value}"].setChecked(options.render is mode)
         for kind, field in _GROUPS.items():
             for group, shown in enumerate(getattr(options, field)):
                 a[f"{kind}_{group}"].setChecked(shown)

@@ -11,7 +11,7 @@ from stroboscope.debugger_protocol.exceptions import InvalidMessage
 from stroboscope.debugger_protocol.messages import AssetChunk, AssetRequest, Failed
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 
-__all__ = ["AssetLibrary", "asset_digests"]
+__all__ = ["AssetLibrary", "asset_digests", "tree_digests"]
 
 _MAX_ASSET_BYTES = 1 << 30
 _MAX_CACHE_BYTES = 1 << 30
@@ -26,6 +26,11 @@ def asset_digests(description: SceneDescription) -> tuple[str, ...]:
     digests += [flex.digest for flex in description.flexes]
     digests += [texture.digest for texture in description.textures]
     return tuple(dict.fromkeys(digest for digest in digests if digest))
+
+
+def tree_digests(description: SceneDescription) -> tuple[str, ...]:
+    """Return what only pictures of trees need: as large as meshes, and rarely asked for."""
+    return () if description.trees is None else (description.trees.digest,)
 
 
 @dataclasses.dataclass(slots=True)

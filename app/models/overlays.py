@@ -45,6 +45,7 @@ class Role(enum.Enum):
     CONTACT_FORCE = (0.7, 0.9, 0.9, 1.0)
     CONTACT_FRICTION = (0.9, 0.8, 0.4, 1.0)
     CONTACT_TORQUE = (0.9, 0.7, 0.9, 1.0)
+    TREE = (0.0, 0.85, 0.2, 0.6)
     NORMAL = (0.55, 0.75, 0.95, 1.0)
     JOINT = (0.2, 0.6, 0.8, 1.0)
     LIMIT_OK = (0.35, 0.75, 0.45, 1.0)
@@ -199,6 +200,32 @@ OVERLAYS: tuple[Overlay, ...] = (
         tip="Show what acts on the other body of each pair, a floor for instance.",
         words="other reaction first second",
         parent="contact_forces",
+    ),
+    Overlay(
+        name="body_trees",
+        title="Trees of bodies",
+        group=_C,
+        keys=("`",),
+        legend=(LegendEntry(Role.TREE, "bounding volume"),),
+        tip="Boxes around the geoms of a body, in which the engine looks for contacts.",
+        words="bvh bounding volume hierarchy tree broadphase collision aabb",
+    ),
+    Overlay(
+        name="mesh_trees",
+        title="Trees of meshes",
+        group=_C,
+        keys=("\\",),
+        legend=(LegendEntry(Role.TREE, "bounding volume"),),
+        tip="Boxes around the faces of a mesh.",
+        words="bvh bounding volume hierarchy tree collision aabb",
+    ),
+    Overlay(
+        name="flex_trees",
+        title="Trees of flexes",
+        group=_C,
+        legend=(LegendEntry(Role.TREE, "bounding volume"),),
+        tip="Boxes around the elements of a flex, where they are now.",
+        words="bvh bounding volume hierarchy tree collision aabb deformable",
     ),
     Overlay(
         name="joints",

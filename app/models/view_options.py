@@ -13,6 +13,7 @@ __all__ = [
     "LabelMode",
     "Lighting",
     "Quality",
+    "RenderMode",
     "ViewOptions",
     "options_from_dict",
     "options_to_dict",
@@ -81,6 +82,14 @@ class FrameMode(enum.StrEnum):
     WORLD = "world"
 
 
+class RenderMode(enum.StrEnum):
+    """What the colour of a pixel says."""
+
+    PICTURE = "picture"
+    IDS = "ids"  # which element it shows
+    DEPTH = "depth"  # how far away that is
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
     """Everything that can be switched in the 3D view; replace it to change something.
@@ -105,6 +114,12 @@ class ViewOptions:
     contact_normals: bool = False
     contact_torques: bool = False
     contact_opposite: bool = False  # what acts on the other body of each pair
+
+    # Bounding volumes, and at which depth of their trees
+    body_trees: bool = False
+    mesh_trees: bool = False
+    flex_trees: bool = False
+    tree_depth: int = 1
 
     # The mechanism
     joints: bool = False
@@ -169,6 +184,7 @@ class ViewOptions:
     grid: bool = True  # a ground where the model has none
     triad: bool = True
     info: bool = False  # numbers of the scene in a corner
+    render: RenderMode = RenderMode.PICTURE
     lighting: Lighting = Lighting.AUTO
     floor: FloorStyle = FloorStyle.AUTO
     quality: Quality = Quality.AUTO

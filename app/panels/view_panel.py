@@ -32,6 +32,7 @@ from stroboscope.app.models.view_options import (
     LabelMode,
     Lighting,
     Quality,
+    RenderMode,
     ViewOptions,
 )
 from stroboscope.app.panels.icons import Icon, icon
@@ -44,6 +45,7 @@ __all__ = ["ViewPanel"]
 _CHOICES: tuple[tuple[str, str, type[enum.StrEnum], str], ...] = (
     ("labels", "Labels", LabelMode, "F7"),
     ("frames", "Axes", FrameMode, "F6"),
+    ("render", "Render", RenderMode, ""),
     ("lighting", "Lighting", Lighting, ""),
     ("floor", "Floor", FloorStyle, ""),
     ("quality", "Quality", Quality, ""),
@@ -56,6 +58,7 @@ _SCALES = (
     ("marker_scale", "Joints, axes, points"),
 )
 _LEVELS = (
+    ("tree_depth", "Tree depth", "Which level of bounding volumes is shown; 0: around everything."),
     (
         "flex_layer",
         "Flex layer",

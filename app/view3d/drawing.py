@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from stroboscope.app.models.view_options import Quality
+from stroboscope.app.models.view_options import Quality, RenderMode
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import (
     GlCanvas,
@@ -18,6 +18,7 @@ from stroboscope.app.view3d.gl_canvas import (
     is_software,
     yield_processor,
 )
+from stroboscope.app.view3d.measured import Measured
 from stroboscope.app.view3d.picking import Hit, Picker
 from stroboscope.app.view3d.renderer import Frame, Renderer
 
@@ -64,6 +65,8 @@ def still_frame(
     width, height = size or frame.size
     if not (0 < width <= LARGEST and 0 < height <= LARGEST):
         raise ValueError(f"a picture of {width} × {height} pixels; at most {LARGEST} a side")
+    # Neither ids nor depths have a mean.
+    fine = fine and frame.options.render is RenderMode.PICTURE
     samples = 2 if fine and max(width, height) * 2 <= LARGEST // 2 else 1
     return dataclasses.replace(
         frame,
@@ -175,6 +178,12 @@ class Drawing:
         if self._picker is None or self.error:
             return None
         return self._picker.pick(self.scene, frame, x=x, y=y)
+
+    def measure(self, frame: Frame) -> Measured | None:
+        """Return what every pixel of ``frame`` shows, None when it can't be drawn."""
+        if self._picker is None or self.error:
+            return None
+        return self._picker.measure(self.scene, frame)
 
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""

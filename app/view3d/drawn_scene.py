@@ -150,7 +150,11 @@ class DrawnScene:
 
     def set_asset(self, digest: str, arrays: AssetArrays) -> None:
         """Take the arrays of an asset that has arrived; unknown ones are ignored."""
-        if digest in _digests(self.description):
+        trees = self.description.trees if self.description is not None else None
+        if trees is not None and trees.digest == digest:
+            self._assets[digest] = arrays
+            self.values_revision += 1  # only overlays show them
+        elif digest in _digests(self.description):
             self._assets[digest] = arrays
             self._meshes.pop(digest, None)
             self._hulls, self._stale = None, True

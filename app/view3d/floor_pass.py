@@ -106,16 +106,24 @@ class FloorPass:
             gloo.set_scissor(0, rows[0], pixels[0], rows[1] - rows[0])
 
     def draw_pick(
-        self, floor: Floor, matrix: NDArray[np.float64], *, eye: NDArray[np.float64], reach: float
+        self,
+        floor: Floor,
+        matrix: NDArray[np.float64],
+        *,
+        eye: NDArray[np.float64],
+        reach: float,
+        program: Any = None,
     ) -> None:
-        """Draw one plane's positions and item number."""
-        if self._pick is None:
-            self._pick = Program(with_defines(FLOOR_VERTEX, PICKING=1), PICK_FRAGMENT)
-        vertices, faces = self._place(self._pick, floor, matrix, eye=eye, reach=reach)
-        self._pick["a_position"] = vertices
+        """Draw one plane's positions and item number, or what ``program`` makes of them."""
+        if program is None:
+            if self._pick is None:
+                self._pick = Program(with_defines(FLOOR_VERTEX, PICKING=1), PICK_FRAGMENT)
+            program = self._pick
+        vertices, faces = self._place(program, floor, matrix, eye=eye, reach=reach)
+        program["a_position"] = vertices
         # The ground (-1) must leave a trace too: half a number means "a surface, no item".
-        self._pick["u_item"] = float(floor.item) if floor.item >= 0 else -0.5
-        self._pick.draw("triangles", faces)
+        program["u_item"] = float(floor.item) if floor.item >= 0 else -0.5
+        program.draw("triangles", faces)
 
     def _place(
         self,

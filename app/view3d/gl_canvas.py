@@ -20,6 +20,7 @@ __all__ = [
     "gl_renderer_name",
     "is_software",
     "read_float_pixel",
+    "read_float_pixels",
     "yield_processor",
 ]
 
@@ -108,6 +109,12 @@ def read_float_pixel() -> NDArray[np.float32]:
     """Return the one RGBA pixel (4,) of a bound 1x1 float framebuffer."""
     data = gl.glReadPixels(0, 0, 1, 1, gl.GL_RGBA, gl.GL_FLOAT)
     return np.frombuffer(data, dtype=np.float32)
+
+
+def read_float_pixels(width: int, height: int) -> NDArray[np.float32]:
+    """Return all pixels (height, width, 4) of a bound float framebuffer, rows from the top."""
+    data = gl.glReadPixels(0, 0, width, height, gl.GL_RGBA, gl.GL_FLOAT)
+    return np.frombuffer(data, dtype=np.float32).reshape(height, width, 4)[::-1]
 
 
 def is_software(renderer: str) -> bool:

@@ -14,6 +14,7 @@ from vispy.gloo import gl
 from stroboscope.app.view3d.drawing import Drawing, ViewStats, notify_when_built, still_frame
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
+from stroboscope.app.view3d.measured import Measured
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
 
@@ -100,6 +101,17 @@ class GlSurface(QOpenGLWidget):
         finally:
             self.doneCurrent()
         return hit
+
+    def measure(self, *, size: tuple[int, int]) -> Measured | None:
+        """Return what every pixel of a picture of ``size`` [px] shows; None when there is none."""
+        if not self.isValid():
+            return None
+        self.drawing.scene.finish_building()
+        self.makeCurrent()
+        try:
+            return self.drawing.measure(still_frame(self._frame(), size=size, fine=False))
+        finally:
+            self.doneCurrent()
 
     def picture(
         self,

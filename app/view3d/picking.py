@@ -8,7 +8,8 @@ from vispy import gloo
 
 from stroboscope.app.models.selection import Element
 from stroboscope.app.view3d.drawn_scene import DrawnScene
-from stroboscope.app.view3d.gl_canvas import GlCanvas, read_float_pixel
+from stroboscope.app.view3d.gl_canvas import GlCanvas, read_float_pixel, read_float_pixels
+from stroboscope.app.view3d.measured import Measured
 from stroboscope.app.view3d.overlays.glyph_hit import glyph_at
 from stroboscope.app.view3d.renderer import Frame, Renderer
 from stroboscope.app.view3d.targets import ColorTarget
@@ -70,6 +71,28 @@ class Picker:
             xray=frame.options.xray,
         )
         return surface if glyph is None else Hit(glyph.element, glyph.point)
+
+    def measure(self, scene: DrawnScene, frame: Frame) -> Measured:
+        """Return what every pixel of ``frame`` shows. The context is current."""
+        width, height = frame.size
+        self._canvas.make_current()
+        target = ColorTarget(depth=True, interpolation="nearest", floats=4)
+        target.resize((width, height))
+        shown = np.flatnonzero(scene.visible(frame.options) & ~scene.items.is_plane)
+        with target.framebuffer:
+            gloo.set_viewport(0, 0, width, height)
+            self._renderer.draw_pick(scene, frame, frame.view.matrix(), items=shown)
+            self._canvas.flush()
+            pixels = read_float_pixels(width, height)
+        self._canvas.flush()
+        target.delete()
+        # Half a number is the ground that no model has.
+        hit = pixels[..., 3] > 0.75
+        depth = (pixels[..., :3] - frame.view.eye) @ frame.view.forward
+        return Measured(
+            item=np.where(hit, np.rint(pixels[..., 3]).astype(np.int64) - 1, -1),
+            depth=np.where(hit, depth, np.inf).astype(np.float32),
+        )
 
     @staticmethod
     def _surface_hit(scene: DrawnScene, pixel: NDArray[np.float32]) -> Hit | None:

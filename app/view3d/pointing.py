@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 from stroboscope.app.models.elements import element_name
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.view_options import RenderMode
 from stroboscope.app.view3d.camera import ViewMode
 from stroboscope.app.view3d.camera_widget import CameraWidget, as_point
 from stroboscope.app.view3d.drawn_scene import DrawnScene
@@ -131,6 +132,8 @@ class PointingWidget(CameraWidget):
         if element is None or description is None:
             return ""
         title = f"{element_name(description, element)}   {element.kind}"
+        if self._options.render is RenderMode.IDS:
+            title = f"{title} {element.index}"
         body = body_of(element, description)
         if element.kind is ElementKind.BODY or not 0 < body < len(description.bodies):
             return title

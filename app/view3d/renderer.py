@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
 
-from stroboscope.app.models.view_options import Quality, ViewOptions
+from stroboscope.app.models.view_options import Quality, RenderMode, ViewOptions
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floor_pass import FloorPass, Rect, screen_area
@@ -22,6 +22,8 @@ from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
 from stroboscope.app.view3d.ghost_pass import GhostPass
 from stroboscope.app.view3d.gl_canvas import GlCanvas
 from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, rgb, selection_color
+from stroboscope.app.view3d.measured import depth_range
+from stroboscope.app.view3d.measured_pass import MeasuredPass
 from stroboscope.app.view3d.model_lights import rig_for
 from stroboscope.app.view3d.outline_pass import OutlinePass
 from stroboscope.app.view3d.overlays.glyph_pass import GlyphPass
@@ -103,6 +105,7 @@ class Renderer:
         self._glyphs = GlyphPass()
         self._triad = Triad()
         self._outline = OutlinePass()
+        self._measured = MeasuredPass()
         self._shadow = ShadowPass()
         self._mirror = ColorTarget(depth=True)
         self._prepared = False
@@ -186,6 +189,9 @@ class Renderer:
         keep = self._ground if frame.rows is not None else None
         ground = keep or self._ground_of(scene, frame)
         floors = ground.floors
+        if frame.options.render is not RenderMode.PICTURE:
+            self._draw_measured(scene, frame, floors)
+            return
         light = self._light_uniforms(scene, frame, ground)
         _cut(frame)
         self._draw_reflection(floors, frame, light)
@@ -203,6 +209,23 @@ class Renderer:
         self._draw_transparent(frame, matrix, light)
         self._draw_floors(floors, frame, matrix, light, behind=True)
         self._draw_overlays(scene, frame, matrix)
+
+    def _draw_measured(self, scene: DrawnScene, frame: Frame, floors: list[Floor]) -> None:
+        options = frame.options
+        far = 1.0 if options.render is RenderMode.DEPTH else 0.0
+        _cut(frame)
+        gloo.set_viewport(0, 0, *frame.size)
+        gloo.clear(color=(far, far, far, 0.0 if frame.transparent else 1.0), depth=True)
+        self.draw_calls += self._measured.draw(
+            options.render,
+            view=frame.view,
+            between=depth_range(scene, options, frame.view),
+            buffers=self.buffers,
+            programs=self._programs,
+            # The ground that no model has is no element.
+            floors=[f for f in floors if f.item >= 0 and not _from_behind(frame, f)],
+            floor_pass=self._floors,
+        )
 
     def _ground_of(self, scene: DrawnScene, frame: Frame) -> _Ground:
         floors = floors_of(

@@ -54,6 +54,10 @@ class ItemPrograms:
         """Return the program that writes world position and item number + 1."""
         return self._plain(PICK_FRAGMENT, buffers, source, PICKING=1, GHOST=0)
 
+    def measured(self, buffers: SceneBuffers, source: VertexSource, fragment: str) -> Any:
+        """Return the program whose ``fragment`` is told world position and item number."""
+        return self._plain(fragment, buffers, source, PICKING=1, GHOST=0)
+
     def _plain(
         self, fragment: str, buffers: SceneBuffers, source: VertexSource, **defines: int
     ) -> Any:

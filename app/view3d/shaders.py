@@ -11,6 +11,8 @@ __all__ = [
     "FLAT_FRAGMENT",
     "FLOOR_FRAGMENT",
     "FLOOR_VERTEX",
+    "GREY_FRAGMENT",
+    "IDS_FRAGMENT",
     "ITEMS_PER_ROW",
     "ITEM_FRAGMENT",
     "ITEM_VERTEX",
@@ -320,6 +322,33 @@ PICK_FRAGMENT = """
 varying vec3 v_world;
 varying float v_item;
 void main() { gl_FragColor = vec4(v_world, v_item + 1.0); }
+"""
+
+# The colours of overlays.tints.segment_color.
+IDS_FRAGMENT = """
+varying vec3 v_world;
+varying float v_item;
+void main() {
+    float number = floor(v_item + 0.5);
+    float hue = fract(0.618034 * number);
+    float saturation = 0.75 - 0.3 * mod(number, 2.0);
+    float value = mod(number, 3.0) > 1.5 ? 0.70 : 0.95;
+    vec3 part = clamp(abs(mod(6.0 * hue + vec3(0.0, 4.0, 2.0), 6.0) - 3.0) - 1.0, 0.0, 1.0);
+    gl_FragColor = vec4(value * mix(vec3(1.0), part, saturation), 1.0);
+}
+"""
+
+GREY_FRAGMENT = """
+uniform vec3 u_eye;
+uniform vec3 u_forward;
+uniform vec2 u_range;
+varying vec3 v_world;
+varying float v_item;
+void main() {
+    float depth = dot(v_world - u_eye, u_forward);
+    float grey = clamp((depth - u_range.x) / (u_range.y - u_range.x), 0.0, 1.0);
+    gl_FragColor = vec4(vec3(grey), 1.0);
+}
 """
 
 FLOOR_VERTEX = """

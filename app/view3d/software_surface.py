@@ -29,6 +29,7 @@ from stroboscope.app.view3d.bands import BandPlan
 from stroboscope.app.view3d.drawing import Drawing, ViewStats, notify_when_built, still_frame
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_sync import GlSync
+from stroboscope.app.view3d.measured import Measured
 from stroboscope.app.view3d.picking import Hit
 from stroboscope.app.view3d.renderer import Frame
 
@@ -197,6 +198,17 @@ class SoftwareSurface(QWidget):
         self._make_current()
         try:
             return self.drawing.pick(self._frame(), x=int(x * ratio), y=int(y * ratio))
+        finally:
+            self._done_current()
+
+    def measure(self, *, size: tuple[int, int]) -> Measured | None:
+        """Return what every pixel of a picture of ``size`` [px] shows; None when there is none."""
+        if self._context is None or self._held:
+            return None
+        self.drawing.scene.finish_building()
+        self._make_current()
+        try:
+            return self.drawing.measure(still_frame(self._frame(), size=size, fine=False))
         finally:
             self._done_current()
 

@@ -68,7 +68,7 @@ def write_over(
     paper.resize(round(image.width() / scale), round(image.height() / scale))
     options = picture.subject.options
     legend = LegendOverlay(palette, paper)
-    legend.show_rows(legend_rows(picture) if options.legend else ())
+    legend.show_rows(legend_rows(picture, view) if options.legend else ())
     words = LabelOverlay(paper)
     words.setGeometry(paper.rect())
     words.set_bright(palette.name == "light")

@@ -35,3 +35,13 @@ class ColorTarget:
         )
         depth = gloo.RenderBuffer(shape, DEPTH24) if self._depth else None
         self.framebuffer = gloo.FrameBuffer(color=self.texture, depth=depth)
+
+    def delete(self) -> None:
+        """Give its memory back; it can be made anew."""
+        if self.framebuffer is not None:
+            if self.framebuffer.depth_buffer is not None:
+                self.framebuffer.depth_buffer.delete()
+            self.framebuffer.delete()
+            self.texture.delete()
+        self.texture = self.framebuffer = None
+        self.size = (0, 0)

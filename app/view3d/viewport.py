@@ -13,7 +13,7 @@ from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.view_options import Quality, ViewOptions
+from stroboscope.app.models.view_options import Quality, RenderMode, ViewOptions
 from stroboscope.app.view3d.camera import (
     View,
     ViewMode,
@@ -23,6 +23,7 @@ from stroboscope.app.view3d.ghosts import OtherPose
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface
 from stroboscope.app.view3d.labels import Label, LabelOverlay, labels_of
+from stroboscope.app.view3d.measured import measured_options
 from stroboscope.app.view3d.navigation import Navigation
 from stroboscope.app.view3d.overlays.legend import LegendOverlay, legend_rows
 from stroboscope.app.view3d.overlays.picture import OverlayPicture, Overlays
@@ -47,6 +48,8 @@ LONG_SPACING = 1.5
 REFINE_DELAY_MS = 500
 REFINE_PIXELS = 6_000_000
 REFINE_FRAME_MS = 160.0
+# Four floats each, on the card and here.
+MOST_MEASURED = 4096 * 4096
 NO_GL = (
     "The 3D view needs OpenGL, and none could be started here. "
     "`stroboscope doctor` says what is missing; everything else works without it."
@@ -328,6 +331,23 @@ class Viewport(PointingWidget):
         self._write_over(image, frame.overlays, frame.view)
         return image
 
+    def measure(self, size: tuple[int, int] | None = None) -> dict[str, NDArray[np.generic]]:
+        """Return what the pixels of a picture of ``size`` (width, height) show; {} without OpenGL.
+
+        ``depth`` (h, w) float32 [m] along the view's axis, inf for nothing; ``geom``, ``site``,
+        ``flex``, ``skin``, ``tendon`` (h, w) int32 indices, -1 for another kind or nothing. Raises
+        ValueError, with a sentence, for a size that can't be drawn.
+        """
+        width, height = size or self.pixels
+        if width * height > MOST_MEASURED:
+            raise ValueError(
+                f"{width} × {height} pixels are to be measured; at most {MOST_MEASURED:,} are"
+            )
+        if self._surface is None:
+            return {}
+        found = self._surface.measure(size=(width, height))
+        return {} if found is None else found.arrays(self._scene.items)
+
     @contextlib.contextmanager
     def _dressed_for(self, still: Still) -> Iterator[None]:
         """Show for a moment what a picture shall show."""
@@ -403,17 +423,18 @@ class Viewport(PointingWidget):
 
     def _make_frame(self) -> Frame:
         selected, planes = np.empty(0, dtype=np.int64), frozenset[int]()
-        if self._selection is not None and self._scene.description is not None:
+        measured = self._options.render is not RenderMode.PICTURE
+        if self._selection is not None and self._scene.description is not None and not measured:
             selected = self._items_of(self._selection, self._scene.description)
             is_plane = self._scene.items.is_plane[selected]
             planes = frozenset(selected[is_plane].tolist())
             selected = selected[~is_plane]
         return Frame(
             view=self.view(),
-            options=self._options,
+            options=measured_options(self._options),
             palette=self._palette,
             quality=Quality.HIGH if self._refined else self.quality,
-            supersample=self._samples() if self._refined else 1,
+            supersample=self._samples() if self._refined and not measured else 1,
             size=self.pixels,
             selected=selected,
             selected_planes=planes,
@@ -435,7 +456,7 @@ class Viewport(PointingWidget):
     def _overlay_picture(self) -> OverlayPicture | None:
         return self._overlays.picture(
             self._scene,
-            options=self._options,
+            options=measured_options(self._options),
             extent=self._scene_extent(),
             selection=self._selection,
             hidden_camera=self._camera.fixed_camera,
@@ -477,7 +498,7 @@ class Viewport(PointingWidget):
             legend = self._legend
             if legend is not None:
                 shown = picture is not None and self._options.legend and self._has_legend
-                legend.show_rows(legend_rows(picture) if picture and shown else ())
+                legend.show_rows(legend_rows(picture, view) if picture and shown else ())
             self._overlay.show_labels(
                 labels,
                 missing=missing,
@@ -488,7 +509,8 @@ class Viewport(PointingWidget):
 
     def _is_moving(self) -> bool:
         """Return whether the next picture may be coarse: a fine one follows when all stands."""
-        return self._options.quality is Quality.AUTO and not self._refined
+        plain = self._options.render is RenderMode.PICTURE
+        return plain and self._options.quality is Quality.AUTO and not self._refined
 
     def _refine(self) -> None:
         """Draw the still picture again with everything on; then nothing is drawn until a change."""

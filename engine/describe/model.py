@@ -26,6 +26,7 @@ from stroboscope.engine.describe.surfaces import (
     describe_meshes,
     describe_textures,
 )
+from stroboscope.engine.describe.trees import describe_trees
 from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
 from stroboscope.engine.hidden_state import inexact_reason
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
@@ -95,6 +96,7 @@ def describe_model(
         pairs=describe_pairs(part),
         flexes=describe_flexes(part, assets),
         skins=describe_skins(part, assets),
+        trees=describe_trees(part, assets),
         keyframes=describe_keyframes(part),
         options=describe_options(model, adapter=adapter),
         channels=tuple(channel_table(model, adapter=adapter).values()),

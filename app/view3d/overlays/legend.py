@@ -9,10 +9,14 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.models.overlays import Amount, Role, active_overlays
+from stroboscope.app.models.view_options import RenderMode
+from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.items import ItemKind
+from stroboscope.app.view3d.measured import depth_range
 from stroboscope.app.view3d.overlays.picture import OverlayPicture
 from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.app.view3d.overlays.tints import island_color
+from stroboscope.app.view3d.overlays.trees import MOST_BOXES, tree_boxes
 from stroboscope.app.view3d.scene_buffers import LIMIT_COLOR
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.resources.themes import Metrics, Palette
@@ -24,6 +28,7 @@ THIN_SPACE = "\u2009"
 _QUIET = frozenset({"rangefinders", "drawings", "perturbation"})
 # Drawn by the scene itself, so no glyph of theirs says whether there are any.
 _DRAWN_ELSEWHERE = frozenset({Role.TARGET, Role.ASLEEP})
+_TREES = ("body_trees", "mesh_trees", "flex_trees")
 _ISLANDS = 4  # more of them are told in one line
 _ABSENT = "none now"
 _SHARE = 0.45  # of the picture's height: more than this it may not cover
@@ -62,11 +67,17 @@ def _two_digits(amount: float) -> str:
     return f"{rounded:.0f}" if rounded >= 10.0 else f"{rounded:.2g}"
 
 
-def legend_rows(picture: OverlayPicture) -> tuple[LegendRow, ...]:
-    """Return a line for each colour that is switched on, those in sight and those that are not."""
+def legend_rows(picture: OverlayPicture, view: View | None = None) -> tuple[LegendRow, ...]:
+    """Return a line for each colour that is switched on, those in sight and those that are not.
+
+    ``view`` is who looks, for what depends on that.
+    """
     subject, present = picture.subject, picture.roles
-    rows = []
+    rows = _measured_rows(subject, view)
+    rows += _tree_rows(subject)
     for overlay in active_overlays(subject.options):
+        if overlay.name in _TREES:
+            continue
         if overlay.name == "islands":
             rows += _island_rows(subject)
             continue
@@ -98,6 +109,35 @@ def legend_rows(picture: OverlayPicture) -> tuple[LegendRow, ...]:
                     LegendRow(entry.role.value, "not to scale", text, is_arrow=True, broken=True)
                 )
     return tuple(rows)
+
+
+def _tree_rows(subject: Subject) -> list[LegendRow]:
+    """Return one line for the boxes of all trees that are switched on."""
+    if not any(getattr(subject.options, name) for name in _TREES):
+        return []
+    counts = [len(boxes.pos) for boxes in tree_boxes(subject)]
+    drawn = sum(min(count, MOST_BOXES) for count in counts)
+    if not drawn:
+        return [LegendRow(Role.TREE.value, "bounding volume", present=False)]
+    rows = [LegendRow(Role.TREE.value, "bounding volume", str(sum(counts)))]
+    if drawn < sum(counts):
+        rows.append(LegendRow(None, f"{sum(counts) - drawn} more are left out"))
+    return rows
+
+
+def _measured_rows(subject: Subject, view: View | None) -> list[LegendRow]:
+    """Return what the colours of a picture of ids or depths mean."""
+    options = subject.options
+    if options.render is RenderMode.IDS:
+        return [LegendRow(None, "a colour per element")]
+    if options.render is not RenderMode.DEPTH or view is None:
+        return []
+    low, high = depth_range(subject.scene, options, view)
+    ends = ((0.0, "depth up to", low), (1.0, "depth from", high))
+    return [
+        LegendRow((grey, grey, grey, 1.0), text, f"{depth:.3g}{THIN_SPACE}m")
+        for grey, text, depth in ends
+    ]
 
 
 def _has_broken(picture: OverlayPicture, role: Role) -> bool:

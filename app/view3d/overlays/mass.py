@@ -11,7 +11,7 @@ from stroboscope.app.view3d.overlays.facts import BodyFacts
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape, lines, solids, spheres
 from stroboscope.app.view3d.overlays.subject import Subject
 
-__all__ = ["inertia_sizes", "mass_glyphs", "tree_centers"]
+__all__ = ["BOX_EDGES", "inertia_sizes", "mass_glyphs", "tree_centers"]
 
 Floats = NDArray[np.float64]
 WATER = 1000.0  # [kg/m³]
@@ -75,7 +75,7 @@ def _great_circles() -> Floats:
     return np.concatenate(circles)
 
 
-_BOX_EDGES = _box_edges()
+BOX_EDGES = _box_edges()
 _ELLIPSES = _great_circles()
 
 
@@ -91,7 +91,7 @@ def mass_glyphs(subject: Subject) -> Iterator[Glyphs]:
             bodies, ellipsoids=options.inertia_ellipsoids, water=options.scale_inertia
         )
         turned = np.matmul(subject.scene.body_mat[which], bodies.imat[which])
-        edges = _ELLIPSES if options.inertia_ellipsoids else _BOX_EDGES
+        edges = _ELLIPSES if options.inertia_ellipsoids else BOX_EDGES
         ends = com[which, None, None] + np.einsum(
             "bij,eaj->beai", turned * half[which, None], edges
         )

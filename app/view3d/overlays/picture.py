@@ -35,6 +35,7 @@ from stroboscope.app.view3d.overlays.sizes import Sizes
 from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.app.view3d.overlays.target_pose import target_pose
 from stroboscope.app.view3d.overlays.tints import item_tints
+from stroboscope.app.view3d.overlays.trees import tree_glyphs
 from stroboscope.debugger_protocol.edit_messages import Perturb
 
 __all__ = ["OverlayPicture", "Overlays", "Target"]
@@ -165,6 +166,7 @@ def _made(subject: Subject, perturb: Perturb | None) -> OverlayPicture:
 
 def _glyphs(subject: Subject, perturb: Perturb | None) -> Iterator[Glyphs]:
     yield from contact_glyphs(subject)
+    yield from tree_glyphs(subject)
     yield from joint_glyphs(subject)
     yield from actuator_glyphs(subject)
     yield from frame_glyphs(subject)

@@ -142,6 +142,29 @@ def test_a_picture_at_a_chosen_size_under_the_scenes_name(circling, answer, clic
     assert QImage(str(path.parent / "b.png")).width() == 1920, "so is the size"
 
 
+def test_a_picture_of_depth_can_be_saved_as_its_numbers(circling, answer, click):
+    circling.actions_by_name["render_depth"].trigger()
+    assert circling.actions_by_name["render_depth"].isChecked()
+    circling.scene_view.viewport.set_camera(ABOVE)
+
+    def act(dialog):
+        choose(dialog, Size.CUSTOM, (320, 240))
+        click(dialog.save_button)
+
+    path = answer(PictureDialog, act, "a.npz")
+    circling.actions_by_name["picture"].trigger()
+    saved = np.load(path)
+    assert saved["depth"].shape == saved["geom"].shape == (240, 320)
+    shown = saved["geom"] >= 0
+    assert shown.any()
+    assert np.isfinite(saved["depth"][shown]).all()
+    assert saved["depth"][saved["geom"] > 0].max() < 7.0
+    path = answer(PictureDialog, act, "a.png")
+    circling.actions_by_name["picture"].trigger()
+    image = pixels(QImage(str(path)))
+    assert image.shape[:2] == (240, 320)
+
+
 def test_a_transparent_picture_goes_to_the_clipboard(circling, answer, click):
     circling.sessions.selection.select(Element(ElementKind.BODY, 1))
 

@@ -50,6 +50,8 @@ MUJOCO_KEYS = {
     "reflections": "R",
     "skybox": "K",
     "haze": "/",
+    "body_trees": "`",
+    "mesh_trees": "\\",
 }
 
 
