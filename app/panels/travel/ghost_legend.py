@@ -21,6 +21,7 @@ __all__ = ["GhostLegend"]
 _NAME_WIDTH = 190
 _SHOWN = 8
 _SWATCH = 10
+_WIDTH = 304
 # What the axes in the corner of the picture take [px].
 _AXES = 92
 
@@ -146,11 +147,8 @@ class GhostLegend(CornerFrame):
 
     def place(self) -> None:
         """Lie in the lower left corner, beside the axes of the world."""
-        # A hidden frame's parts are not dressed yet, and small then.
-        for part in self.findChildren(QWidget):
-            part.ensurePolished()
-        self._grid.invalidate()
-        self._grid.activate()
-        self.resize(self._grid.sizeHint())
+        # Not by its parts' wishes: while they are hidden they are not dressed, and smaller.
+        lines = 1 + len(self.rows) + (len(self.rows) == _SHOWN)
+        self.resize(_WIDTH, lines * (METRICS.compact_height - 2) + 2 * METRICS.grid)
         self.move(MARGIN + _AXES, self.area.height() - self.height() - MARGIN)
         self.raise_()
