@@ -99,8 +99,13 @@ class Navigation:
         return self._remembered(inside[0][1])
 
     def _time_in(self, found: list[Stretch], time: float, episode: int) -> int:
-        """Return the last row of an episode that is not later than ``time`` [s]."""
+        """Return the last row of an episode that is not later than ``time`` [s].
+
+        Sums of timesteps are a little off: fifty steps of 0.002 s end after 0.1, and are meant by
+        it. A hundredth of a timestep is far more than such sums can be off by.
+        """
         ring, live = self._history.ring, self._live
+        time += 0.01 * float(self._scene.model.opt.timestep)
         for stretch in found:
             begin, end = max(stretch.segment.begin, ring.first), self._end(stretch)
             if end == live and time >= float(self._scene.world.live().time):

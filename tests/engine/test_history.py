@@ -294,6 +294,8 @@ def test_rows_are_found_by_step_time_and_episode(make_scene: Make, record: Any) 
     assert time.find(time=0.0501, near=25) == 30
     assert time.find(time=0.0499, near=25) == 29
     assert time.find(time=0.05, episode=0, near=70) == 10
+    for step in range(20):  # whose times are sums of 0.005: some are a little above, some below
+        assert time.find(time=5 * step / 1000, episode=0, near=70) == step
     assert time.find(time=99.0, near=70) == 70
     assert time.find(step=10, episode=3, near=70) == 70
     assert time.find(step=5000, near=70) == 70
