@@ -175,7 +175,9 @@ def _edits(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: Te
 def _lint(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
     found = client.lint(scene_id)
     for finding in found:
-        out.write(f"{finding.level.value}: {finding.text} {finding.advice}".rstrip() + "\n")
+        out.write(f"{finding.level.value}: {finding.text}\n")
+        if finding.advice:
+            out.write(f"      {finding.advice}\n")
     if not found:
         out.write("nothing found\n")
 

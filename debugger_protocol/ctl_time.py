@@ -277,7 +277,8 @@ def _drop_rollout(
 
 def _ghosts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     client.show_ghosts(scene_id, [_reference(client, scene_id, text) for text in a.references])
-    out.write(f"{len(a.references)} ghosts are shown\n")
+    count = len(a.references)
+    out.write("1 ghost is shown\n" if count == 1 else f"{count or 'no'} ghosts are shown\n")
 
 
 def _reference(client: DebuggerClient, scene_id: int, text: str) -> GhostRef:

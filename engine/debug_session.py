@@ -226,7 +226,10 @@ class DebugSession:
 
         if self.server.wait_for_client(limit, keep_waiting=look):
             return True
-        reason = window.failure() or f"the window did not connect and was silent for {timeout:g} s"
+        reason = window.failure() or (
+            f"the window did not connect and was silent for {timeout:g} s (a slow machine needs "
+            "longer: attach(timeout_seconds=60), or stroboscope run --timeout 60)"
+        )
         _log.warning("not attached: %s", reason)
         return False
 

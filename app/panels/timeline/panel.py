@@ -383,6 +383,8 @@ class TimelinePanel(QWidget):
             return ("",)
         told = history.told
         if told is None:
+            if self._scene is not None and self._scene.description is None:
+                return ("Waiting for the scene",)
             return ("No history: this engine keeps none", "No history")
         if self._asks:
             return (_ASK, "The script has registered no state: its variables stay as they are.")
