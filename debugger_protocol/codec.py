@@ -155,6 +155,27 @@ class MessageCodec(Generic[MessageT]):
         """Return the bytes of ``message``; raises LimitExceeded when it is too large to send."""
         return encode_message(message, self.max_bytes)
 
+    def encode_readable(self, message: msgspec.Struct) -> bytes:
+        """Return the bytes of ``message``, which the other end will read.
+
+        Raises InvalidMessage, and LimitExceeded for size: what it could not read would end the
+        connection, and let go of everything that is held.
+        """
+        kind = message.__struct_config__.tag
+        for name in message.__struct_fields__ if self._string_bytes is not None else ():
+            text = getattr(message, name)
+            size = len(text.encode("utf-8", "backslashreplace")) if isinstance(text, str) else 0
+            if size > self._string_bytes:
+                raise InvalidMessage(
+                    f"{kind}: {name} is {size} bytes long; at most {self._string_bytes} may be sent"
+                )
+        try:
+            data = self.encode(message)
+        except OverflowError as error:
+            raise InvalidMessage(f"{kind}: a number is too large: {error}") from None
+        check_structure(data, nesting=self._nesting, string_bytes=self._string_bytes)
+        return data
+
     def decode(self, data: bytes, max_bytes: int | None = None) -> MessageT | UnknownMessage:
         """Return the message in ``data``.
 

@@ -466,7 +466,7 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
             raise HandshakeError("no command can be sent before the handshake is complete")
         id = self._last_id + 1
         message = kind(id=id, **fields)
-        data = self._dialect.client.encode(message)
+        data = self._dialect.client.encode_readable(message)
         self._last_id = id
         self._pending[id] = message
         return id, data

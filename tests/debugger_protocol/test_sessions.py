@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from stroboscope.debugger_protocol import messages as m
+from stroboscope.debugger_protocol import time_messages as tm
 from stroboscope.debugger_protocol.exceptions import (
     AuthenticationError,
     ConnectionLost,
@@ -226,6 +227,25 @@ def test_a_second_answer_is_an_error_of_the_server(opened):
     opened.client.receive(done, opened.now)
     with pytest.raises(InvalidMessage, match="waits for no answer"):
         opened.client.receive(done, opened.now)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "what"),
+    [
+        (tm.BreakWhen, {"expression": "time > 0 or " * 50}, "expression is 600 bytes long"),
+        (m.SaveCheckpoint, {"name": "a", "note": "é" * 200}, "note is 400 bytes long"),
+        (tm.ReadRows, {"channels": ("= " + "qpos[0] + " * 50,), "first": 0}, "string of 502 bytes"),
+        (tm.StepBack, {"count": 2**70}, "a number is too large"),
+    ],
+)
+def test_what_the_server_could_not_read_is_not_sent_and_the_connection_goes_on(
+    opened, kind, fields, what
+):
+    with pytest.raises(InvalidMessage, match=what):
+        opened.command(kind, scene_id=1, **fields)
+    assert opened.client.pending() == ()
+    id, data = opened.command()
+    assert opened.server.receive(data, opened.now).id == id
 
 
 @pytest.mark.parametrize("ids", [(1, 1), (5, 4), (2, 0)])
