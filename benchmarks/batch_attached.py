@@ -31,6 +31,7 @@ class _Meter:
         self.shares: list[float] = []
         """Batch steps per second that are left, as part of those without anything besides."""
         scene.environments.step = self._metered  # type: ignore[method-assign]
+        self.begin()
 
     def _metered(self, nstep: int) -> object:
         all_threads, own = time.process_time(), time.thread_time()

@@ -34,6 +34,7 @@ MODEL = """
 </mujoco>
 """
 COUNT, NQ = 6, 8
+DEADLINE_S = 30.0
 Row = NDArray[np.float64]
 
 
@@ -95,15 +96,17 @@ def herd(host: Host) -> Iterator[tuple[DebuggerClient, Herd]]:
     made = Herd(host)
     server = DebugServer(host)
     server.start()
-    with DebuggerClient.connect(server.connection_file) as client:
-        client.pause()
-        assert client.wait_until(
-            lambda c: [s.activity for s in c.scenes()] == [OwnerActivity.PARKED], 10
-        )
-        yield client, made
-        made.over = True
-    server.stop()
-    made.end()
+    try:
+        with DebuggerClient.connect(server.connection_file) as client:
+            client.pause()
+            assert client.wait_until(
+                lambda c: [s.activity for s in c.scenes()] == [OwnerActivity.PARKED], DEADLINE_S
+            )
+            yield client, made
+            made.over = True
+    finally:
+        server.stop()
+        made.end()
 
 
 def executed(row: Row) -> mujoco.MjData:
@@ -131,7 +134,7 @@ class Frames:
                 if (frame.topic, frame.instant) == (topic, instant) and accept(frame):
                     self._frames = [each for each in self._frames if each is not frame]
                     return frame
-            new = self._client.next_frame(10.0)
+            new = self._client.next_frame(DEADLINE_S)
             assert new is not None, f"no such frame of {topic} at {instant}"
             self._frames.append(new)
 
@@ -264,7 +267,7 @@ def test_an_environment_that_blows_up_stops_the_scene_and_is_shown(
     client.step(batch.id)  # the open step was prepared already
     with pytest.raises(CommandError, match="environment 4"):
         client.step(batch.id, 5)
-    assert client.wait_until(lambda c: len(c.stops(batch.id)) == 1, 10)
+    assert client.wait_until(lambda c: len(c.stops(batch.id)) == 1, DEADLINE_S)
     stop = client.stops(batch.id)[0]
     assert (stop.env, stop.joint, stop.dof, stop.held) == (4, "elbow", 6, True)
     assert stop.message.startswith("environment 4: ")
@@ -272,7 +275,7 @@ def test_an_environment_that_blows_up_stops_the_scene_and_is_shown(
         lambda c: (
             (e := c.environments(batch.id)) is not None and (e.selected, e.failed) == (4, (4,))
         ),
-        10,
+        DEADLINE_S,
     )
     before = batch.rows[stop.axis]
     after = batch.state()
@@ -297,11 +300,11 @@ def test_a_stop_that_is_only_marked_lets_the_scene_go_on(
 
     batch.before = ruin
     client.step(batch.id, 20)
-    assert client.wait_until(lambda c: len(c.stops(batch.id)) == 1, 10)
+    assert client.wait_until(lambda c: len(c.stops(batch.id)) == 1, DEADLINE_S)
     stop = client.stops(batch.id)[0]
     assert (stop.env, stop.held, stop.reason) == (1, False, StopReason.BAD_INPUT)
     assert stop.actuator == "elbow"
-    assert client.wait_until(lambda c: c.environments(batch.id).failed == (1,), 10)
+    assert client.wait_until(lambda c: c.environments(batch.id).failed == (1,), DEADLINE_S)
 
 
 def test_a_reset_of_an_environment_is_no_stop_and_clears_its_failure(
@@ -319,13 +322,13 @@ def test_a_reset_of_an_environment_is_no_stop_and_clears_its_failure(
     batch.before = episodes
     client.step(batch.id, 30)
     assert len(client.stops(batch.id)) == 1
-    assert client.wait_until(lambda c: c.environments(batch.id).failed_count == 0, 10)
+    assert client.wait_until(lambda c: c.environments(batch.id).failed_count == 0, DEADLINE_S)
 
     def has_told_all(client: DebuggerClient) -> bool:
         history = client.history(batch.id)
         return bool(history and history.segments and history.segments[-1].begin == 30)
 
-    assert client.wait_until(has_told_all, 10)
+    assert client.wait_until(has_told_all, DEADLINE_S)
     history = client.history(batch.id)
     assert history is not None
     kinds = [segment.kind for segment in history.segments]
@@ -334,7 +337,7 @@ def test_a_reset_of_an_environment_is_no_stop_and_clears_its_failure(
     assert [s.begin for s in history.segments if s.kind == "episode"] == [5, 10, 15, 20, 25, 30]
     assert history.segments[-1].episode == 6
     client.select_environments(batch.id, 1)
-    assert client.wait_until(lambda c: len(c.history(batch.id).segments) == 1, 10)
+    assert client.wait_until(lambda c: len(c.history(batch.id).segments) == 1, DEADLINE_S)
 
 
 def test_clients_edit_override_restore_and_fork_environments(
@@ -377,6 +380,32 @@ def test_clients_edit_override_restore_and_fork_environments(
     assert batch.state()[:, 1 : 1 + NQ].tobytes() == begin[:, 1 : 1 + NQ].tobytes()
     with pytest.raises(CommandError, match="no conditions"):
         client.break_when(batch.id, "max(qvel) > 1")
+
+
+def test_what_a_script_draws_is_shown_and_its_pause_holds_the_scene(
+    herd: tuple[DebuggerClient, Herd],
+) -> None:
+    client, batch = herd
+    frames = Frames(client)
+    client.subscribe(batch.id, [Topic.DRAWING], max_rate_hz=1000)
+
+    def draw(scene: physics.BatchScene) -> None:
+        scene.debug_draw.sphere((0, 0, 1), 0.1)
+        if scene.total_steps == 4:
+            scene.pause("look at this")
+
+    batch.before = draw
+    client.step(batch.id, 3)
+    frame = frames.one(Topic.DRAWING, Instant.NOW, lambda f: f.axis == 3)
+    assert frame.arrays["kind"].tolist() == [2]
+    client.fast_forward()
+
+    def is_held(client: DebuggerClient) -> bool:
+        scene = client.scenes()[0]
+        return scene.total_steps == 4 and scene.activity == OwnerActivity.PARKED
+
+    assert client.wait_until(is_held, DEADLINE_S)
+    assert batch.scene.counters.total_steps == 4
 
 
 def test_a_script_that_asks_for_it_is_stopped_without_a_debugger() -> None:
