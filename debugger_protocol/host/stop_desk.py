@@ -22,6 +22,7 @@ from stroboscope.debugger_protocol.time_messages import (
     SceneStops,
     SetStopRules,
     StopInfo,
+    StopReason,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ class StopDesk:
         stop = self._record(msgspec.structs.replace(stop, held=held))
         parts = (stop.message, stop.culprit, stop.advice)
         text = " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
-        self._host.log(LogLevel.ERROR if held else LogLevel.WARNING, text, link=link)
+        # A condition that came true is what somebody asked for, nothing that went wrong.
+        is_bad = held and stop.reason is not StopReason.CONDITION
+        self._host.log(LogLevel.ERROR if is_bad else LogLevel.WARNING, text, link=link)
         self._host.wake()
         return held
 

@@ -133,6 +133,9 @@ def test_a_condition_stops_where_it_becomes_true(connect: Connect, remember: Rem
     assert backend.q >= 0.5
     (stop,) = client.stops(stepper.id)
     assert (stop.reason, stop.condition_id) == (StopReason.CONDITION, condition)
+    assert client.wait_until(lambda c: any(stop.message in e.text for e in c._log), 5)
+    levels = {entry.level for entry in client.log_entries() if stop.message in entry.text}
+    assert levels == {m.LogLevel.WARNING}, "what was asked for was logged as an error"
     client.step(stepper.id)
     assert backend.q < 0.5
     (info,) = client.conditions(stepper.id)
