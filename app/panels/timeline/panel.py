@@ -397,7 +397,8 @@ class TimelinePanel(QWidget):
         branch = history.branch
         segment = history.segments[-1] if history.segments else None
         used = f"{number_text(told.used_bytes / _MIB, 1)} of {told.max_bytes / _MIB:.0f} MiB"
-        parts = [f"{count_text(told.rows)} steps kept", used]
+        kept = f"{count_text(told.rows)} step{'' if told.rows == 1 else 's'} kept"
+        parts = [kept, used]
         if segment is not None:
             parts.insert(0, f"episode {segment.episode}")
         if branch is not None:
