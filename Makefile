@@ -42,8 +42,9 @@ test: check ## All checks, then the tests, the window's too (under Xvfb)
 test-all: setup ## The tests on every Python from 3.11 to 3.13 found, and on MuJoCo 3
 	@sh packaging/test_all.sh "$(VENV)" $(ARGS)
 
-pictures: setup ## Pictures of the window in all its states, into pictures/
+pictures: setup ## Pictures of the window in all its states, into pictures/; the README's film
 	@$(ON_DISPLAY) $(BIN)/python packaging/pictures.py
+	@$(BIN)/python packaging/film.py
 
 bench: setup ## The benchmarks of docs/benchmarks.md, as one table
 	@$(ON_DISPLAY) $(BIN)/python benchmarks/run_all.py

@@ -677,7 +677,7 @@ PICTURES = (
 
 
 @contextmanager
-def _script(picture: Picture, folder: Path) -> "Iterator[subprocess.Popen[bytes] | None]":
+def running_script(picture: Picture, folder: Path) -> "Iterator[subprocess.Popen[bytes] | None]":
     """Run the picture's script until the picture is taken."""
     if not picture.script:
         yield None
@@ -709,7 +709,7 @@ def take(picture: Picture) -> None:
         runtime = folder / "runtime"
         runtime.mkdir(mode=0o700)
         os.environ["STROBOSCOPE_RUNTIME_DIR"] = str(runtime)
-        with _script(picture, folder) as script:
+        with running_script(picture, folder) as script:
             app = make_qapplication(["stroboscope"])
             desktop = DesktopApplication(app, settings_path=folder / "settings.json")
             desktop.window.set_theme(picture.theme)
