@@ -223,6 +223,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="flex_trees",
         title="Trees of flexes",
         group=_C,
+        keys=("Shift+H",),
         legend=(LegendEntry(Role.TREE, "bounding volume"),),
         tip="Boxes around the elements of a flex, where they are now.",
         words="bvh bounding volume hierarchy tree collision aabb deformable",

@@ -71,6 +71,8 @@ class Descriptions:
         digests += [flex.digest for flex in description.flexes]
         digests += [skin.digest for skin in description.skins]
         digests += [texture.digest for texture in description.textures]
+        if description.trees is not None:
+            digests.append(description.trees.digest)
         self._owners.update(dict.fromkeys(digests, link))
         return description
 

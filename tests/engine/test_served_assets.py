@@ -3,7 +3,7 @@
 import pytest
 
 import stroboscope.engine as physics
-from stroboscope.app.models.assets import asset_digests
+from stroboscope.app.models.assets import asset_digests, tree_digests
 from stroboscope.debugger_protocol.arrays import parse_asset
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.descriptions import Descriptions
@@ -29,7 +29,7 @@ def test_every_asset_of_a_description_is_served() -> None:
     assert description.skins
     digests = asset_digests(description)
     assert len(digests) == 5
-    for digest in digests:
+    for digest in (*digests, *tree_digests(description)):
         chunk = descriptions.chunk(AssetRequest(id=1, digest=digest, offset=0))
         assert chunk.total == len(chunk.data)
         assert parse_asset(chunk.data, digest)

@@ -50,6 +50,24 @@ def test_exactly_what_is_switched_on_is_subscribed(desktop, resting, wait_until)
     assert not _wanted(resting)
 
 
+def test_trees_are_fetched_when_somebody_first_looks_at_them(desktop, resting, wait_until):
+    window = desktop.window
+    digest = resting.description.trees.digest
+    assert desktop.sessions.assets.get(digest) is None
+
+    def boxes():
+        picture = window.scene_view.viewport._overlay_picture()
+        return sum(len(p.texels) for p in picture.parts if Role.TREE in p.roles) // 12
+
+    wait_until(lambda: window.scene_view.drawn_scene is resting)
+    window.actions_by_name["body_trees"].trigger()
+    wait_until(lambda: boxes() > 0)
+    window.actions_by_name["body_trees"].trigger()
+    assert not boxes()
+    window.actions_by_name["body_trees"].trigger()
+    assert boxes() > 0
+
+
 def test_poses_and_forces_in_the_picture_belong_to_one_instant(desktop, resting, click, wait_until):
     window = desktop.window
     view, seen = window.scene_view, set()
