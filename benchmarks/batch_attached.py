@@ -19,6 +19,7 @@ import stroboscope.engine as physics
 
 _COUNT = 4096
 _STEPS = 12
+_WARM_UP = 8  # until the memory of the history has been touched once
 _BEFORE = 60
 
 
@@ -54,7 +55,8 @@ class _Meter:
 def _rate(scene: physics.BatchScene, start: physics.BatchCheckpoint, meter: _Meter) -> float:
     """Return batch steps per second, from the same states each time."""
     scene.restore(start)
-    scene.step()  # what is made once, when somebody comes
+    for _ in range(_WARM_UP):
+        scene.step()
     meter.begin()
     begin = time.perf_counter()
     for _ in range(_STEPS):

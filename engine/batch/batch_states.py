@@ -126,9 +126,8 @@ class BatchStates:
             values = checked_field(state, field, state.shapes[field])
             if field in _COMPUTED or field not in parts:
                 continue
-            rows[:, parts[field]] = (
-                values.reshape(1, -1) if taken is None else values[taken].reshape(len(taken), -1)
-            )
+            flat = values.reshape(len(base), -1)
+            rows[:, parts[field]] = flat if taken is None else flat[taken]
         times = np.broadcast_to(np.asarray(state.time, dtype=np.float64), (len(base),))
         rows[:, 0] = times[0] if taken is None else times[taken]
         if zero_time:

@@ -355,6 +355,7 @@ def test_choosing_no_environment_changes_nothing() -> None:
     before = scene.environments.state.copy()
     scene.reset(envs_idx=[])
     scene.reset(envs_idx=np.zeros(3, dtype=bool))
+    scene.reset(scene.get_state(), envs_idx=[])
     assert scene.fork(1, []).is_exact
     assert scene.fork(1, [1]).is_exact
     assert scene.environments.state.tobytes() == before.tobytes()
