@@ -161,19 +161,19 @@ class MessageCodec(Generic[MessageT]):
         Raises InvalidMessage, and LimitExceeded for size: what it could not read would end the
         connection, and let go of everything that is held.
         """
-        kind = message.__struct_config__.tag
-        for name in message.__struct_fields__ if self._string_bytes is not None else ():
+        kind, limit = message.__struct_config__.tag, self._string_bytes
+        for name in message.__struct_fields__:
             text = getattr(message, name)
             size = len(text.encode("utf-8", "backslashreplace")) if isinstance(text, str) else 0
-            if size > self._string_bytes:
+            if limit is not None and size > limit:
                 raise InvalidMessage(
-                    f"{kind}: {name} is {size} bytes long; at most {self._string_bytes} may be sent"
+                    f"{kind}: {name} is {size} bytes long; at most {limit} may be sent"
                 )
         try:
             data = self.encode(message)
         except OverflowError as error:
             raise InvalidMessage(f"{kind}: a number is too large: {error}") from None
-        check_structure(data, nesting=self._nesting, string_bytes=self._string_bytes)
+        check_structure(data, nesting=self._nesting, string_bytes=limit)
         return data
 
     def decode(self, data: bytes, max_bytes: int | None = None) -> MessageT | UnknownMessage:
