@@ -1,5 +1,6 @@
 """Finding rows: by step, time and episode, and so many steps away from another one."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,19 +108,29 @@ class Navigation:
         ring, live = self._history.ring, self._live
         time += 0.01 * float(self._scene.model.opt.timestep)
         for stretch in found:
-            begin, end = max(stretch.segment.begin, ring.first), self._end(stretch)
-            if end == live and time >= float(self._scene.world.live().time):
+            if self._end(stretch) == live and time >= float(self._scene.world.live().time):
                 return live
-            if begin >= end or not ring.holds(begin) or ring.time(begin) > time:
-                continue
-            while begin + 1 < end:
-                middle = (begin + end) // 2
-                if ring.time(middle) <= time:
-                    begin = middle
-                else:
-                    end = middle
-            return begin
+            for begin, end in reversed(list(self._parts_of(stretch))):
+                if ring.time(begin) <= time:
+                    return self._last_before(time, begin, end)
         raise CommandError(f"nothing is remembered of episode {episode} at or before {time:g} s")
+
+    def _parts_of(self, stretch: Stretch) -> Iterator[tuple[int, int]]:
+        """Go through what is remembered of a stretch: nobody may have followed parts of it."""
+        for begin, end in self._history.ring.spans():
+            begin, end = max(begin, stretch.segment.begin), min(end, self._end(stretch))
+            if begin < end:
+                yield begin, end
+
+    def _last_before(self, time: float, begin: int, end: int) -> int:
+        """Return the last remembered row from ``begin`` to before ``end`` that is not later."""
+        while begin + 1 < end:
+            middle = (begin + end) // 2
+            if self._history.ring.time(middle) <= time:
+                begin = middle
+            else:
+                end = middle
+        return begin
 
     # --- by steps
 
@@ -129,11 +140,11 @@ class Navigation:
         if first < 0:
             return live
         if physics:
-            return self._nearest(axis + count)
+            return self._from(axis, axis + count)
         begun = self._begin_of(axis)
-        if count < 0 and begun < axis:
-            count += 1  # the first step back leads to where this one began
         wanted = self._step(axis) + count
+        if count < 0 and begun < axis:
+            wanted += 1  # the first step back leads to where this one began
         if wanted >= self._scene.counters.total_steps:
             return live
         # The first row of that step: steps never fall along the axis.
@@ -144,7 +155,7 @@ class Navigation:
                 low = middle + 1
             else:
                 high = middle
-        return self._nearest(low)
+        return self._from(axis, low)
 
     def steps_between(self, axis: int, live: int) -> int:
         """Return how many application steps lie between two axes."""
@@ -154,15 +165,28 @@ class Navigation:
         """Return where the application step began that ``axis`` lies in."""
         first = self._history.ring.first
         step = self._step(axis)
-        while axis > first and self._step(axis - 1) == step:
+        holds = self._history.ring.holds
+        while axis > first and holds(axis - 1) and self._step(axis - 1) == step:
             axis -= 1
         return axis
 
     def _step(self, axis: int) -> int:
         """Return how many application steps had ever been taken at ``axis``."""
-        if axis >= self._live:
+        near = self._nearest(axis)
+        if near >= self._live:
             return self._scene.counters.total_steps
-        return self._history.ring.step(self._nearest(axis))
+        return self._history.ring.step(near)
+
+    def _from(self, axis: int, wanted: int) -> int:
+        """Return ``wanted``, or the nearest row on the way there that leads away from ``axis``.
+
+        Steps that nobody has followed are passed over, in both directions.
+        """
+        near = self._nearest(wanted)
+        if wanted >= axis or near < axis:
+            return near
+        ends = [min(end, axis) for begin, end in self._history.ring.spans() if begin < axis]
+        return max(ends) - 1 if ends else near
 
     def _nearest(self, axis: int) -> int:
         """Return ``axis``, or the nearest one after it that is there."""

@@ -17,6 +17,7 @@ from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.time_machine import MujocoTimeMachine
 
 Make = Callable[..., physics.Scene]
@@ -513,3 +514,30 @@ def test_memory_stays_flat_for_ten_minutes_of_fast_forward(make_scene: Make, hos
         grown += _grown_bytes(scene, 20_000)
         assert abs(grown) <= 5 * SMALL
         assert machine(scene).history().used_bytes <= 64 * SMALL
+
+
+def test_steps_that_nobody_followed_are_passed_over_on_the_way_back(
+    make_scene: Make, record: Callable[..., Rows]
+) -> None:
+    physics.initialize()
+    host = current_runtime().host
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scene = make_scene("arm")
+    record(scene, 20)
+    host.detach("nobody looks")
+    record(scene, 100)
+    host.attach(PlaybackMode.FAST_FORWARD)
+    travel = machine(scene)
+    for physical in (False, True):
+        assert travel.steps_away(120, -1, physics=physical) == 19
+        assert travel.steps_away(120, -1000, physics=physical) == 0
+        assert travel.steps_away(19, 1, physics=physical) == 120
+        assert travel.steps_away(19, -4, physics=physical) == 15
+    assert travel.steps_between(19, 120) == 101
+    assert travel.find(step=None, time=scene.data.time / 2, episode=None, near=120) == 19
+    assert travel.find(step=None, time=0.01, episode=None, near=120) == 5
+    record(scene, 10)
+    assert travel.steps_away(120, -1, physics=False) == 19
+    assert travel.steps_away(120, -1, physics=True) == 19
+    assert travel.steps_away(130, -2, physics=False) == 128
+    assert travel.find(step=None, time=0.02, episode=None, near=120) == 10
