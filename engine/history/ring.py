@@ -114,8 +114,8 @@ class RowRing:
     def turn(self, axis: int) -> None:
         """Begin another block, whose first row is that of ``axis``."""
         self.seal()
-        if not self._blocks:
-            self._choose_capacity()
+        if not self._blocks or self._limit() < _FEWEST_BLOCKS // 4 * self._new_block_bytes:
+            self._choose_capacity()  # also where there is far less room than there was
         block = self._free_block()
         block.start(axis)
         self._blocks.append(block)
@@ -297,8 +297,8 @@ class RowRing:
         """Choose how many rows a block has; few where there is little room, so that it is many."""
         size = min(_BLOCK_BYTES, self._limit() // _FEWEST_BLOCKS)
         fitting = min(max(size // (8 * self._packing.words), _FEWEST_ROWS), _MOST_ROWS)
+        self._block_bytes -= sum(block.nbytes for block in self._spare)
         self._spare.clear()
-        self._block_bytes = 0
         self._rows = min(fitting, self._wanted_capacity or fitting)
         # Some room for rows that stay because they do not follow from the one before.
         self._capacity = self._rows + self._rows // 16 + 2

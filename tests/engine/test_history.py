@@ -541,3 +541,20 @@ def test_steps_that_nobody_followed_are_passed_over_on_the_way_back(
     assert travel.steps_away(120, -1, physics=True) == 19
     assert travel.steps_away(130, -2, physics=False) == 128
     assert travel.find(step=None, time=0.02, episode=None, near=120) == 10
+
+
+def test_a_lower_limit_takes_the_oldest_rows_and_goes_on_keeping_the_newest(
+    make_scene: Make, record: Callable[..., Rows]
+) -> None:
+    scene = make_scene("arm")
+    scene.keep_history()
+    record(scene, 1200)
+    scene.keep_history(max_bytes=300_000)
+    for _ in range(20):
+        record(scene, 37)
+        ring = scene.history.ring
+        assert ring.nbytes <= 300_000 or ring.first == 0
+    assert ring.first > 0
+    for _ in range(40):
+        record(scene, 7)
+        assert ring.dense < ring.next_axis - 40
