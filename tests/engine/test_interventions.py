@@ -155,7 +155,7 @@ def test_an_override_drives_the_actuator_while_the_script_reads_its_own_value(
     assert executed["ctrl"].tolist() == [-0.5, 0.7]
     assert executed["actuator_force"][0] == -0.5
     ring = driven.scene.link.ring
-    assert ring.rows[0][ring.columns["ctrl"]].tolist() == [-0.5, 0.7]
+    assert ring.values[0][ring.columns["ctrl"]].tolist() == [-0.5, 0.7]
     assert driven.used(mujoco.mjtState.mjSTATE_CTRL).tolist() == [-0.5, 0.7]
 
 

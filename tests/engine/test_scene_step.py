@@ -192,11 +192,6 @@ def test_timings_name_mujocos_stages(make_scene: Make) -> None:
     assert timings["step"] > timings["pos_collision"] >= 0.0
 
 
-def test_batched_scenes_are_refused_with_what_to_do(make_scene: Make) -> None:
-    with pytest.raises(NotImplementedError, match="one scene per environment"):
-        make_scene(n_envs=4)
-
-
 def test_a_timestep_written_into_the_model_changes_the_next_plan(make_scene: Make) -> None:
     scene = make_scene()
     scene.step(0.01)
