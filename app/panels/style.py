@@ -63,8 +63,11 @@ def apply_theme(app: QApplication, palette: Palette) -> None:
         app.setStyle("Fusion")
     if app.font() != ui_font():
         app.setFont(ui_font())
+    sheet = _stylesheet(palette)
+    if app.styleSheet() == sheet:
+        return  # Qt would dress every widget anew all the same: half a second for a window
     app.setPalette(_qpalette(palette))
-    app.setStyleSheet(_stylesheet(palette))
+    app.setStyleSheet(sheet)
 
 
 def _qpalette(p: Palette) -> QPalette:

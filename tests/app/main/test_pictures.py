@@ -124,6 +124,7 @@ def choose(dialog, size, custom=None):
 # --- pictures
 
 
+@pytest.mark.slow
 def test_a_picture_at_a_chosen_size_under_the_scenes_name(circling, answer, click):
     def act(dialog):
         choose(dialog, Size.FULL_HD)
