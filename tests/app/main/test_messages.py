@@ -7,6 +7,9 @@ from PySide6.QtTest import QTest
 from stroboscope.app.panels.command_palette import CommandPalette, matches
 from stroboscope.debugger_protocol.messages import LogLevel
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 
 def test_an_error_goes_from_the_banner_when_an_application_attaches(
     desktop, attached, click, wait_until

@@ -11,6 +11,9 @@ from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.main.panel_set import PANELS
 from stroboscope.app.models.selection import Element, ElementKind
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 
 def _fronts(window):
     return {name for name, dock in window.docks.items() if dock.in_front}

@@ -33,6 +33,9 @@ CIRCLING = """
 import math
 import stroboscope.engine as physics
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 MODEL = '''<mujoco model="circling"><option timestep="0.01" gravity="0 0 0"/>
 <worldbody><light pos="0 0 5" dir="0 0 -1"/>
 <geom type="box" size="2 2 .01" rgba=".05 .05 .05 1"/>

@@ -15,6 +15,9 @@ pytest.importorskip("mujoco")
 RESTING = """
 import stroboscope.engine as physics
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 MODEL = '''<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
 <body name="ball" pos="0 0 .1"><freejoint/><geom name="shell" size=".1" mass="1"/>
 <site name="top" pos="0 0 .1"/></body></worldbody></mujoco>'''

@@ -30,6 +30,9 @@ LEFT = Qt.MouseButton.LeftButton
 # A hinge that diverges with nothing to stop it, and everything that shows its numbers.
 DIVERGING = """
 import stroboscope.engine as physics
+
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
 MODEL = '''<mujoco><option timestep="0.01"><flag autoreset="disable"/></option><worldbody>
 <geom name="floor" type="plane" size="2 2 .1"/>
 <body name="arm" pos="0 0 .1"><joint name="swing" axis="0 1 0" range="-90 90"/>

@@ -22,6 +22,9 @@ import sys
 import mujoco
 import numpy as np
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 model = mujoco.MjModel.from_xml_path(sys.argv[1])
 data = mujoco.MjData(model)
 controls = np.random.default_rng(0).uniform(-1, 1, (400, model.nu))

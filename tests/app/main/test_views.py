@@ -13,6 +13,9 @@ from stroboscope.app.models.settings import SettingsStore
 from stroboscope.app.view3d.camera import ViewMode
 from stroboscope.debugger_protocol.topics import Topic
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 
 WORKSHOP = Path(__file__).with_name("workshop_process.py")
