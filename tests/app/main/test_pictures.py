@@ -25,6 +25,9 @@ from stroboscope.app.view3d.camera import CameraState
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.topics import Topic
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 pytest.importorskip("imageio_ffmpeg")
 
@@ -33,8 +36,6 @@ CIRCLING = """
 import math
 import stroboscope.engine as physics
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
 
 MODEL = '''<mujoco model="circling"><option timestep="0.01" gravity="0 0 0"/>
 <worldbody><light pos="0 0 5" dir="0 0 -1"/>

@@ -10,13 +10,14 @@ from stroboscope.app.models.expressions import position_channel
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.topics import Topic
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 
 RESTING = """
 import stroboscope.engine as physics
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
 
 MODEL = '''<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
 <body name="ball" pos="0 0 .1"><freejoint/><geom name="shell" size=".1" mass="1"/>

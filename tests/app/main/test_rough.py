@@ -12,6 +12,9 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 
 # A scene that is replaced by one of another size again and again, with a contact in each.
@@ -47,8 +50,6 @@ import stroboscope.engine as physics
 N = "<b>100%</b> &amp; %s <img src=nowhere.png> " + "\\N{GREEK SMALL LETTER MU}" * 60
 from xml.sax.saxutils import quoteattr
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
 q = quoteattr(N)
 MODEL = f'''<mujoco model={q}><worldbody><geom name={q} type="plane" size="2 2 .1"/>
 <body name={q} pos="0 0 .05"><joint name={q} type="slide" axis="0 0 1"/>

@@ -23,6 +23,9 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.debugger_protocol.topics import Topic
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 
 LEFT = Qt.MouseButton.LeftButton
@@ -31,8 +34,6 @@ LEFT = Qt.MouseButton.LeftButton
 DIVERGING = """
 import stroboscope.engine as physics
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
 MODEL = '''<mujoco><option timestep="0.01"><flag autoreset="disable"/></option><worldbody>
 <geom name="floor" type="plane" size="2 2 .1"/>
 <body name="arm" pos="0 0 .1"><joint name="swing" axis="0 1 0" range="-90 90"/>

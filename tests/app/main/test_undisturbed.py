@@ -14,6 +14,9 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.debugger_protocol.topics import Instant
 
+# Long ones, run with `make soak`: together they take a third of what the tests may take.
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 
 # As people write it: no line of ours.
@@ -22,8 +25,6 @@ import sys
 import mujoco
 import numpy as np
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
 
 model = mujoco.MjModel.from_xml_path(sys.argv[1])
 data = mujoco.MjData(model)

@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.topics import Topic
 # Long ones, run with `make soak`: together they take a third of what the tests may take.
 pytestmark = pytest.mark.slow
 
+
 pytest.importorskip("mujoco")
 
 WORKSHOP = Path(__file__).with_name("workshop_process.py")

@@ -17,6 +17,7 @@ from stroboscope.resources.themes import DARK
 # Long ones, run with `make soak`: together they take a third of what the tests may take.
 pytestmark = pytest.mark.slow
 
+
 FRONT = CameraState(lookat=(0.0, 0.0, 0.3), distance=5.0, azimuth=90.0, elevation=-18.0)
 BALL = (0.0, 0.0, 0.3)
 
