@@ -91,6 +91,8 @@ class ScenePlayback:
         """Whether what is left of the scene is kept already."""
         self.holds: dict[HoldKind, str] = {}
         self.grants: list[Grant] = []
+        self.grants_end = ""
+        """Why the grants end as soon as the owner has put back the step that it stopped in."""
         self.pause_waits: list[PauseWait] = []
         self.told_paused = False
         """Whether the script's ``on_pause`` has run and its ``on_play`` has not."""
@@ -192,6 +194,7 @@ class ScenePlayback:
 
     def may_move(self) -> bool:
         """Return whether the next physics step may run. Lock held."""
+        self.end_grants()
         if self.moves_by_mode():
             return True
         self._settle_grants()
@@ -221,6 +224,7 @@ class ScenePlayback:
     def forget_parent(self) -> None:
         """In a forked child: nothing that was asked for in the parent counts."""
         self.grants.clear()
+        self.grants_end = ""
         self.holds.clear()
         self.pause_waits.clear()
         self.told_paused = self.needs_initial = self.in_step = self.unguarded = False
@@ -275,6 +279,12 @@ class ScenePlayback:
             self.grants.pop(0)
             grant.ticket.settle()
             self.refresh()
+
+    def end_grants(self) -> None:
+        """Take back the rights to move that a stop has ended. Lock held."""
+        if self.grants_end:
+            reason, self.grants_end = self.grants_end, ""
+            self.cancel_grants(reason)
 
     def cancel_grants(self, reason: str, *, kind: GrantKind | None = None) -> None:
         """Take back rights to move, all or those of a kind; tells who had asked. Lock held."""

@@ -79,7 +79,11 @@ class StopDesk:
             if held:
                 self._stopped_at = -1 if is_complete else link.replacements
                 link.unguarded = False
-                link.cancel_grants(f"the scene has stopped: {stop.message}")
+                ended = f"the scene has stopped: {stop.message}"
+                if is_complete:
+                    link.cancel_grants(ended)
+                else:
+                    link.grants_end = ended  # told when the state has been put back
                 link.holds[HoldKind.STOP] = stop.message
                 link.hold_location = ""
                 link.refresh()
