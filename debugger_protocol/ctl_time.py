@@ -6,6 +6,7 @@ from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     EditKind,
@@ -214,6 +215,7 @@ def _checkpoints(client: DebuggerClient, scene_id: int, _: argparse.Namespace, o
         (
             f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
             f"{info.nbytes:>9,} bytes  {info.name}"
+            f"{'  (by the script)' * (info.origin is CheckpointOrigin.SCRIPT)}"
             f"{f' (approximate: {info.approximate})' if info.approximate else ''}"
             f"{f'  {info.note}' if info.note else ''}\n"
             for info in client.checkpoints(scene_id)

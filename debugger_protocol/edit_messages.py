@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.scene_description import Vec3, Vec4
 
 __all__ = [
     "CheckpointInfo",
+    "CheckpointOrigin",
     "DropCheckpoint",
     "EditField",
     "EditOption",
@@ -154,7 +155,7 @@ class LabelCheckpoint(Command, frozen=True, kw_only=True, tag="label_checkpoint"
 
 
 class DropCheckpoint(Command, frozen=True, kw_only=True, tag="drop_checkpoint"):
-    """Forget a checkpoint."""
+    """Forget a checkpoint. One of the script's leaves the list only: the script keeps its own."""
 
     scene_id: int
     checkpoint_id: int
@@ -197,6 +198,14 @@ class SceneInterventions(Message, frozen=True, kw_only=True, tag="scene_interven
     perturbed_body: int = -1
 
 
+class CheckpointOrigin(enum.StrEnum):
+    """Who has made a checkpoint."""
+
+    CLIENT = "client"
+    SCRIPT = "script"
+    """``scene.checkpoint(name)``: the script has it as well, and may go back to it by itself."""
+
+
 class CheckpointInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One kept state. ``approximate``: why it may not continue bit for bit, empty when exact."""
 
@@ -209,6 +218,7 @@ class CheckpointInfo(msgspec.Struct, frozen=True, kw_only=True):
     approximate: str = ""
     nbytes: int = 0
     note: str = ""
+    origin: CheckpointOrigin = CheckpointOrigin.CLIENT
 
 
 class SceneCheckpoints(Message, frozen=True, kw_only=True, tag="scene_checkpoints"):

@@ -11,6 +11,7 @@ import msgspec
 
 from stroboscope.debugger_protocol.edit_messages import (
     CheckpointInfo,
+    CheckpointOrigin,
     DropCheckpoint,
     EditField,
     EditOption,
@@ -70,6 +71,7 @@ __all__ = [
     "AssetRequest",
     "BreakWhen",
     "CheckpointInfo",
+    "CheckpointOrigin",
     "ClientHello",
     "ClientMessage",
     "ClientProof",

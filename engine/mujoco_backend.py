@@ -8,12 +8,12 @@ import numpy as np
 
 from stroboscope.debugger_protocol.backend import Clock, SceneBackend, SignalSource, TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.messages import EditField, Finding, Perturb
+from stroboscope.debugger_protocol.messages import EditField, Finding, LogLevel, Perturb
 from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.callbacks import Event
-from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.checkpoint import Checkpoint, Counters
 from stroboscope.engine.debug_draw import NOTHING_DRAWN
 from stroboscope.engine.describe import describe_model
 from stroboscope.engine.edit_labels import label
@@ -145,11 +145,22 @@ class MujocoBackend(SceneBackend):
         return self._scene.states.capture()
 
     def restore_initial(self, state: bytes) -> None:
-        """Put a checkpoint back; CommandError with the reason when it no longer fits."""
+        """Put a checkpoint back; CommandError with the reason when it no longer fits.
+
+        A named one of the script has compared the model: what differs since is logged.
+        """
+        scene = self._scene
         try:
-            self._scene.states.restore(state)
+            checkpoint = Checkpoint.from_bytes(state)
+            if not checkpoint.record.compared:
+                scene.states.restore(state)
+                return
+            exactness = scene.states.restore_checkpoint(checkpoint)
         except StateError as error:
             raise CommandError(str(error)) from error
+        if not exactness.is_exact:
+            text = f"checkpoint {checkpoint.name!r} goes on only approximately: {exactness.reason}"
+            scene.link.log_text(LogLevel.WARNING, text)
 
     def exactness(self) -> str:
         """Return why a captured state may not continue bit for bit; empty when it does."""

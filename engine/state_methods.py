@@ -122,13 +122,17 @@ class StateMethods:
         """Return the complete dynamic state: script state, what sleeps, delays and all.
 
         One with a name also compares the model and its options with what they were when the scene
-        was made, and keeps what was written into them (this takes a millisecond).
+        was made, and keeps what was written into them (this takes a millisecond). It is listed
+        for debuggers, too, which may go back to it.
         """
         self._guard()
         refuse_environments(envs_idx, scene_name=self.link.name)
         if name is not None and (not isinstance(name, str) or not name.strip()):
             raise ValueError(f"a checkpoint's name must be text that is not empty, not {name!r}")
-        return self.states.checkpoint(name or "", note=note)
+        made = self.states.checkpoint(name or "", note=note)
+        if name:
+            self.link.checkpoint_made(made, approximate=made.exactness.reason)
+        return made
 
     def restore(
         self,

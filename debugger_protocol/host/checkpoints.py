@@ -1,30 +1,102 @@
-"""States of a scene that clients have kept under a name: bounded in number and bytes."""
+"""States of a scene that have a name, kept by clients or made by its script: bounded.
+
+What a client has kept stays until somebody drops it, and no more is kept when there is no room.
+What the script makes is its own: the list holds on to the newest of it while somebody is attached,
+and lets go of the oldest to make room.
+"""
 
 import dataclasses
 import time
+import weakref
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.messages import CheckpointInfo
+from stroboscope.debugger_protocol.messages import CheckpointInfo, CheckpointOrigin
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.backend import Clock, SceneBackend
     from stroboscope.debugger_protocol.limits import Limits
 
-__all__ = ["Checkpoints", "KeptState"]
+__all__ = ["Checkpoints", "KeptState", "MadeByScript"]
+
+
+class MadeByScript(Protocol):
+    """A checkpoint object of a script; it never changes, but the script may release it."""
+
+    @property
+    def name(self) -> str:
+        """What the script has called it."""
+
+    @property
+    def note(self) -> str:
+        """What the script has noted."""
+
+    @property
+    def time(self) -> float:
+        """The simulation time [s]."""
+
+    @property
+    def step_count(self) -> int:
+        """Application steps within the state."""
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes :meth:`to_bytes` returns."""
+
+    @property
+    def is_released(self) -> bool:
+        """Whether its content is gone."""
+
+    def to_bytes(self) -> bytes:
+        """Return the state as the engine's ``restore_initial`` takes it."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Object:
+    """A script's checkpoint object; it goes when the script lets go of it, unless it is held."""
+
+    found: "weakref.ref[MadeByScript]"
+    held: MadeByScript | None = None
+
+    def hold(self, *, wanted: bool) -> None:
+        """Keep the object alive, or leave that to the script."""
+        self.held = self.found() if wanted else None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it still has its content."""
+        made = self.found()
+        return made is not None and not made.is_released
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KeptState:
-    """A state as bytes, and the options that clients had edited when it was taken."""
+    """A state with a name, and the options that clients had edited when it was taken."""
 
     info: CheckpointInfo
-    state: bytes
+    content: bytes | _Object
     options: dict[str, tuple[float, ...]]
+
+    @property
+    def state(self) -> bytes:
+        """The state as bytes; CommandError when the script has released it. Any thread."""
+        if isinstance(self.content, bytes):
+            return self.content
+        made = self.content.found()
+        if made is None or made.is_released:
+            raise CommandError(
+                f"checkpoint {self.info.name!r} is the script's, which has released it"
+            )
+        return made.to_bytes()
+
+    @property
+    def is_of_script(self) -> bool:
+        """Whether the script has made it."""
+        return self.info.origin is CheckpointOrigin.SCRIPT
 
 
 class Checkpoints:
@@ -39,6 +111,9 @@ class Checkpoints:
         self._limits = limits
         self._kept: dict[int, KeptState] = {}
         self._next_id = 1
+        self._holds = False
+        self.made_room = 0
+        """How many of the script's were let go of to make room, in this session."""
 
     def save(
         self,
@@ -57,16 +132,17 @@ class Checkpoints:
         if not name:
             raise CommandError("a checkpoint needs a name that is not empty")
         limits = self._limits
-        if len(self._kept) >= limits.checkpoints:
+        own = sum(not kept.is_of_script for kept in self._kept.values())
+        if own >= limits.checkpoints:
             raise CommandError(
-                f"{len(self._kept)} checkpoints are kept of this scene, at most "
-                f"{limits.checkpoints} may be: drop one first"
+                f"{own} checkpoints are kept of this scene, at most {limits.checkpoints} may be: "
+                "drop one first"
             )
         if state is None:
             state = self._backend.capture_initial()
         if not state:
             raise CommandError("the state can't be kept: this scene's engine offers no capture")
-        used = sum(len(kept.state) for kept in self._kept.values())
+        used = sum(k.info.nbytes for k in self._kept.values() if not k.is_of_script)
         if used + len(state) > limits.checkpoint_bytes:
             raise CommandError(
                 f"the checkpoints of this scene have {used:,} bytes and this one {len(state):,}, "
@@ -85,11 +161,79 @@ class Checkpoints:
         )
         self._next_id += 1
         self._kept[info.checkpoint_id] = KeptState(info, state, dict(options))
+        self._make_room()
         self._tell()
         return info
 
+    # --- the script's
+
+    def add_made(
+        self,
+        made: MadeByScript,
+        *,
+        axis: int,
+        approximate: str,
+        options: Mapping[str, tuple[float, ...]],
+    ) -> None:
+        """List what the script has made, at ``axis``; its oldest ones make room. Lock held."""
+        longest = self._limits.name_bytes
+        info = CheckpointInfo(
+            checkpoint_id=self._next_id,
+            name=trim_text(" ".join(made.name.split()), longest),
+            axis=axis,
+            step_count=made.step_count,
+            time=made.time,
+            wall_time=time.time(),
+            approximate=approximate,
+            nbytes=made.nbytes,
+            note=trim_text(made.note.strip(), longest),
+            origin=CheckpointOrigin.SCRIPT,
+        )
+        self._next_id += 1
+        content = _Object(weakref.ref(made), made if self._holds else None)
+        self._kept[info.checkpoint_id] = KeptState(info, content, dict(options))
+        self._make_room()
+        if self._holds:
+            self._tell()
+
+    def hold(self, *, wanted: bool) -> None:
+        """Keep the script's alive from now on, or leave that to the script. Lock held."""
+        self._holds = wanted
+        for kept in self._kept.values():
+            if isinstance(kept.content, _Object):
+                kept.content.hold(wanted=wanted)
+        self._forget_gone()
+        self._tell()
+
+    def refresh(self) -> None:
+        """Take what the script has released out of the list; costs little."""
+        if self._forget_gone():
+            self._tell()
+
+    def _forget_gone(self) -> bool:
+        gone = [
+            number
+            for number, kept in self._kept.items()
+            if isinstance(kept.content, _Object) and not kept.content.is_there
+        ]
+        for number in gone:
+            del self._kept[number]
+        return bool(gone)
+
+    def _make_room(self) -> None:
+        """Let go of the script's oldest ones until those that are left fit."""
+        limits, kept = self._limits, self._kept
+        total = sum(each.info.nbytes for each in kept.values())
+        scripts = [number for number, each in kept.items() if each.is_of_script]
+        while scripts and (len(scripts) > limits.checkpoints or total > limits.checkpoint_bytes):
+            gone = kept.pop(scripts.pop(0))
+            total -= gone.info.nbytes
+            self.made_room += self._holds
+
+    # --- all of them
+
     def find(self, checkpoint_id: int) -> KeptState:
-        """Return a checkpoint; CommandError when there is none of that number."""
+        """Return a checkpoint; CommandError when there is none of that number. Any thread."""
         kept = self._kept.get(checkpoint_id)
         if kept is None:
             known = ", ".join(f"{i.checkpoint_id} ({i.name})" for i in self.told[-5:])
@@ -130,6 +274,13 @@ class Checkpoints:
         self._kept = {}
         self._tell()
         return count
+
+    def begin_session(self) -> None:
+        """Forget what clients have kept; what the script has made is still its own. Lock held."""
+        self._kept = {number: kept for number, kept in self._kept.items() if kept.is_of_script}
+        self.made_room = 0
+        self._forget_gone()
+        self._tell()
 
     def _tell(self) -> None:
         self.told = tuple(kept.info for kept in self._kept.values())

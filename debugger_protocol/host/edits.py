@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.host.checkpoints import Checkpoints
+from stroboscope.debugger_protocol.host.checkpoints import Checkpoints, MadeByScript
 from stroboscope.debugger_protocol.host.edit_texts import (
     change_text,
     option_text,
@@ -153,8 +153,9 @@ class SceneEditor:
             case LabelCheckpoint():
                 self.checkpoints.label(command.checkpoint_id, command.name, command.note)
             case DropCheckpoint():
-                name = self.checkpoints.drop(command.checkpoint_id).info.name
-                self._log(f"checkpoint {name!r} dropped")
+                kept = self.checkpoints.drop(command.checkpoint_id)
+                also = ", the script keeps its own" if kept.is_of_script else ""
+                self._log(f"checkpoint {kept.info.name!r} dropped{also}")
             case RevertEdit():
                 return self._revert(command.edit_id)
             case Lint():
@@ -196,9 +197,25 @@ class SceneEditor:
             self._link.log_text(LogLevel.WARNING, text)
 
     def forget(self) -> None:
-        """Begin anew with another session; while no owner runs an edit."""
-        self.checkpoints.clear()
+        """Begin anew with another session; while no owner runs an edit. Lock held."""
+        self.checkpoints.begin_session()
         self._undo, self._drag, self.edits = {}, None, ()
+
+    def list_made(self, made: MadeByScript, *, approximate: str) -> None:
+        """List a checkpoint that the script has just made."""
+        link, before = self._link, self.checkpoints.made_room
+        axis = self._backend.clock().axis
+        with link.playback_lock:
+            self.checkpoints.add_made(
+                made, axis=axis, approximate=approximate, options=self._options
+            )
+        if link.active and not link.closed:
+            if self.checkpoints.made_room and not before:
+                self._log(
+                    "the script makes more named checkpoints than are listed: the oldest of them "
+                    "leave the list, the script keeps its own"
+                )
+            link.tell_news()
 
     def end_drag(self) -> None:
         """The state was replaced: what follows is an edit of its own."""
@@ -329,9 +346,11 @@ class SceneEditor:
         self._backend.restore_initial(kept.state)
         reason = f"checkpoint {kept.info.name!r} was restored"
         self.record_replacement(reason, before)
+        # The script's compare the whole model: the engine says what differs.
+        options = {} if kept.is_of_script else self._options
         changed = [
             option_text(self._backend.option_info(name), then, now)
-            for name, now in self._options.items()
+            for name, now in options.items()
             if (then := kept.options.get(name, now)) != now
         ]
         if changed:

@@ -107,6 +107,7 @@ class Host(HostNews):
             self._links = {**self._links, link.scene_id: link}
             owner.links.append(link)
             link.needs_initial = link.needs_findings = self.playback.attached
+            link.changes.editor.checkpoints.hold(wanted=self.playback.attached)
             link.refresh()
         self.wake()
         return link
@@ -173,6 +174,7 @@ class Host(HostNews):
             self.playback.attached = True
             self.playback.mode = mode
             for link in self._links.values():
+                link.changes.editor.checkpoints.hold(wanted=True)
                 link.needs_initial = link.initial is None
                 link.needs_findings = link.needs_findings or newly
                 if newly:
@@ -190,6 +192,7 @@ class Host(HostNews):
                 self._forget_pending(link, reason)
                 link.release_holds(reason)
                 link.want_release(reason, everything=True)
+                link.changes.editor.checkpoints.hold(wanted=False)
                 link.interest = Interest()
             self._refresh_all()
 

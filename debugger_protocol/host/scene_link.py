@@ -34,6 +34,7 @@ from stroboscope.debugger_protocol.time_messages import StopInfo
 from stroboscope.debugger_protocol.topics import Topic
 
 if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.checkpoints import MadeByScript
     from stroboscope.debugger_protocol.host.host import Host
     from stroboscope.debugger_protocol.host.owners import Owner
 
@@ -259,6 +260,14 @@ class SceneLink(SceneSignals):
                 f"this one has {row.size}, log it under another name"
             )
         ring.append(self.backend.clock(), row)
+
+    def checkpoint_made(self, made: "MadeByScript", *, approximate: str = "") -> None:
+        """List a checkpoint that the script has made under a name; ``approximate``: why it is so.
+
+        The list holds on to it while somebody is attached, and otherwise as long as the script.
+        """
+        if not self.closed:
+            self.changes.editor.list_made(made, approximate=approximate)
 
     def log_text(self, level: LogLevel, text: str) -> None:
         """Put a sentence into the log of every client; nothing when detached."""

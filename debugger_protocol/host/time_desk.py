@@ -142,6 +142,7 @@ class TimeDesk:
     def refresh(self) -> None:
         """Note what the scene remembers; costs little, for ten times a second."""
         try:
+            self._link.changes.editor.checkpoints.refresh()
             machine = self._link.backend.time_machine()
             if machine is not None:
                 self._refresh(machine)

@@ -15,12 +15,15 @@ from stroboscope.app.models.tables.table import (
     Table,
     texts_of,
 )
+from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.time_messages import GhostRef
 
 __all__ = ["TICK_KEY", "checkpoints_table"]
 
 TICK_KEY = "tick"
 _TICKED, _NOT_TICKED = "●", "○"
+
+_BY = {CheckpointOrigin.CLIENT: "you", CheckpointOrigin.SCRIPT: "the script"}
 
 _COLUMNS = (
     Column(key="name", title="checkpoint", kind=ColumnKind.TEXT, sample="before the grasp"),
@@ -32,6 +35,13 @@ _COLUMNS = (
         tip="Click: show it in the picture.",
     ),
     Column(key="scene", title="scene", kind=ColumnKind.TEXT, sample="Rollout 17"),
+    Column(
+        key="by",
+        title="made by",
+        kind=ColumnKind.TEXT,
+        sample="the script",
+        tip="You, or the script with scene.checkpoint(name), which keeps its own.",
+    ),
     Column(key="step", title="step", sample="000 000", write=lambda v: count_text(int(v))),
     Column(key="time", title="time", unit="s", sample="0000.000"),
     Column(
@@ -57,6 +67,7 @@ def checkpoints_table(checkpoints: Sequence[KeptCheckpoint], ticked: Collection[
             "name": texts_of([info.name for info in infos]),
             TICK_KEY: texts_of([_TICKED if each.ref in ticked else _NOT_TICKED for each in rows]),
             "scene": texts_of([each.scene.name for each in rows]),
+            "by": texts_of([_BY[info.origin] for info in infos]),
             "step": Cells(numbers=np.array([float(info.step_count) for info in infos])),
             "time": Cells(numbers=np.array([info.time for info in infos])),
             "exact": texts_of(

@@ -30,7 +30,11 @@ from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.tables.checkpoints import checkpoints_table
 from stroboscope.app.panels.travel.kept_table import KeptTable
-from stroboscope.debugger_protocol.messages import DropCheckpoint, LabelCheckpoint
+from stroboscope.debugger_protocol.messages import (
+    CheckpointOrigin,
+    DropCheckpoint,
+    LabelCheckpoint,
+)
 from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
 from stroboscope.resources.themes import Palette
 
@@ -40,6 +44,12 @@ _EMPTY = (
     "No checkpoints yet. Shift+K keeps the state that you look at; from here you restore it, also "
     "into another scene of the same model, compare it with others, or show it as a ghost."
 )
+
+
+def _kept_by_script(kept: Sequence[KeptCheckpoint]) -> str:
+    """Return what deleting them does not do; empty where the script has made none of them."""
+    theirs = [each for each in kept if each.info.origin is CheckpointOrigin.SCRIPT]
+    return " The script keeps what it has made itself." if theirs else ""
 
 
 class _LabelDialog(QDialog):
@@ -257,7 +267,7 @@ class CheckpointsPanel(KeptTable):
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle("Delete")
         box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(f"Delete {what}? This can't be undone.")
+        box.setText(f"Delete {what}? This can't be undone.{_kept_by_script(kept)}")
         delete = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(delete)
