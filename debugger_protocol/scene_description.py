@@ -18,6 +18,7 @@ __all__ = [
     "ChannelKind",
     "EqualityInfo",
     "FlexInfo",
+    "FogInfo",
     "GeomInfo",
     "GeomType",
     "HeightFieldInfo",
@@ -227,12 +228,16 @@ class TreesInfo(_Info, frozen=True, kw_only=True):
     ``mesh`` (nmesh, 2), ``flex`` (nflex, 2) int32, first node and number of nodes of each tree;
     ``aabb`` (n, 6) float32, centre and half size [m] of all nodes but those of flexes, which
     follow the vertices: in the body's inertial frame, the frame of ``element`` for the node of a
-    single geom, the mesh's own frame. ``depth`` is that of the deepest node.
+    single geom, the mesh's own frame. ``depth`` is that of the deepest node. Also, of meshes with
+    an octree: ``octree`` (nmesh, 2) int32, first node and number of nodes, 0: none; ``oct_depth``
+    (noct,) int32, ``oct_aabb`` (noct, 6) float32 in the mesh's own frame. ``active``: the topic
+    VOLUMES says which nodes were looked into.
     """
 
     digest: str
     nnode: int
     depth: int
+    active: bool = False
 
 
 class HeightFieldInfo(_Info, frozen=True, kw_only=True):
@@ -525,6 +530,19 @@ class ChannelInfo(_Info, frozen=True, kw_only=True):
     kind: ChannelKind = ChannelKind.ENGINE
 
 
+class FogInfo(_Info, frozen=True, kw_only=True):
+    """What hides the distance: fog from ``start`` to ``end``, multiples of the extent, and haze.
+
+    ``haze`` is how much of the way to the horizon it covers, 0 for none.
+    """
+
+    start: float = 3.0
+    end: float = 10.0
+    rgba: Vec4 = (0.0, 0.0, 0.0, 1.0)
+    haze: float = 0.3
+    haze_rgba: Vec4 = (1.0, 1.0, 1.0, 1.0)
+
+
 class SceneDescription(_Info, frozen=True, kw_only=True):
     """Everything about a scene that does not change from step to step."""
 
@@ -541,6 +559,7 @@ class SceneDescription(_Info, frozen=True, kw_only=True):
     # Near and far clipping planes as multiples of extent; None: the viewer's own.
     znear: float | None = None
     zfar: float | None = None
+    fog: FogInfo = FogInfo()
     headlight_ambient: Vec3 = (0.1, 0.1, 0.1)
     headlight_diffuse: Vec3 = (0.4, 0.4, 0.4)
     headlight_specular: Vec3 = (0.5, 0.5, 0.5)
@@ -570,6 +589,8 @@ class SceneDescription(_Info, frozen=True, kw_only=True):
     flexes: tuple[FlexInfo, ...] = ()
     skins: tuple[SkinInfo, ...] = ()
     trees: TreesInfo | None = None
+    # Whether the topic LOOKS tells of colours and places that a script has written.
+    tells_looks: bool = False
     keyframes: tuple[KeyframeInfo, ...] = ()
     options: tuple[OptionInfo, ...] = ()
     # Engine channels; user channels are announced as they appear (ChannelsAdded).

@@ -74,6 +74,16 @@ class Topic(enum.StrEnum):
     m/s²] = M⁻¹ times that source's generalised force; ``qfrc`` (n, nv) that force; ``total`` (nv,)
     the engine's qacc."""
 
+    VOLUMES = "volumes"
+    """``active`` (nnode,) uint8: which nodes of the description's ``trees`` the search for contacts
+    went through. Only where ``trees.active`` says so."""
+
+    LOOKS = "looks"
+    """What a script has written into the model since it was described, from then on. float32:
+    ``geom_rgba`` (ngeom, 4), ``geom_pos`` (ngeom, 3) [m], ``geom_quat`` (ngeom, 4) in the body's
+    frame, ``site_rgba``, ``site_pos``, ``site_quat``, ``tendon_rgba``. Only where the description's
+    ``tells_looks`` says so."""
+
     DRAWING = "drawing"
     """What the script draws. float32: ``pos`` (n, 3) [m] world, ``quat`` (n, 4) wxyz, ``size``
     (n, 3) (arrow and line: vector to the end [m]; sphere: radius; box: half sizes; frame: length),

@@ -172,6 +172,13 @@ def tree_arrays(model: Any) -> Arrays:
             ("flex", model.flex_bvhadr, model.flex_bvhnum),
         )
     }
+    if getattr(model, "noct", 0):
+        address, count = np.array(model.mesh_octadr), np.array(model.mesh_octnum)
+        trees |= {
+            "octree": np.stack([address, count], axis=1).astype(np.int32),
+            "oct_depth": np.array(model.oct_depth, dtype=np.int32),
+            "oct_aabb": np.array(model.oct_aabb, dtype=np.float32).reshape(-1, 6),
+        }
     return {
         "aabb": aabb,
         "child": _table(model.bvh_child, columns=2),

@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from stroboscope.debugger_protocol.scene_description import SceneDescription, Vec3, VisualScale
+from stroboscope.debugger_protocol.scene_description import (
+    FogInfo,
+    SceneDescription,
+    Vec3,
+    Vec4,
+    VisualScale,
+)
 from stroboscope.engine.describe.actuators import describe_actuators
 from stroboscope.engine.describe.bodies import (
     describe_bodies,
@@ -69,6 +75,7 @@ def describe_model(
         extent=float(statistic.extent),
         znear=float(visual.map.znear),
         zfar=float(visual.map.zfar),
+        fog=_fog(visual),
         headlight_ambient=_vec3(visual.headlight.ambient),
         headlight_diffuse=_vec3(visual.headlight.diffuse),
         headlight_specular=_vec3(visual.headlight.specular),
@@ -97,10 +104,21 @@ def describe_model(
         flexes=describe_flexes(part, assets),
         skins=describe_skins(part, assets),
         trees=describe_trees(part, assets),
+        tells_looks=True,
         keyframes=describe_keyframes(part),
         options=describe_options(model, adapter=adapter),
         channels=tuple(channel_table(model, adapter=adapter).values()),
         notes=_notes(model, adapter=adapter),
+    )
+
+
+def _fog(visual: Any) -> FogInfo:
+    return FogInfo(
+        start=float(visual.map.fogstart),
+        end=float(visual.map.fogend),
+        rgba=_vec4(visual.rgba.fog),
+        haze=float(visual.map.haze),
+        haze_rgba=_vec4(visual.rgba.haze),
     )
 
 
@@ -118,6 +136,10 @@ def _visual_scale(model: Any) -> VisualScale:
 def _notes(model: Any, *, adapter: MujocoAdapter) -> tuple[str, ...]:
     reason = inexact_reason(model, adapter=adapter)
     return (f"checkpoints of this scene are approximate: {reason}",) if reason else ()
+
+
+def _vec4(values: Any) -> Vec4:
+    return float(values[0]), float(values[1]), float(values[2]), float(values[3])
 
 
 def _vec3(values: Any) -> Vec3:

@@ -7,6 +7,7 @@ import numpy as np
 from stroboscope.debugger_protocol.scene_description import CameraMode, GeomType, Vec4
 from stroboscope.engine.describe.columns import scalars, tuples
 from stroboscope.engine.element_names import ElementNames
+from stroboscope.engine.frames.looks import DEFAULT_RGBA
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["CAMERA_MODES", "Part"]
@@ -19,8 +20,6 @@ CAMERA_MODES = (
     CameraMode.TARGETBODYCOM,
 )
 """In the order of MuJoCo's ``mjtCamLight``."""
-
-_DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
 
 
 class Part:
@@ -44,6 +43,6 @@ class Part:
             return own
         of_material = tuples(self.model.mat_rgba)
         return [
-            of_material[surface] if surface >= 0 and colour == _DEFAULT_RGBA else colour
+            of_material[surface] if surface >= 0 and colour == DEFAULT_RGBA else colour
             for colour, surface in zip(own, surfaces, strict=True)
         ]

@@ -13,4 +13,11 @@ def describe_trees(part: Part, assets: SceneAssets) -> TreesInfo | None:
     if not model.nbvh:
         return None
     depth = int(model.bvh_depth.max())
-    return TreesInfo(digest=assets.trees(), nnode=int(model.nbvh), depth=depth)
+    if getattr(model, "noct", 0):
+        depth = max(depth, int(model.oct_depth.max()))
+    return TreesInfo(
+        digest=assets.trees(),
+        nnode=int(model.nbvh),
+        depth=depth,
+        active=bool(model.vis.global_.bvactive),
+    )

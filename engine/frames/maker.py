@@ -21,6 +21,7 @@ from stroboscope.engine.frames.acceleration import acceleration_arrays
 from stroboscope.engine.frames.bodies import body_arrays, energy_arrays
 from stroboscope.engine.frames.constraint_rows import constraint_arrays, solver_arrays
 from stroboscope.engine.frames.evaluation import evaluate
+from stroboscope.engine.frames.looks import Looks
 from stroboscope.engine.frames.moment import Moment
 from stroboscope.engine.frames.shapes import flex_positions, tendon_arrays, tendon_path
 from stroboscope.engine.frames.stage_timer import StageTimer
@@ -34,7 +35,7 @@ __all__ = ["FrameMaker"]
 _NEEDS_WHOLE = frozenset({Topic.ENERGY, Topic.BODIES, Topic.ACCELERATION})
 """Topics for which MuJoCo computes further, on scratch data of that very instant."""
 
-_OF_KINEMATICS = frozenset({Topic.POSE, Topic.TIMING, Topic.DEFORMABLE})
+_OF_KINEMATICS = frozenset({Topic.POSE, Topic.TIMING, Topic.DEFORMABLE, Topic.LOOKS})
 """Topics for which positions are enough."""
 
 
@@ -63,6 +64,7 @@ class FrameMaker:
         self._row_length = int(adapter.module.mj_stateSize(model, adapter.integration))
         self._begun: _Begun | None = None
         self._stages = StageTimer(data)
+        self._looks = Looks(model)
         self.predict: Callable[[Any], None] | None = None
         """Adds to a copy of the live data what clients do to the next step beside the script."""
 
@@ -297,6 +299,10 @@ class FrameMaker:
                 return tendon_arrays(model, data, adapter=adapter)
             case Topic.DEFORMABLE:
                 return flex_positions(data)
+            case Topic.VOLUMES:
+                return {"active": np.array(data.bvh_active, dtype=np.uint8)}
+            case Topic.LOOKS:
+                return self._looks.arrays(model)
             case Topic.TIMING:
                 return self._stages.read(self._live())
             case Topic.BODIES | Topic.ENERGY | Topic.ACCELERATION:
