@@ -1,5 +1,6 @@
 """Rows of one stretch of the axis, and what is left of those that were thinned out."""
 
+import mmap
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,12 @@ from numpy.typing import NDArray
 from stroboscope.engine.history.packing import RowPacking
 
 __all__ = ["Block", "Dropped", "block_bytes"]
+
+# Rows of so many bytes have a mapping of their own, which goes back to the system as a whole:
+# malloc keeps what is free between allocations that live on.
+_OWN_MAPPING = 64 << 10
+# Else a forked child would write into the rows of its parent; Windows has neither.
+_PRIVATE = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
 
 
 class Block:
@@ -36,7 +43,7 @@ class Block:
 
     def __init__(self, capacity: int, words: int) -> None:
         self.capacity = capacity
-        self.rows: NDArray[np.float64] = np.empty((capacity, words))
+        self.rows: NDArray[np.float64] = _rows(capacity, words)
         self.times: NDArray[np.float64] = np.empty(capacity)
         self.steps: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self.timesteps: NDArray[np.float64] = np.empty(capacity)
@@ -46,6 +53,11 @@ class Block:
         self.begin = self.end = 0
         self.stride = 1
         self.count = 0
+
+    def touch(self) -> None:
+        """Write to all of the memory, with the GIL released, so that it is there."""
+        for array in (self.rows, self.times, self.steps, self.timesteps, self.axes):
+            array.fill(0)
 
     def start(self, axis: int) -> None:
         """Become the empty block of the rows from ``axis`` on."""
@@ -155,6 +167,15 @@ class Dropped:
         if line >= 0:
             given[self._columns] = self._inputs[line]
         return given
+
+
+def _rows(capacity: int, words: int) -> NDArray[np.float64]:
+    """Return uninitialised memory for rows, (capacity, words)."""
+    nbytes = 8 * capacity * words
+    if nbytes < _OWN_MAPPING:
+        return np.empty((capacity, words))
+    memory = mmap.mmap(-1, nbytes, flags=_PRIVATE) if _PRIVATE else mmap.mmap(-1, nbytes)
+    return np.frombuffer(memory, dtype=np.float64).reshape(capacity, words)
 
 
 def block_bytes(capacity: int, size: int) -> int:

@@ -3,6 +3,8 @@
 import dataclasses
 import threading
 
+from stroboscope.engine.history.ahead import BlocksAhead
+
 __all__ = ["HistoryBudget", "HistoryLimits"]
 
 _MIB = 1 << 20
@@ -25,6 +27,7 @@ class HistoryBudget:
 
     def __init__(self, limits: HistoryLimits | None = None) -> None:
         self.limits = limits or HistoryLimits()
+        self.ahead = BlocksAhead()
         self._lock = threading.Lock()
         self._used: dict[int, int] = {}
 
@@ -53,6 +56,7 @@ class HistoryBudget:
     def forget_parent(self) -> None:
         """In a forked child: begin anew."""
         self._lock = threading.Lock()
+        self.ahead.forget_parent()
 
     @property
     def used(self) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.history.ahead import BlocksAhead, Order
 from stroboscope.engine.history.block import Block, Dropped, block_bytes
 from stroboscope.engine.history.packing import RowPacking
 
@@ -38,6 +39,7 @@ class RowRing:
     """
 
     __slots__ = (
+        "_ahead",
         "_block_bytes",
         "_blocks",
         "_capacity",
@@ -47,6 +49,7 @@ class RowRing:
         "_new_block_bytes",
         "_on_drop",
         "_on_merge",
+        "_order",
         "_packing",
         "_rows",
         "_spare",
@@ -69,6 +72,7 @@ class RowRing:
         on_drop: Callable[[int], None],
         on_merge: Callable[[int], None],
         capacity: int | None = None,
+        ahead: BlocksAhead | None = None,
     ) -> None:
         self._packing = packing
         self.width = packing.width
@@ -76,6 +80,9 @@ class RowRing:
         self._on_drop = on_drop
         self._on_merge = on_merge
         self._wanted_capacity = capacity
+        self._ahead = ahead
+        self._order: Order | None = None
+        """The block that is made for the time when this one is full; counted as one of ours."""
         self._capacity = self._rows = 0
         self._blocks: list[Block] = []
         self._spare: list[Block] = []
@@ -90,6 +97,7 @@ class RowRing:
         """Forget all rows."""
         self._blocks.clear()
         self._spare.clear()
+        self._order = None
         self._block_bytes = self._dropped_bytes = 0
         self._head = None
         self.advance = self.at = 0
@@ -125,6 +133,7 @@ class RowRing:
         self.steps = block.steps.data
         self.timesteps = block.timesteps.data
         self.at, self.size, self.advance = 0, self._rows, 1
+        self._order_next()
 
     def flag(self) -> None:
         """Say of the row that comes that it does not follow from the one before."""
@@ -299,6 +308,7 @@ class RowRing:
         fitting = min(max(size // (8 * self._packing.words), _FEWEST_ROWS), _MOST_ROWS)
         self._block_bytes -= sum(block.nbytes for block in self._spare)
         self._spare.clear()
+        self._cancel_order()
         self._rows = min(fitting, self._wanted_capacity or fitting)
         # Some room for rows that stay because they do not follow from the one before.
         self._capacity = self._rows + self._rows // 16 + 2
@@ -309,15 +319,31 @@ class RowRing:
         size = self._new_block_bytes
         while self._blocks:
             # One block more than those in use is for merging into.
-            need = size * max(2 - len(self._spare), 0)
-            if self.nbytes + need <= self._limit():
+            there = len(self._spare) + (self._order is not None)
+            if self.nbytes + size * max(2 - there, 0) <= self._limit():
                 break
-            if len(self._spare) > 2:
+            if self._order is not None:
+                self._cancel_order()
+            elif len(self._spare) > 2:
                 self._spare.pop()
                 self._block_bytes -= size
             else:
                 self._thin_out()
         return self._block_of_rows(self._capacity)
+
+    def _order_next(self) -> None:
+        """Have the next block made while this one is filled, where it will be a new one."""
+        size = self._new_block_bytes
+        if self._ahead is None or self._order is not None or self._spare:
+            return
+        if self.nbytes + 2 * size <= self._limit():  # that one, and one for merging into
+            self._order = self._ahead.order(self._capacity, self._packing.words, nbytes=size)
+            self._block_bytes += 0 if self._order is None else size
+
+    def _cancel_order(self) -> None:
+        if self._order is not None:
+            self._order = None
+            self._block_bytes -= self._new_block_bytes
 
     def _thin_out(self) -> None:
         """Free one block: merge two old ones, or forget the oldest."""
@@ -379,6 +405,10 @@ class RowRing:
             block = self._spare.pop()
             block.start(0)
             return block
+        order = self._order
+        if order is not None and order.block is not None and order.capacity >= rows:
+            self._order = None
+            return order.block
         block = Block(max(rows, self._capacity), self._packing.words)
         self._block_bytes += block.nbytes
         return block

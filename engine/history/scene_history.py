@@ -60,6 +60,7 @@ class SceneHistory:
             limit=self._limit,
             on_drop=self._dropped,
             on_merge=self.keyframes.drop,
+            ahead=self._budget.ahead,
             capacity=_KEYFRAME_INTERVAL if world.codec.keeps_sleep else None,
         )
         self.forget()
