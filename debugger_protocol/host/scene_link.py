@@ -221,9 +221,9 @@ class SceneLink(SceneSignals):
 
     def release_holds(self, reason: str) -> None:
         """Let the scene go on as far as it is itself concerned. Lock held."""
-        self.end_grants()  # those of before: whoever asks now gets one of their own
         if HoldKind.STOP in self.holds and self.past.stops.stands_where_it_stopped():
             self.unguarded = True
+        self.end_grants()  # those of before: whoever asks now gets one of their own
         self.holds.clear()
         self.want_live(reason)
 

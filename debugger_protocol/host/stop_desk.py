@@ -76,6 +76,8 @@ class StopDesk:
                 and link.follow
                 and not link.closed
             )
+            # Before the hold can be seen: whoever releases it asks what the scene has stopped at.
+            stop = self._record(msgspec.structs.replace(stop, held=held))
             if held:
                 self._stopped_at = -1 if is_complete else link.replacements
                 link.unguarded = False
@@ -89,7 +91,6 @@ class StopDesk:
                 link.refresh()
                 if self.stops.stop_all:
                     self._host.stop_all(f"{link.name!r} has stopped")
-        stop = self._record(msgspec.structs.replace(stop, held=held))
         parts = (stop.message, stop.culprit, stop.advice)
         text = " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
         # A condition that came true is what somebody asked for, nothing that went wrong.
@@ -106,6 +107,8 @@ class StopDesk:
         link, newest = self._link, self.newest
         if newest is None or link.replacements != self._stopped_at:
             return False
+        if link.grants_end:
+            return True  # its owner is about to put back the step that it has stopped in
         clock = link.clock if link.in_step else link.refresh_clock()
         return clock is not None and clock.axis == newest.axis
 
