@@ -61,7 +61,7 @@ class SmallServer:
             result = function(*args)
             return await result if asyncio.iscoroutine(result) else result
 
-        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(20)
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(60)
 
     def stop(self, reason: str = "the small server stops") -> None:
         if self.thread.is_alive():

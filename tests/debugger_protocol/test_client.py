@@ -100,7 +100,7 @@ def test_frames_arrive_with_arrays_and_none_after_the_timeout(small_server):
         client.subscribe(1, [Topic.POSE])
         assert client.next_frame(timeout=0.0) is None
         client.step(1, 3)
-        frame = client.next_frame(timeout=5.0)
+        frame = client.next_frame(timeout=60)
         assert (frame.scene_id, frame.topic, frame.step, frame.axis) == (1, Topic.POSE, 3, 3)
         assert frame.time == pytest.approx(0.006)
         np.testing.assert_array_equal(frame.arrays["xpos"], np.full((3, 3), 3.0))
@@ -177,7 +177,7 @@ def test_a_command_in_flight_fails_when_the_server_stops(small_server, wait_unti
         thread.join()
         assert "the script ended" in caught[0]
         with pytest.raises(ConnectionLost, match="the script ended"):
-            client.next_frame(timeout=5.0)
+            client.next_frame(timeout=60)
 
 
 def test_closing_tells_the_server_and_twice_is_harmless(small_server, wait_until):
@@ -241,7 +241,7 @@ def child_client(small_server, wait_until):
 
 def test_a_killed_client_is_noticed_at_once(small_server, child_client, wait_until):
     child_client.kill()
-    wait_until(lambda: small_server.left, 2.0)
+    wait_until(lambda: small_server.left)
     assert "gone" in small_server.left[0][1] or "ended" in small_server.left[0][1]
 
 
@@ -254,7 +254,7 @@ class TestFrozenClient:
 
     def test_it_loses_its_place_after_the_silence(self, small_server, child_client, wait_until):
         os.kill(child_client.pid, signal.SIGSTOP)
-        wait_until(lambda: small_server.left, 20.0)
+        wait_until(lambda: small_server.left)
         assert "silent for 1.5 s" in small_server.left[0][1]
         os.kill(child_client.pid, signal.SIGCONT)
 
@@ -278,6 +278,6 @@ def test_a_client_that_stops_reading_is_disconnected_when_control_overflows(
     described = "x" * 100_000
     many = [m.ControlChanged(controller=None, reason=described) for _ in range(400)]
     small_server.broadcast(many)
-    wait_until(lambda: small_server.left, 5.0)
+    wait_until(lambda: small_server.left)
     assert "control messages wait" in small_server.left[0][1]
     os.kill(child_client.pid, signal.SIGCONT)

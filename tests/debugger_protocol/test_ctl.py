@@ -28,7 +28,7 @@ if "oscillator" not in sys.modules:
 
 from oscillator import Stepper
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 COMMAND = (
     "import sys; from stroboscope.debugger_protocol.ctl import main; sys.exit(main(sys.argv[1:]))"
 )

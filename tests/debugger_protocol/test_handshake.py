@@ -245,7 +245,7 @@ class Impostor:
         self.thread = threading.Thread(target=self._run, name="stroboscope-impostor")
         self.started = threading.Event()
         self.thread.start()
-        self.started.wait(10)
+        self.started.wait(60)
 
     def _run(self):
         asyncio.set_event_loop(self.loop)

@@ -30,7 +30,7 @@ def send_raw(client, data):
     async def send():
         await client._connection._socket.send(data)
 
-    asyncio.run_coroutine_threadsafe(send(), client._loop).result(10)
+    asyncio.run_coroutine_threadsafe(send(), client._loop).result(60)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_many_commands_at_once_are_all_done_in_order(small_server, client):
         ]
         return await asyncio.gather(*requests)
 
-    answers = asyncio.run_coroutine_threadsafe(flood(), client._loop).result(30)
+    answers = asyncio.run_coroutine_threadsafe(flood(), client._loop).result(60)
     assert all(isinstance(answer, m.Done) for answer in answers)
     speeds = [x.speed for x in small_server.received]
     assert speeds == sorted(speeds)

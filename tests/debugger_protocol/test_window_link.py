@@ -55,7 +55,7 @@ class SmallWindow:
         self.loop.close()
 
     def call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(20)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
 
     def stop(self):
         if self.thread.is_alive():

@@ -33,7 +33,7 @@ if "driven_scene" not in sys.modules:
 
 from driven_scene import Driven, plain
 
-SCRIPT_DEADLINE_S = 30.0
+SCRIPT_DEADLINE_S = 60.0
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 
 

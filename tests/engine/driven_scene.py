@@ -61,7 +61,7 @@ class Driven:
         self.over = False
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        assert self._made.wait(10)
+        assert self._made.wait(60)
 
     def _run(self) -> None:
         try:
@@ -101,7 +101,7 @@ class Driven:
             answered.set()
 
         command(reply)
-        assert answered.wait(10)
+        assert answered.wait(60)
         if errors[0] is not None:
             raise errors[0]
 
@@ -130,7 +130,7 @@ class Driven:
     def end(self) -> None:
         self.host.detach("the test is over")
         self.over = True
-        self._thread.join(10)
+        self._thread.join(60)
         assert self.error is None, self.error
 
 

@@ -141,7 +141,7 @@ def test_pause_play_and_restore_are_told_on_the_owner_thread(
     # The parked step had asked its controller about a state that is gone: it asks again.
     wait_until(lambda: calls[-1] == "pre 0")
     host.play()
-    thread.join(20)
+    thread.join(60)
     host.detach("enough")
     assert errors == []
     assert "play 0" in calls
@@ -171,7 +171,7 @@ def test_on_restore_may_set_controls_that_the_parked_step_uses(
     wait_until(lambda: scenes and scenes[0].link.owner.parked_in is not None)
     host.restore_initial(scenes[0].scene_id)
     host.step(scenes[0].scene_id)
-    thread.join(20)
+    thread.join(60)
     host.detach("enough")
     assert errors == []
     assert seen == [0.5]
@@ -196,7 +196,7 @@ def test_an_error_in_on_restore_reaches_the_parked_step(
     thread, errors = in_a_thread(loop)
     wait_until(lambda: scenes and scenes[0].link.owner.parked_in is not None)
     host.restore_initial(scenes[0].scene_id)
-    thread.join(20)
+    thread.join(60)
     host.detach("enough")
     assert [str(error) for error in errors] == ["no controller"]
 
@@ -222,7 +222,7 @@ def test_a_restore_inside_a_step_of_several_abandons_the_rest(
     wait_until(lambda: scenes[0].counters.axis == 3)
     host.restore_initial(scenes[0].scene_id)
     host.play()
-    thread.join(20)
+    thread.join(60)
     host.detach("enough")
     assert errors == []
     assert counts == [(0, 0, 0), (1, 3, 1)]
@@ -324,7 +324,7 @@ def test_a_quiet_step_stops_at_the_next_pause_and_counts(
             host.fast_forward()
             wait_until(lambda ticks=ticks: link.physics_ticks > ticks)
         enough.set()
-        future.result(20)
+        future.result(60)
     host.detach("enough")
 
 

@@ -295,7 +295,7 @@ def test_a_checkpoint_is_refused_on_another_thread_than_the_scene_s(make_scene: 
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert len(errors) == 4
     assert current_runtime().scenes == (scene,)
 

@@ -18,7 +18,7 @@ from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.topics import DrawKind, Instant, Topic
 from stroboscope.engine.debug_draw import MAX_ITEMS, MAX_POINTS
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 BALL = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
 TOPICS = frozenset({Topic.DRAWING})
 

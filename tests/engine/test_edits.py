@@ -98,7 +98,7 @@ class Arm:
         return [entry.text for entry in self.client.log_entries()]
 
     def wait_log(self, text: str) -> None:
-        assert self.client.wait_until(lambda _: any(text in line for line in self.log()), 10.0), (
+        assert self.client.wait_until(lambda _: any(text in line for line in self.log()), 60), (
             self.log()
         )
 
@@ -153,7 +153,7 @@ def test_a_drag_is_one_edit_one_restore_and_one_line_in_the_log(arm: Callable[..
         a.client.edit_state(a.id, "qpos", 1, [value])
     assert a.state()[1] == 1.0
     expected = f"qpos of joint2: {before[1]:.6g} → 1 rad"
-    assert a.client.wait_until(lambda c: c.edits(a.id)[-1].text == expected, 10.0)
+    assert a.client.wait_until(lambda c: c.edits(a.id)[-1].text == expected, 60)
     assert len(a.client.edits(a.id)) == 1
     restored = [e for e in a.client.events() if isinstance(e, SceneRestored)]
     assert len(restored) == 1
@@ -169,7 +169,7 @@ def test_edits_of_different_things_are_undone_in_any_order(arm: Callable[..., Ar
     before = a.state()
     for index, value in ((1, 0.5), (2, 0.6), (1, 0.7)):
         a.client.edit_state(a.id, "qpos", index, [value])
-    assert a.client.wait_until(lambda c: len(c.edits(a.id)) == 3, 10.0)
+    assert a.client.wait_until(lambda c: len(c.edits(a.id)) == 3, 60)
     first, second, third = (edit.edit_id for edit in a.client.edits(a.id))
     a.client.revert_edit(a.id, second)
     assert a.state()[1:3] == [0.7, before[2]]
@@ -402,7 +402,7 @@ def test_who_comes_later_is_told_what_there_is(arm: Callable[..., Arm]) -> None:
         with pytest.raises(CommandError, match="take control first"):
             other.perturb(a.id, 1, pos=(0, 0, 1))
         a.client.revert_edit(a.id, a.client.edits(a.id)[0].edit_id)
-        assert other.wait_until(lambda c: c.interventions(a.id).overrides == (), 10.0)
+        assert other.wait_until(lambda c: c.interventions(a.id).overrides == (), 60)
 
 
 def test_whoever_takes_control_finds_the_body_let_go_and_the_overrides_kept(
@@ -413,7 +413,7 @@ def test_whoever_takes_control_finds_the_body_let_go_and_the_overrides_kept(
     a.client.override_control(a.id, 0, 0.5)
     with a.script.connect(observe=True) as other:
         other.request_control()
-        assert other.wait_until(lambda c: c.interventions(a.id).perturbed_body == -1, 10.0)
+        assert other.wait_until(lambda c: c.interventions(a.id).perturbed_body == -1, 60)
         assert other.interventions(a.id).overrides == ((0, 0.5),)
         a.wait_log("the perturbation ended: another client has taken control")
 
@@ -445,13 +445,13 @@ def test_a_client_that_is_killed_in_mid_pull_lets_go(
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "pulling\n"
-            assert watcher.wait_until(lambda c: c.interventions(a.id).perturbed_body == 2, 10.0)
+            assert watcher.wait_until(lambda c: c.interventions(a.id).perturbed_body == 2, 60)
             os.kill(process.pid, signal.SIGKILL)
-            assert watcher.wait_until(lambda c: c.interventions(a.id).perturbed_body == -1, 10.0)
+            assert watcher.wait_until(lambda c: c.interventions(a.id).perturbed_body == -1, 60)
             assert watcher.interventions(a.id).overrides == ()
             said = "the perturbation and 1 control override ended: the controlling client has gone"
             assert watcher.wait_until(
-                lambda c: any(said in entry.text for entry in c.log_entries()), 10.0
+                lambda c: any(said in entry.text for entry in c.log_entries()), 60
             )
         finally:
             process.kill()
@@ -462,7 +462,7 @@ def test_common_mistakes_are_told_after_attaching_and_looked_for_again(
     arm: Callable[..., Arm],
 ) -> None:
     a = arm()
-    assert a.client.wait_until(lambda c: a.id in c._findings, 10.0)
+    assert a.client.wait_until(lambda c: a.id in c._findings, 60)
     a.client.edit_option(a.id, "disable.autoreset", 0)
     found = a.client.lint(a.id)
     assert found == a.client.findings(a.id)
@@ -487,7 +487,7 @@ def test_the_terminal_edits_lists_and_undoes(
         "gravity: (0, 0, −9.81) → (0, 0, −1) m/s²\n"
     )
     assert run("override", "gripper", "0.01") == "ctrl of gripper: overridden with 0.01 m\n"
-    assert a.client.wait_until(lambda c: c.interventions(a.id).overrides == ((7, 0.01),), 10.0)
+    assert a.client.wait_until(lambda c: c.interventions(a.id).overrides == ((7, 0.01),), 60)
     assert run("override", "gripper", "off").startswith("ctrl of gripper: given back")
     assert "given back" in run("undo")
     assert "mine" in run("checkpoint", "mine")

@@ -176,7 +176,7 @@ finally:
     # Whether the error ends the script can't be seen from outside: nothing is released unasked.
     told = "the main thread waits for its threads after ValueError, and 2 paused scenes"
     with client:
-        assert client.wait_until(lambda c: any(told in e.text for e in c.log_entries()), 30.0)
+        assert client.wait_until(lambda c: any(told in e.text for e in c.log_entries()), 60)
         assert wait_parked(client, 2)
         client.play()
     code, _, err = script.end()

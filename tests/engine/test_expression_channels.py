@@ -14,7 +14,7 @@ from stroboscope.debugger_protocol.topics import Topic
 
 Make = Callable[..., physics.Scene]
 Drive = Callable[..., Any]
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 
 def rows_of(scene: physics.Scene, texts: list[str], steps: int) -> dict[str, np.ndarray]:

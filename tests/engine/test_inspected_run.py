@@ -53,7 +53,7 @@ def test_a_run_with_every_topic_and_channel_paused_and_stepped_ends_bit_identica
 
     with ThreadPoolExecutor(1) as executor:
         future = executor.submit(run)
-        opened.wait(10)
+        opened.wait(60)
         (scene,) = scenes
         link, axis = scene.link, lambda: scene.counters.axis
         everything = Interest(intervals=EVERYTHING, channels=tuple(scene.world.channels))
@@ -90,7 +90,7 @@ def test_frames_say_the_instant_and_step_that_they_belong_to(
 
     with ThreadPoolExecutor(1) as executor:
         future = executor.submit(run)
-        opened.wait(10)
+        opened.wait(60)
         link = scenes[0].link
         host.set_interest(link, Interest(intervals={Topic.STATE: 0.0, Topic.POSE: 0.0}))
         host.step(link.scene_id, 2)
@@ -106,7 +106,7 @@ def test_frames_say_the_instant_and_step_that_they_belong_to(
         assert (now.clock.axis, now.clock.time) == (2, 0.01)
         assert not np.array_equal(executed.arrays["qpos"], now.arrays["qpos"])
         host.play()
-        future.result(20)
+        future.result(60)
 
 
 STACK = """
@@ -186,7 +186,7 @@ def test_whatever_is_commanded_every_state_is_one_of_the_undisturbed_run(
     def run(count: int) -> int:
         mine = [make_scene() for _ in range(count)]
         scenes.extend(mine)
-        ready.wait(20)
+        ready.wait(60)
         checked = 0
         while not stop.is_set():
             for scene in mine:
@@ -219,7 +219,7 @@ def test_whatever_is_commanded_every_state_is_one_of_the_undisturbed_run(
     ]
     with ThreadPoolExecutor(3) as executor:
         threads = [executor.submit(run, count) for count in (1, 1, 2)]
-        ready.wait(20)
+        ready.wait(60)
         for scene in scenes:
             host.set_interest(scene.link, Interest(intervals=EVERYTHING, channels=("qacc",)))
         for _ in range(1000):
@@ -279,7 +279,7 @@ def test_a_scene_that_comes_to_a_stop_shows_the_step_that_was_executed_last(
 
     with ThreadPoolExecutor(1) as executor, let_go(host):
         future = executor.submit(run)
-        opened.wait(10)
+        opened.wait(60)
         (scene,) = scenes
         link, slots = scene.link, scene.link.publisher.slots
         # A frame at the start, and none before a thousand seconds have passed.
@@ -322,7 +322,7 @@ def test_what_is_asked_for_inside_a_step_belongs_to_that_step(
 
     with ThreadPoolExecutor(1) as executor, let_go(host):
         future = executor.submit(run)
-        opened.wait(10)
+        opened.wait(60)
         link, slots = scenes[0].link, scenes[0].link.publisher.slots
         for count, axis, steps in ((1, 0, 0), (3, 3, 1)):
             host.physics_step(link.scene_id, count)
@@ -341,4 +341,4 @@ def test_what_is_asked_for_inside_a_step_belongs_to_that_step(
             )  # fmt: skip
             host.set_interest(link, Interest(intervals={}))
         host.play()
-        future.result(20)
+        future.result(60)

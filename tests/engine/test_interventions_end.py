@@ -159,12 +159,12 @@ def test_a_pull_that_is_under_way_while_its_client_leaves_ends_with_it(
 
     def slowly(wanted: Perturb | None) -> None:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         perturb(wanted)
 
     monkeypatch.setattr(link.backend, "perturb", slowly)
     host.edit(pull(driven), client=1)
-    assert begun.wait(10)
+    assert begun.wait(60)
     host.let_go(PlaybackMode.FAST_FORWARD, "the controlling client has gone")
     go_on.set()
     wait_until(lambda: link.physics_ticks > 20 and link.quiet_until > 0.0)
@@ -182,7 +182,7 @@ def test_scenes_that_are_held_for_a_client_that_is_gone_keep_its_overrides_and_l
     try:
         with DebuggerClient.connect(server.connection_file) as client:
             driven = drive_box()
-            assert client.wait_until(lambda c: bool(c.scenes()), 10)
+            assert client.wait_until(lambda c: bool(c.scenes()), 60)
             client.override_control(driven.id, 0, -0.5)
             client.perturb(driven.id, BOX, pos=(0, 0, 3))
         editor = driven.scene.link.changes.editor
@@ -193,7 +193,7 @@ def test_scenes_that_are_held_for_a_client_that_is_gone_keep_its_overrides_and_l
             client.step(driven.id)
             assert driven.used(mujoco.mjtState.mjSTATE_CTRL).tolist() == [-0.5, 0.7]
             client.release_control()
-            assert client.wait_until(lambda c: not c.interventions(driven.id).overrides, 10)
+            assert client.wait_until(lambda c: not c.interventions(driven.id).overrides, 60)
     finally:
         server.stop()
 

@@ -43,7 +43,7 @@ def until_the_end(client: DebuggerClient) -> tuple[dict[Instant, Frame], str]:
     frames: dict[Instant, Frame] = {}
     while True:
         try:
-            frame = client.next_frame(30.0)
+            frame = client.next_frame(60)
         except ConnectionLost as lost:
             return frames, str(lost).removeprefix("the connection has ended: ")
         assert frame is not None, "the script does not end"
@@ -118,7 +118,7 @@ ThreadPoolExecutor(1).submit(work)
         assert wait_parked(client)
         client.subscribe(client.scenes()[0].scene_id, [Topic.STATE])
         client.fast_forward()
-        assert client.wait_until(lambda c: c.scenes()[0].hold_reason == "before the end", 30.0)
+        assert client.wait_until(lambda c: c.scenes()[0].hold_reason == "before the end", 60)
         client.step(1)
         frames, reason = until_the_end(client)
     assert script.end()[0] == 1
@@ -133,7 +133,7 @@ def test_held_at_an_exception_until_play(
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
-        assert client.wait_until(lambda c: c.scenes()[0].held, 30.0)
+        assert client.wait_until(lambda c: c.scenes()[0].held, 60)
         assert wait_parked(client)
         (scene,) = client.scenes()
         place = f"script.py:{len((MODEL + UNKNOWING).splitlines()) + 1}"
@@ -157,7 +157,7 @@ def test_held_at_an_exception_until_the_client_leaves(
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
-        assert client.wait_until(lambda c: c.scenes()[0].held, 30.0)
+        assert client.wait_until(lambda c: c.scenes()[0].held, 60)
     code, _, err = script.end()
     assert code == 1
     assert err.endswith("RuntimeError: control went wrong\n")
@@ -170,7 +170,7 @@ def test_held_at_an_exception_until_ctrl_c(
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
-        assert client.wait_until(lambda c: c.scenes()[0].held, 30.0)
+        assert client.wait_until(lambda c: c.scenes()[0].held, 60)
         assert wait_parked(client)
         script.process.send_signal(signal.SIGINT)
         code, _, err = script.end()

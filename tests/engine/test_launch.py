@@ -87,13 +87,13 @@ def start_window(
             servers.append(WindowServer(Requests(open_session), lock))
             await servers[0].start()
 
-        asyncio.run_coroutine_threadsafe(make(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(make(), loop).result(60)
 
     yield start
-    asyncio.run_coroutine_threadsafe(servers[0].stop(), loop).result(10)
-    asyncio.run_coroutine_threadsafe(loop.shutdown_default_executor(), loop).result(10)
+    asyncio.run_coroutine_threadsafe(servers[0].stop(), loop).result(60)
+    asyncio.run_coroutine_threadsafe(loop.shutdown_default_executor(), loop).result(60)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    thread.join(60)
     loop.close()
     lock.release()
 

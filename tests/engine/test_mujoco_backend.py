@@ -287,7 +287,7 @@ def test_a_script_that_pauses_itself_stands_there_until_it_is_played(
     assert link.hold_location.startswith("test_mujoco_backend.py:")
     assert done == []
     host.play()
-    thread.join(20)
+    thread.join(60)
     assert done == [1]
 
 

@@ -132,10 +132,10 @@ def test_a_scene_can_be_handed_to_a_running_thread_and_belongs_to_it_then(
     seen: list[object] = []
 
     def work() -> None:
-        handed.wait(10)
+        handed.wait(60)
         scene.step()
         seen.append(scene.total_steps)
-        done.wait(10)
+        done.wait(60)
 
     thread = threading.Thread(target=work, name="heir")
     with pytest.raises(ValueError, match="start it first"):
@@ -147,7 +147,7 @@ def test_a_scene_can_be_handed_to_a_running_thread_and_belongs_to_it_then(
         scene.step()
     handed.set()
     done.set()
-    thread.join(10)
+    thread.join(60)
     assert seen == [1]
     # Its owner is gone, so anybody may clean up.
     physics.destroy_scene(scene)

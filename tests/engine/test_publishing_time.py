@@ -34,7 +34,7 @@ def test_the_owners_time_for_frames_and_rows_is_told_per_physics_step(
     with ThreadPoolExecutor(1) as executor:
         future = executor.submit(run)
         try:
-            opened.wait(10)
+            opened.wait(60)
             link = scenes[0].link
             topics = dict.fromkeys((Topic.TIMING, Topic.BODIES, Topic.ACCELERATION), 0.0)
             host.set_interest(link, Interest(intervals=topics, channels=("qacc", "timing.step")))
@@ -55,4 +55,4 @@ def test_the_owners_time_for_frames_and_rows_is_told_per_physics_step(
         finally:
             stop.set()
             host.detach("the test is over")
-        future.result(20)
+        future.result(60)

@@ -69,7 +69,7 @@ def test_shutdown_from_another_thread_ends_a_stepping_loop_with_an_exception(
     thread.start()
     wait_until(lambda: steps[0] > 50)
     physics.shutdown()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert "shut down" in str(errors[0])
 
@@ -93,7 +93,7 @@ def test_shutdown_releases_a_thread_that_is_parked_in_step(
     thread.start()
     wait_until(lambda: any(link.owner.parked_in for link in host.links.values()))
     physics.shutdown()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert "shut down" in str(errors[0])
 
@@ -120,7 +120,7 @@ def test_a_step_that_is_parked_for_a_client_never_completes_after_shutdown(
         host = current_runtime().host
         wait_until(lambda: any(link.owner.parked_in for link in host.links.values()))
         physics.shutdown()
-        thread.join(10)
+        thread.join(60)
         wait_until(lambda: client.closed_reason)
     assert "shut down" in str(outcome[0])
     assert "shut down" in client.closed_reason

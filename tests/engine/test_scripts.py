@@ -252,7 +252,7 @@ def test_one_environment_is_watched_and_logged_to(
         assert scene.name == "cheetah"
         client.subscribe(scene.scene_id, ["signals"], ["reward"])
         client.step(scene.scene_id, 3)
-        frame = client.next_frame(30.0)
+        frame = client.next_frame(60)
         assert frame is not None
         assert frame.arrays["reward"].shape[1] == 1
         client.fast_forward()

@@ -142,7 +142,7 @@ def test_a_training_loop_of_fifty_episodes_has_fifty_episodes_and_no_stop(
             return {segment.episode for segment in history.segments} if history else set()
 
         # News of the past comes ten times a second.
-        assert client.wait_until(lambda _: max(episodes_told(), default=0) == 49, 20.0)
+        assert client.wait_until(lambda _: max(episodes_told(), default=0) == 49, 60)
         episodes, history = episodes_told(), client.history(scene.scene_id)
         assert history is not None
         assert len(episodes) + history.older_segments == 50

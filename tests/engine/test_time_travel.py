@@ -167,7 +167,7 @@ class Traveller:
                 client.fast_forward()
                 client.pause()
                 oracle.physics(client.scenes()[0].axis - oracle.axis)
-                assert client.wait_until(lambda c: c.history(id).view is None, 10)
+                assert client.wait_until(lambda c: c.history(id).view is None, 60)
             case "restore":
                 client.restore_initial(id)
                 oracle.put(oracle.initial)
@@ -266,7 +266,7 @@ def traveller(host: Host, drive_box: Callable[..., Driven]) -> Iterator[Callable
             driven = drive_box(loop=partial(controller, nstep=nstep))
             client.pause()
             assert client.wait_until(
-                lambda c: [s.activity for s in c.scenes()] == [OwnerActivity.PARKED], 10
+                lambda c: [s.activity for s in c.scenes()] == [OwnerActivity.PARKED], 60
             )
             return Traveller(client, driven, seed, nstep)
 

@@ -38,8 +38,7 @@ def filled(expression, values):
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(text=texts)
 def test_only_documented_errors_escape(table, values, text):
@@ -71,8 +70,7 @@ def _grow(inner):
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(text=st.recursive(operands, _grow, max_leaves=8))
 def test_every_well_formed_expression_of_fitting_widths_has_a_value(table, values, text):

@@ -128,7 +128,7 @@ def own(clients: list[DebuggerClient]) -> Iterator[Callable[..., Any]]:
         names = {scene.link.name for scene in stepper.scenes}
         for client in clients:
             if not client.closed_reason:
-                client.wait_until(lambda c: names <= {s.name for s in c.scenes()}, 5)
+                client.wait_until(lambda c: names <= {s.name for s in c.scenes()}, 60)
         return stepper
 
     yield make
@@ -150,7 +150,7 @@ def remember(host: Host, clients: list[DebuggerClient]) -> Iterator[Callable[...
         known = {scene.link.name for scene in stepper.scenes}
         for client in clients:
             if not client.closed_reason:
-                client.wait_until(lambda c: known <= {s.name for s in c.scenes()}, 5)
+                client.wait_until(lambda c: known <= {s.name for s in c.scenes()}, 60)
         return stepper
 
     yield make

@@ -214,7 +214,7 @@ class Stepper:
         self.stop_stepping = threading.Event()
         self.thread = threading.Thread(target=self._run, name=f"owner of {names}")
         self.thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(60)
 
     @property
     def scene(self) -> Scene:
@@ -239,7 +239,7 @@ class Stepper:
 
     def join(self) -> None:
         self.stop_stepping.set()
-        self.thread.join(10)
+        self.thread.join(60)
         assert not self.thread.is_alive(), "the owner thread hangs"
 
 

@@ -529,7 +529,7 @@ class GuardedStepper:
         self.closes_its_scenes = False
         self.thread = threading.Thread(target=self._run, name=f"owner of {names}")
         self.thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(60)
 
     @property
     def scene(self) -> GuardedScene:
@@ -562,5 +562,5 @@ class GuardedStepper:
 
     def join(self) -> None:
         self.stop_stepping.set()
-        self.thread.join(10)
+        self.thread.join(60)
         assert not self.thread.is_alive(), "the owner thread hangs"

@@ -36,7 +36,7 @@ def test_parking_stepping_and_ending_are_seen(host: Host, wait_until: Wait) -> N
 def test_a_busy_script_is_found_with_its_line(host: Host, wait_until: Wait) -> None:
     host.attach(PlaybackMode.FAST_FORWARD)
     go = threading.Event()
-    stepper = Stepper(host, "A", between=lambda: go.wait(20) and None)
+    stepper = Stepper(host, "A", between=lambda: go.wait(60) and None)
     wait_until(lambda: doing(host, stepper.scene) is OwnerActivity.USER_CODE)
     # Not the wait inside the standard library, but the script's line that led there.
     assert owner_location(stepper.scene.link).startswith("test_activity.py:")
@@ -55,7 +55,7 @@ def test_a_long_physics_step_is_told_from_the_scripts_code(host: Host, wait_unti
     physics = stepper.scene.backend.physics
 
     def slow() -> None:
-        go.wait(20)
+        go.wait(60)
         physics()
 
     stepper.scene.backend.physics = slow  # type: ignore[method-assign]

@@ -21,11 +21,11 @@ import sys
 from stroboscope.debugger_protocol.client import DebuggerClient
 
 with DebuggerClient.connect(observe=True) as client:
-    client.wait_until(lambda c: c.scenes(), 10)
+    client.wait_until(lambda c: c.scenes(), 60)
     print("ready", flush=True)
     last = sys.stdin.readline().strip()
     ends = lambda c: [edit.text for edit in c.edits(1)[-1:] if edit.text.endswith(last)]
-    told = client.wait_until(ends, 20)
+    told = client.wait_until(ends, 60)
     print(bool(told), len(client.edits(1)), client.closed_reason or "connected", flush=True)
 """
 
@@ -63,7 +63,7 @@ def test_an_observer_that_reads_nothing_for_a_thousand_edits_knows_the_last_ones
     client = connect()
     stepper = own(host, "A")
     stepper.scene.backend.label = lambda kind, index: (LONG, "m")  # type: ignore[method-assign]
-    assert client.wait_until(parked, 5)
+    assert client.wait_until(parked, 60)
     frozen = observer()
     os.kill(frozen.pid, signal.SIGSTOP)
     for turn in range(1000):
@@ -72,7 +72,7 @@ def test_an_observer_that_reads_nothing_for_a_thousand_edits_knows_the_last_ones
         reply = answer()
         host.edit(edit, client=2 + turn % 2, reply=reply)
         reply.done()
-    assert client.wait_until(lambda c: c.edits(1)[-1].text.endswith("0.999 m"), 10)
+    assert client.wait_until(lambda c: c.edits(1)[-1].text.endswith("0.999 m"), 60)
     os.kill(frozen.pid, signal.SIGCONT)
     frozen.stdin.write("0.999 m\n")
     frozen.stdin.flush()

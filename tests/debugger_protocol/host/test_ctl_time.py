@@ -101,7 +101,7 @@ def test_stops_rules_and_conditions_are_set_and_listed(
     assert say("conditions") == "no conditions yet\n"
     assert say("break-when", "qpos < 0.5", "--name", "half") == "condition 1: qpos < 0.5\n"
     window.fast_forward()
-    assert window.wait_until(lambda c: c.scenes()[0].held, 5)
+    assert window.wait_until(lambda c: c.scenes()[0].held, 60)
     assert "condition: qpos < 0.5" in say("stops")
     assert say("conditions") == "   1  half: qpos < 0.5  (true 1×)\n"
     assert say("edit-condition", "1", "--enabled", "off", "--hits", "2") == (

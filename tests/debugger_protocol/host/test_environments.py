@@ -48,7 +48,7 @@ def test_environments_are_told_selected_and_shown(
     herd: tuple[DebuggerClient, GuardedStepper, Herd],
 ) -> None:
     client, stepper, memory = herd
-    assert client.wait_until(lambda c: c.environments(stepper.id) is not None, 5)
+    assert client.wait_until(lambda c: c.environments(stepper.id) is not None, 60)
     client.select_environments(stepper.id, 2, shown=[1, 2])
     told = client.environments(stepper.id)
     assert told is not None
@@ -57,7 +57,7 @@ def test_environments_are_told_selected_and_shown(
     memory.failed = (3,)
     client.step(stepper.id)
     assert client.wait_until(
-        lambda c: (e := c.environments(stepper.id)) is not None and e.failed == (3,), 5
+        lambda c: (e := c.environments(stepper.id)) is not None and e.failed == (3,), 60
     )
     with pytest.raises(CommandError, match="there is no environment 4: there are 0 to 3"):
         client.select_environments(stepper.id, 4)
@@ -71,7 +71,7 @@ def test_an_environment_is_copied_to_others(
     client, stepper, memory = herd
     client.fork(stepper.id, 3, [0, 1])
     assert memory.positions == [3.0, 3.0, 2.0, 3.0]
-    assert client.wait_until(lambda c: any("was copied to 2 others" in e.text for e in c._log), 5)
+    assert client.wait_until(lambda c: any("was copied to 2 others" in e.text for e in c._log), 60)
 
 
 def test_a_scene_without_environments_has_none_to_select(

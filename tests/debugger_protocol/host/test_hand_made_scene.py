@@ -29,7 +29,7 @@ def test_the_hand_made_scene_is_looked_at_paused_stepped_and_plotted(
     try:
         wait_until(lambda: list_sessions(runtime_directory))
         with DebuggerClient.connect() as client:
-            assert client.wait_until(lambda c: bool(c.scenes()), 5)
+            assert client.wait_until(lambda c: bool(c.scenes()), 60)
             client.subscribe(1, [Topic.POSE])
             description = client.description(1)
             assert [body.name for body in description.bodies] == ["world", "post", "rod"]

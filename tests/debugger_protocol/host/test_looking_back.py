@@ -22,10 +22,8 @@ Remember = Callable[..., GuardedStepper]
 
 def frame_of(client: DebuggerClient, instant: Instant, axis: int | None = None) -> Frame:
     """Return the next frame of an instant (and axis); others on the way are passed over."""
-    end = time.monotonic() + 5.0
-    while time.monotonic() < end:
-        frame = client.next_frame(timeout=0.5)
-        if frame is not None and frame.instant is instant and axis in (None, frame.axis):
+    while (frame := client.next_frame(timeout=60)) is not None:
+        if frame.instant is instant and axis in (None, frame.axis):
             return frame
     raise AssertionError(f"no {instant} frame of {axis} came")
 
@@ -93,7 +91,7 @@ def test_a_running_scene_is_paused_before_it_is_looked_back_at(
 ) -> None:
     client, stepper = connect(), remember()
     client.fast_forward()
-    assert client.wait_until(lambda c: c.scenes()[0].axis > 100, 5)
+    assert client.wait_until(lambda c: c.scenes()[0].axis > 100, 60)
     client.step_back(stepper.id, 10)
     assert client.session_status.mode is m.PlaybackMode.PAUSED
     standing = stepper.scene.backend.axis
@@ -122,7 +120,7 @@ def test_whatever_moves_the_scene_makes_the_view_live_first(
             client.restore_initial(stepper.id)
         case "edit":
             client.edit_state(stepper.id, "qpos", 0, [0.5])
-    assert client.wait_until(lambda c: view_of(c, stepper.id) is None, 5)
+    assert client.wait_until(lambda c: view_of(c, stepper.id) is None, 60)
 
 
 def test_a_client_that_looks_later_sees_the_row_that_is_looked_at(
@@ -138,7 +136,7 @@ def test_a_client_that_looks_later_sees_the_row_that_is_looked_at(
 
 
 def test_every_goto_of_a_fast_stream_is_answered_and_only_the_newest_rows_are_made(
-    connect: Connect, remember: Remember
+    connect: Connect, remember: Remember, wait_until: Callable[..., None]
 ) -> None:
     client, stepper = connect(), remember()
     client.step(stepper.id, 200)
@@ -149,26 +147,24 @@ def test_every_goto_of_a_fast_stream_is_answered_and_only_the_newest_rows_are_ma
 
     def slow(axis: int, topics: frozenset[Topic]):
         busy.set()
-        assert let_go.wait(10)
+        assert let_go.wait(60)
         return look_at(axis, topics)
 
     stepper.memory.look_at = slow  # type: ignore[method-assign]
     threads = [threading.Thread(target=client.goto, args=(stepper.id,), kwargs={"axis": 5})]
     threads[0].start()
-    assert busy.wait(10)
+    assert busy.wait(60)
     for axis in range(50, 100):
         threads.append(
             threading.Thread(target=client.goto, args=(stepper.id,), kwargs={"axis": axis})
         )
         threads[-1].start()
     owner = stepper.scene.link.owner
-    end = time.monotonic() + 10
-    while sum(len(job.tickets) for job in tuple(owner.mailbox)) < 50 and time.monotonic() < end:
-        client.wait_until(lambda _: False, 0.01)
+    wait_until(lambda: sum(len(job.tickets) for job in tuple(owner.mailbox)) >= 50)
     assert len(owner.mailbox) == 1
     let_go.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
     assert stepper.memory.looks <= 3
     assert view_of(client, stepper.id) in range(50, 100)
@@ -258,7 +254,7 @@ def test_the_history_is_told_at_most_ten_times_a_second(
     monkeypatch.setattr(client, "_take_time_news", counting)
     begin = time.monotonic()
     client.fast_forward()
-    assert client.wait_until(lambda _: len(told) >= 5, 10)
+    assert client.wait_until(lambda _: len(told) >= 5, 60)
     client.pause()
     took = time.monotonic() - begin
     assert len(told) <= 10 * took + 3
@@ -269,7 +265,7 @@ TRAVELLER = """
 import sys, time
 from stroboscope.debugger_protocol.client import DebuggerClient
 client = DebuggerClient.connect(sys.argv[1])
-assert client.wait_until(lambda c: c.scenes(), 10)
+assert client.wait_until(lambda c: c.scenes(), 60)
 client.subscribe(1, ["state"])
 client.step(1, 20)
 client.goto(1, axis=3)
@@ -294,9 +290,9 @@ def test_a_scene_runs_on_live_when_the_client_that_looks_back_is_killed(
     assert past.view == 3
     axis = stepper.scene.backend.axis
     process.kill()
-    process.wait(10)
+    process.wait(60)
     process.stdout.close()
-    wait_until(lambda: stepper.scene.backend.axis > axis, 2)
+    wait_until(lambda: stepper.scene.backend.axis > axis)
     assert past.view is None
     host.close()
     stepper.join()
@@ -310,5 +306,5 @@ def test_the_view_is_live_again_when_the_controlling_client_has_gone(
     client.step(stepper.id, 10)
     client.goto(stepper.id, axis=3)
     client.close()
-    assert watcher.wait_until(lambda c: view_of(c, stepper.id) is None, 5)
-    assert watcher.wait_until(lambda c: c.scenes()[0].axis > 10, 5)
+    assert watcher.wait_until(lambda c: view_of(c, stepper.id) is None, 60)
+    assert watcher.wait_until(lambda c: c.scenes()[0].axis > 10, 60)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,11 +21,13 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from oscillator import Scene
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.server import DebugServer
+from stroboscope.debugger_protocol.limits import Limits
 
-host = Host()
+# No silence ends the session: a process ends because its main thread does.
+host = Host(limits=Limits(lease_timeout=1000.0))
 server = DebugServer(host)
 server.start()
-assert server.wait_for_client(20)
+assert server.wait_for_client(60)
 
 def work():
     scene = Scene(host, "worker")
@@ -129,14 +130,14 @@ def test_a_process_with_parked_threads_ends(
     with DebuggerClient.connect() as client:
         assert process.stdout is not None
         assert process.stdout.readline() == "ending\n"
-        begun = time.monotonic()
-        assert process.wait(20) == 0, process.communicate()
-        assert time.monotonic() - begun < 10
+        assert process.wait(60) == 0, process.communicate()
         wait_until(lambda: client.closed_reason)
     assert not list(runtime_directory.glob("*.json"))
 
 
-@pytest.mark.parametrize("trial", range(20))
+@pytest.mark.parametrize(
+    "trial", [*range(4), *(pytest.param(trial, marks=pytest.mark.slow) for trial in range(4, 20))]
+)
 def test_a_parked_step_goes_on_when_the_main_thread_ends(
     trial: int,
     start: Callable[[str], "subprocess.Popen[str]"],
@@ -156,7 +157,7 @@ print("ending", flush=True)
     )
     wait_until(lambda: list_sessions(runtime_directory) or process.poll() is not None)
     with DebuggerClient.connect():
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "ending\nreleased\n"), err
 
 
@@ -169,12 +170,12 @@ def test_an_application_that_is_killed_is_noticed_at_once(
     wait_until(lambda: list_sessions(runtime_directory))
     with DebuggerClient.connect() as client:
         assert client.wait_until(
-            lambda c: any(s.activity is OwnerActivity.PARKED for s in c.scenes()), 10
+            lambda c: any(s.activity is OwnerActivity.PARKED for s in c.scenes()), 60
         )
         os.kill(process.pid, signal.SIGKILL)
         wait_until(lambda: client.closed_reason)
         with pytest.raises(ConnectionLost):
             client.play()
     # A dead process's file is cleared away by whoever looks next.
-    process.wait(10)
+    process.wait(60)
     assert not list_sessions(runtime_directory)

@@ -66,7 +66,7 @@ def give_commands(client: DebuggerClient, scenes: list[Counted], *, count: int, 
 @pytest.mark.parametrize("nstep", [1, 3])
 def test_two_stepping_threads_count_exactly(host: Host, client: DebuggerClient, nstep: int) -> None:
     steppers = [Stepper(host, name, nstep=nstep) for name in "AB"]
-    assert client.wait_until(lambda c: len(c.scenes()) == 2, 5)
+    assert client.wait_until(lambda c: len(c.scenes()) == 2, 60)
     scenes = [Counted(client, stepper.scene.link.scene_id) for stepper in steppers]
     give_commands(client, scenes, count=500, seed=nstep)
     for stepper, scene in zip(steppers, scenes, strict=True):
@@ -81,7 +81,7 @@ def test_two_stepping_threads_count_exactly(host: Host, client: DebuggerClient, 
 def test_two_scenes_on_one_thread_count_exactly(host: Host, client: DebuggerClient) -> None:
     stepper = Stepper(host, "A", "B")
     a, b = stepper.scenes
-    assert client.wait_until(lambda c: len(c.scenes()) == 2, 5)
+    assert client.wait_until(lambda c: len(c.scenes()) == 2, 60)
     chance = random.Random(3)
     client.pause()
     for _ in range(300):
@@ -140,7 +140,7 @@ def test_commands_from_several_threads_at_once_end_without_a_deadlock(host: Host
     host.fast_forward()
     # Every command is answered exactly once: done, interrupted or withdrawn.
     for number in range(1600):
-        assert answered.acquire(timeout=20), f"only {number} of 1600 were answered"
+        assert answered.acquire(timeout=60), f"only {number} of 1600 were answered"
     assert not answered.acquire(blocking=False)
     host.close()
     for stepper in steppers:

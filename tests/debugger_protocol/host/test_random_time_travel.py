@@ -93,7 +93,7 @@ class Traveller:
                 client.pause()
                 oracle.step(client.scenes()[0].axis - oracle.axis)
                 # The owner goes live before its next step, which it may not have come to.
-                assert client.wait_until(lambda c: c.history(id).view is None, 10)
+                assert client.wait_until(lambda c: c.history(id).view is None, 60)
             case "restore":
                 client.restore_initial(id)
                 oracle.put(oracle.initial)
@@ -205,4 +205,4 @@ def test_a_travelling_client_that_disappears_leaves_a_scene_that_runs_on(
     client.close()
     axis = stepper.scene.backend.axis
     watcher = connect(observe=True)
-    assert watcher.wait_until(lambda c: c.scenes()[0].axis > axis, 10)
+    assert watcher.wait_until(lambda c: c.scenes()[0].axis > axis, 60)

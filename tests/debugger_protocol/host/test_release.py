@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,13 +29,22 @@ from stroboscope.debugger_protocol.topics import Topic
 
 Wait = Callable[..., None]
 FAST = PlaybackMode.FAST_FORWARD
+MANY = [*range(4), *(pytest.param(trial, marks=pytest.mark.slow) for trial in range(4, 20))]
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host that no silence ends: what goes on here does so because of what was done."""
+    host = Host(limits=Limits(lease_timeout=1000.0))
+    yield host
+    host.close()
 
 
 # --- release
 
 
 @pytest.mark.parametrize("way", ["the client closes", "the server stops"])
-@pytest.mark.parametrize("trial", range(20))
+@pytest.mark.parametrize("trial", MANY)
 def test_a_parked_step_goes_on_when(host: Host, wait_until: Wait, way: str, trial: int) -> None:
     server = DebugServer(host)
     server.start()
@@ -45,12 +53,12 @@ def test_a_parked_step_goes_on_when(host: Host, wait_until: Wait, way: str, tria
     wait_until(lambda: stepper.scene.link.owner.parked_in is not None)
     if way == "the client closes":
         client.close()
-        wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+        wait_until(lambda: stepper.scene.backend.axis > 0)
         wait_until(lambda: not server.has_connection())
         server.stop()
     else:
         server.stop()
-        wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+        wait_until(lambda: stepper.scene.backend.axis > 0)
         with pytest.raises(ConnectionLost):
             client.pause()
         client.close()
@@ -59,17 +67,18 @@ def test_a_parked_step_goes_on_when(host: Host, wait_until: Wait, way: str, tria
 
 
 def test_a_reconnect_is_paused_again_and_keeps_the_initial_state(
-    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+    host: Host,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    wait_until: Wait,
 ) -> None:
     client = connect()
     stepper = own(host, "A")
     client.step(1, 5)
     client.close()
-    deadline = time.monotonic() + 5
-    while stepper.scene.backend.axis < 50:
-        assert time.monotonic() < deadline
+    wait_until(lambda: stepper.scene.backend.axis >= 50)
     again = connect()
-    assert again.wait_until(parked, 5)
+    assert again.wait_until(parked, 60)
     again.restore_initial(1)
     assert stepper.scene.backend.q == 1.0
 
@@ -83,7 +92,10 @@ def slow_news(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("slow_news")
 def test_every_reconnect_is_told_where_the_scene_has_stopped(
-    connect: Callable[..., DebuggerClient], host: Host, own: Callable[..., Stepper]
+    connect: Callable[..., DebuggerClient],
+    host: Host,
+    own: Callable[..., Stepper],
+    wait_until: Wait,
 ) -> None:
     client = connect()
     stepper = own(host, "A")
@@ -91,25 +103,24 @@ def test_every_reconnect_is_told_where_the_scene_has_stopped(
         client.step(1, 5)
         axis = stepper.scene.backend.axis
         client.close()
-        deadline = time.monotonic() + 5
-        while stepper.scene.backend.axis < axis + 50:
-            assert time.monotonic() < deadline
+        wait_until(lambda axis=axis: stepper.scene.backend.axis >= axis + 50)
         client = connect()
-        assert client.wait_until(parked, 5)
+        assert client.wait_until(parked, 60)
         assert client.scenes()[0].axis == stepper.scene.backend.axis
 
 
 def test_who_looks_at_a_script_that_nobody_has_joined_sees_it_move(
-    connect: Callable[..., DebuggerClient], host: Host, own: Callable[..., Stepper]
+    connect: Callable[..., DebuggerClient],
+    host: Host,
+    own: Callable[..., Stepper],
+    wait_until: Wait,
 ) -> None:
     stepper = own(host, "A")
     axis = stepper.scene.backend.axis
     with connect(passing=True) as client:
         assert client.scenes()[0].axis >= axis
         assert client.scenes()[0].activity is not OwnerActivity.PARKED
-    deadline = time.monotonic() + 5
-    while stepper.scene.backend.axis < axis + 50:
-        assert time.monotonic() < deadline
+    wait_until(lambda: stepper.scene.backend.axis >= axis + 50)
     with connect(passing=True) as client:
         assert client.scenes()[0].axis >= axis + 50
 
@@ -119,7 +130,7 @@ def test_hold_waits_for_a_reconnect(host: Host, wait_until: Wait) -> None:
     server.start()
     stepper = Stepper(host, "A")
     with DebuggerClient.connect(server.connection_file) as client:
-        client.step(1, 4) if client.wait_until(parked, 5) else pytest.fail("not parked")
+        client.step(1, 4) if client.wait_until(parked, 60) else pytest.fail("not parked")
         count = stepper.scene.backend.step_count
     wait_until(lambda: not server.has_connection())
     assert stepper.scene.link.active
@@ -139,9 +150,9 @@ def test_release_all_ends_the_session_and_tells_why(
 ) -> None:
     client = connect()
     stepper = Stepper(host, "A")
-    assert client.wait_until(parked, 5)
+    assert client.wait_until(parked, 60)
     host.release_all("SIGINT")
-    wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+    wait_until(lambda: stepper.scene.backend.axis > 0)
     wait_until(lambda: "SIGINT" in client.closed_reason)
     wait_until(lambda: not server.has_connection() and not server.is_running())
     stepper.join()
@@ -166,7 +177,7 @@ def test_a_backend_that_fails_is_reported_once_and_never_hurts(
     client.step(1, 50)
     client.step(1, 50)
     assert stepper.scene.backend.step_count == 100
-    assert client.wait_until(lambda c: bool(c.log_entries()), 5)
+    assert client.wait_until(lambda c: bool(c.log_entries()), 60)
     entries = [entry.text for entry in client.log_entries()]
     assert sum("no state" in text for text in entries) == 1
     topics = set()
@@ -189,7 +200,7 @@ time.sleep(1000)
 
 READER = CLIENT.replace(
     'print("conn',
-    """client.wait_until(lambda c: c.scenes(), 10)
+    """client.wait_until(lambda c: c.scenes(), 60)
 client.subscribe(1, ["state"])
 print("conn""",
 )
@@ -212,12 +223,12 @@ def client_process() -> Iterator[Callable[[Path], "subprocess.Popen[str]"]]:
     for process in processes:
         if process.poll() is None:
             process.kill()
-        process.wait(10)
+        process.wait(60)
         assert process.stdout is not None
         process.stdout.close()
 
 
-@pytest.mark.parametrize("trial", range(20))
+@pytest.mark.parametrize("trial", MANY)
 def test_a_parked_step_goes_on_when_the_client_is_killed(
     host: Host,
     server: DebugServer,
@@ -230,7 +241,7 @@ def test_a_parked_step_goes_on_when_the_client_is_killed(
     stepper = Stepper(host, "A")
     wait_until(lambda: stepper.scene.link.owner.parked_in is not None)
     os.kill(process.pid, signal.SIGKILL)
-    wait_until(lambda: stepper.scene.backend.axis > 0, 2)
+    wait_until(lambda: stepper.scene.backend.axis > 0)
     wait_until(lambda: not server.has_connection())
     stepper.join()
 
@@ -246,7 +257,7 @@ def test_a_frozen_client_loses_its_lease(
     stepper = Stepper(host, "A")
     wait_until(lambda: stepper.scene.link.owner.parked_in is not None)
     os.kill(process.pid, signal.SIGSTOP)
-    wait_until(lambda: stepper.scene.backend.axis > 100, 10)
+    wait_until(lambda: stepper.scene.backend.axis > 100)
     assert not server.has_connection()
     os.kill(process.pid, signal.SIGCONT)
     server.stop()
@@ -309,7 +320,7 @@ def test_a_forked_child_is_detached_and_leaves_the_parent_alone(
 ) -> None:
     client = connect()
     scene = Scene(host, "A")
-    client.wait_until(lambda c: len(c.scenes()) == 1, 5)
+    client.wait_until(lambda c: len(c.scenes()) == 1, 60)
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -363,7 +374,7 @@ def test_a_step_whose_physics_fails_is_answered_at_once(
     with pytest.raises(CommandError, match="did not complete") as raised:
         client.step(1)
     assert not isinstance(raised.value, CommandTimeout)
-    stepper.thread.join(10)
+    stepper.thread.join(60)
     assert isinstance(stepper.error, ZeroDivisionError)
 
 
@@ -387,10 +398,10 @@ def test_another_client_sees_that_a_frozen_one_has_lost_control(
     process = client_process(server.connection_file)
     stepper = Stepper(host, "A")
     with DebuggerClient.connect(server.connection_file) as watcher:
-        assert watcher.wait_until(lambda c: bool(c.scenes()) and parked(c), 5)
+        assert watcher.wait_until(lambda c: bool(c.scenes()) and parked(c), 60)
         os.kill(process.pid, signal.SIGSTOP)
-        assert watcher.wait_until(lambda c: c.session_status.controller is None, 10)
-        assert watcher.wait_until(lambda c: c.session_status.mode is PlaybackMode.PLAYING, 5)
+        assert watcher.wait_until(lambda c: c.session_status.controller is None, 60)
+        assert watcher.wait_until(lambda c: c.session_status.mode is PlaybackMode.PLAYING, 60)
         changes = [e for e in watcher.events() if isinstance(e, ControlChanged)]
         assert "silent" in changes[-1].reason
     os.kill(process.pid, signal.SIGCONT)
@@ -404,14 +415,14 @@ def test_sixty_four_owner_threads_are_all_stepped(
 ) -> None:
     client = connect()
     steppers = [Stepper(host, f"scene {i}") for i in range(64)]
-    assert client.wait_until(lambda c: len(c.scenes()) == 64, 10)
+    assert client.wait_until(lambda c: len(c.scenes()) == 64, 60)
     for stepper in steppers:
         client.subscribe(stepper.scene.link.scene_id, [Topic.POSE])
         client.step(stepper.scene.link.scene_id)
     assert [s.step_count for s in client.scenes()] == [1] * 64
     seen = set()
     while len(seen) < 64:
-        frame = client.next_frame(5)
+        frame = client.next_frame(60)
         assert frame is not None
         seen.add(frame.scene_id)
     host.close()
@@ -438,7 +449,7 @@ def test_channels_and_restores_are_told_however_much_the_script_says(
         events = [event for event in client.events() if isinstance(event, SceneChannels)]
         return len({channel.name for event in events for channel in event.channels})
 
-    assert client.wait_until(lambda c: channels(c) == 3000, 10)
+    assert client.wait_until(lambda c: channels(c) == 3000, 60)
     restored = [event.count for event in client.events() if isinstance(event, SceneRestored)]
     assert sum(restored) == 3000
 

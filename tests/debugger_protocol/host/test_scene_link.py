@@ -20,7 +20,7 @@ def is_parked(stepper: Stepper) -> bool:
 
 def test_a_scene_runs_free_while_nothing_is_attached(host: Host) -> None:
     stepper = Stepper(host, "A", max_steps=50)
-    stepper.thread.join(10)
+    stepper.thread.join(60)
     assert stepper.scene.backend.step_count == 50
     assert not stepper.scene.link.active
 
@@ -233,7 +233,7 @@ def test_an_exception_in_a_callback_reaches_the_script(host: Host, wait_until: W
 
     stepper.scene.backend.on_event = fail
     host.pause()
-    stepper.thread.join(10)
+    stepper.thread.join(60)
     assert isinstance(stepper.error, ZeroDivisionError)
 
 
@@ -263,7 +263,7 @@ def test_two_scenes_on_one_thread_are_both_served(host: Host, run: Run, wait_unt
 def test_a_cancelled_step_has_no_right_left(host: Host, run: Run, wait_until: Wait) -> None:
     host.attach(PAUSED)
     gate = threading.Event()
-    stepper = Stepper(host, "A", between=lambda: gate.wait(10) and None)
+    stepper = Stepper(host, "A", between=lambda: gate.wait(60) and None)
     scene = stepper.scene
     run(host.step, scene.link.scene_id)
     ticket = host.step(scene.link.scene_id, 3)  # the script's code doesn't return
@@ -308,7 +308,7 @@ def test_a_script_that_pauses_itself_stays_until_it_is_released(
     passed = []
 
     def between() -> None:
-        started.wait(10)
+        started.wait(60)
         scene = stepper.scene
         if not passed:
             scene.link.park("reward is NaN", "train.py:118")
@@ -377,7 +377,7 @@ def test_a_parked_step_raises_after_close(host: Host, wait_until: Wait) -> None:
     stepper = Stepper(host, "A")
     wait_until(lambda: is_parked(stepper))
     host.close("shut down")
-    stepper.thread.join(10)
+    stepper.thread.join(60)
     assert isinstance(stepper.error, SceneClosedError)
     assert "shut down" in str(stepper.error)
 
@@ -385,7 +385,7 @@ def test_a_parked_step_raises_after_close(host: Host, wait_until: Wait) -> None:
 def test_a_running_step_raises_after_close_even_when_detached(host: Host) -> None:
     stepper = Stepper(host, "A")
     host.close()
-    stepper.thread.join(10)
+    stepper.thread.join(60)
     assert isinstance(stepper.error, SceneClosedError)
 
 
@@ -396,7 +396,7 @@ def test_closing_a_scene_from_another_thread_ends_its_parked_step(
     stepper = Stepper(host, "A")
     wait_until(lambda: is_parked(stepper))
     stepper.scene.link.close()
-    stepper.thread.join(10)
+    stepper.thread.join(60)
     assert isinstance(stepper.error, SceneClosedError)
     assert not host.links
 
@@ -421,7 +421,7 @@ def test_a_scene_can_be_handed_to_another_thread(host: Host, wait_until: Wait, r
     run(host.step, scene.link.scene_id, 3)
     assert scene.backend.step_count == 3
     host.close()
-    thread.join(10)
+    thread.join(60)
 
 
 def test_a_loop_that_steps_itself_is_paced_and_stepped_by_sync(
@@ -449,7 +449,7 @@ def test_a_loop_that_steps_itself_is_paced_and_stepped_by_sync(
     run(host.step, scene.link.scene_id, 4)
     assert scene.backend.axis == 6
     host.close()
-    thread.join(10)
+    thread.join(60)
 
 
 def test_a_scene_may_be_served_from_its_own_callback(host: Host, run: Run) -> None:
@@ -474,7 +474,7 @@ def test_a_free_scene_can_not_be_paused(host: Host) -> None:
 def test_what_a_thread_that_has_ended_can_not_do_is_refused_at_once(host: Host, run: Run) -> None:
     host.attach(FAST)
     stepper = Stepper(host, "A", max_steps=5)
-    stepper.thread.join(10)
+    stepper.thread.join(60)
     scene_id = stepper.scene.link.scene_id
     with pytest.raises(CommandError, match="has ended"):
         host.restore_initial(scene_id)
@@ -555,7 +555,7 @@ def test_a_new_model_is_described_and_captured_anew(host: Host, run: Run) -> Non
 
     scene.backend.on_event = replace
     run(host.restore_initial, scene.link.scene_id)
-    assert done.wait(5)
+    assert done.wait(60)
     assert scene.link.revision == 1
     run(host.step, scene.link.scene_id, 3)
     scene.backend.on_event = lambda event: None
