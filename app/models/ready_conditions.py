@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.expressions import (
     ParameterKind,
     ReadyMade,
     SignalTable,
+    check_condition,
     compile_expression,
 )
 from stroboscope.debugger_protocol.scene_description import SceneDescription
@@ -33,14 +34,9 @@ def condition_problem(text: str, table: SignalTable | None) -> str:
     if table is None:
         return "No scene is shown that this could be about."
     try:
-        expression = compile_expression(text, table, remembers=True)
+        check_condition(text, table)
     except ExpressionError as error:
         return str(error)
-    if expression.width != 1:
-        return (
-            f"A condition is one number, this has {expression.width}: use any(…), all(…), max(…), "
-            "or choose one."
-        )
     return ""
 
 

@@ -22,6 +22,10 @@ from stroboscope.debugger_protocol.expressions.compiler import (
     Expression,
     compile_expression,
 )
+from stroboscope.debugger_protocol.expressions.condition_check import (
+    check_condition,
+    constants_of,
+)
 from stroboscope.debugger_protocol.expressions.contact_sums import (
     contact_part,
     contact_sum,
@@ -54,7 +58,9 @@ __all__ = [
     "ReadyMade",
     "SignalTable",
     "channel_reference",
+    "check_condition",
     "compile_expression",
+    "constants_of",
     "contact_part",
     "contact_sum",
     "expression_channel",

@@ -5,13 +5,13 @@ import dataclasses
 import logging
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.expressions import REMEMBERING
+from stroboscope.debugger_protocol.expressions import REMEMBERING, constants_of
 from stroboscope.debugger_protocol.messages import ElementRef
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
 from stroboscope.engine.contacts import contact_forces
@@ -29,6 +29,7 @@ __all__ = ["condition_stop"]
 
 _log = logging.getLogger(__name__)
 _MOST_VALUES = 4
+_FEWEST_DIGITS, _EVERY_DIGIT = 6, 17
 
 
 @dataclasses.dataclass(slots=True)
@@ -36,6 +37,8 @@ class _Found:
     """What is told of the values: ``texts``, and whom the stop names."""
 
     texts: list[str] = dataclasses.field(default_factory=list)
+    against: tuple[float, ...] = ()
+    """What the condition compares with: values are written so that they differ from it."""
     elements: tuple[ElementRef, ...] = ()
     dof: int = -1
     joint: str = ""
@@ -67,7 +70,8 @@ def condition_stop(
     made = f", in the state that step {step - 1} has made" if watched.is_of_state and step else ""
     which = f"{info.name}: {info.expression}" if info.name else info.expression
     times = f" for the {_ordinal(info.hit_count)} time" if info.hit_count > 1 else ""
-    message = f"“{which}” became true{times} in physics step {step} (t = {at:g}\u2009s){made}"
+    shown = _written(at, found.against)
+    message = f"“{which}” became true{times} in physics step {step} (t = {shown}\u2009s){made}"
     if found.texts:
         message += f": {'; '.join(found.texts)}"
     cause = found.cause or Cause(text="")
@@ -98,6 +102,19 @@ def condition_stop(
     )
 
 
+def _written(value: float, against: Iterable[float]) -> str:
+    """Return a number with as many digits as tell it from every other number in ``against``.
+
+    Signs count for nothing: what is compared may be an absolute value.
+    """
+    others = [abs(other) for other in against if abs(other) != abs(value)]
+    for more in range(_FEWEST_DIGITS, _EVERY_DIGIT):
+        text = f"{value:.{more}g}"
+        if all(abs(float(text)) != float(f"{other:.{more}g}") for other in others):
+            return text
+    return repr(value)
+
+
 def _ordinal(number: int) -> str:
     last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{last}"
@@ -109,19 +126,22 @@ def _look(scene: "Scene", watched: WatchedExpression, values: StepValues, found:
     if watched.passing is not None and watched.passing.newest is not None:
         _tell_passage(subject, watched.passing.newest, found)
     text = watched.expression.text
+    parts: list[tuple[str, WatchedExpression]] = []
     for reference in _references(text):
-        if len(found.texts) >= _MOST_VALUES:
-            break
         try:
             part = WatchedExpression(reference, values.watcher)
         except CommandError:
             continue  # it needs its surroundings
         if part.passing is None:
-            _tell_value(subject, reference, part, values, found)
+            parts.append((reference, part))
+    others = [float(part.vector(values)[0]) for _, part in parts if part.expression.width == 1]
+    found.against = (*constants_of(text, values.watcher.scope.table), *others)
+    for reference, part in parts[:_MOST_VALUES]:
+        _tell_value(subject, reference, part, values, found)
     for kept in watched.expression.remembered[:_MOST_VALUES]:
         if kept.width == 1 and kept.value is not None:
             word = "at the beginning" if kept.is_first else "the step before"
-            text = f"{kept.text} {word} {float(kept.value):.6g}"
+            text = f"{kept.text} {word} {_written(float(kept.value), found.against)}"
             if text not in found.texts:
                 found.texts.append(text)
     channels = {use.channel for use in watched.expression.channels}
@@ -178,7 +198,7 @@ def _tell_value(
         _tell_margin(subject, name, value, values, found)
         return
     whose = f" of {name}" if name and name not in reference else ""
-    text = f"{reference}{whose} = {value:.6g} {unit}".rstrip()
+    text = f"{reference}{whose} = {_written(value, found.against)} {unit}".rstrip()
     if channel in ("contact", "contact.depth", "contact.force") and found.elements == ():
         use = expression.channels[0]
         text += _tell_contact(subject, use.first or None, use.second, found, channel)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.expressions import ExpressionError
+from stroboscope.debugger_protocol.expressions import ExpressionError, check_condition
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopReason
 from stroboscope.engine.expression_channels import ExpressionScope
 from stroboscope.engine.stops.condition_words import condition_stop
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["Condition", "SceneConditions"]
+__all__ = ["Condition", "ConditionEntry", "SceneConditions", "refuse_vectors"]
 
 _log = logging.getLogger(__name__)
 
 
-class _Entry:
+class ConditionEntry:
     """One condition and where its evaluation stands."""
 
     __slots__ = ("info", "was_true", "watched")
@@ -45,7 +45,7 @@ _AtHand = tuple[
     "RowRing",
     "SceneHistory",
     StepValues,
-    "list[tuple[_Entry, Callable[[StepValues], float]]]",
+    "list[tuple[ConditionEntry, Callable[[StepValues], float]]]",
     float,
     int,
 ]
@@ -57,7 +57,7 @@ class SceneConditions:
 
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
-        self._entries: dict[int, _Entry] = {}
+        self._entries: dict[int, ConditionEntry] = {}
         self._next_id = 1
         self._infos: tuple[ConditionInfo, ...] | None = ()
         self._world: World | None = None
@@ -91,7 +91,7 @@ class SceneConditions:
             if known is None:
                 info = msgspec.structs.replace(info, condition_id=self._next_id)
                 self._next_id += 1
-            entry = _Entry(msgspec.structs.replace(info, hit_count=0, failure=""))
+            entry = ConditionEntry(msgspec.structs.replace(info, hit_count=0, failure=""))
             entry.watched = watched
             self._entries[info.condition_id] = entry
         else:
@@ -106,7 +106,7 @@ class SceneConditions:
         del self._entries[condition_id]
         self._changed()
 
-    def _entry(self, condition_id: int) -> _Entry:
+    def _entry(self, condition_id: int) -> ConditionEntry:
         entry = self._entries.get(condition_id)
         if entry is None:
             raise CommandError(f"there is no condition {condition_id}: it was removed")
@@ -114,7 +114,7 @@ class SceneConditions:
 
     def _changed(self) -> None:
         self._infos = None
-        active: list[tuple[_Entry, Callable[[StepValues], float]]] = [
+        active: list[tuple[ConditionEntry, Callable[[StepValues], float]]] = [
             (entry, entry.watched.number)
             for entry in self._entries.values()
             if entry.info.enabled and entry.watched is not None
@@ -128,17 +128,12 @@ class SceneConditions:
         self._scene.stops.conditions = self if active else None
 
     def _compiled(self, text: str) -> WatchedExpression:
-        watched = WatchedExpression(text, self._new_watcher())
-        if watched.expression.width != 1:
-            error = ExpressionError(
-                f"a condition is one number, this has {watched.expression.width}: use any(…), "
-                "all(…), max(…), or choose one",
-                text=text,
-                start=0,
-                end=len(text),
-            )
-            raise CommandError(str(error))
-        return watched
+        watcher = self._new_watcher()
+        try:
+            check_condition(text, watcher.scope.table)
+        except ExpressionError as error:
+            raise CommandError(str(error)) from error
+        return WatchedExpression(text, watcher)
 
     def _new_watcher(self) -> Watcher:
         """Return what reads the present world; made anew, as the script may log more by now."""
@@ -202,7 +197,7 @@ class SceneConditions:
         self._world = self._scene.world
         self._changed()
 
-    def _hit(self, entry: _Entry, values: StepValues, *, is_counted: bool) -> None:
+    def _hit(self, entry: ConditionEntry, values: StepValues, *, is_counted: bool) -> None:
         info = msgspec.structs.replace(entry.info, hit_count=entry.info.hit_count + 1)
         entry.info = info
         self._infos = None
@@ -223,6 +218,20 @@ class SceneConditions:
                 _log.info("scene %r: %s", self._scene.name, stop.message)
             return
         stops.stop_after_step(stop)
+
+
+def refuse_vectors(watched: WatchedExpression) -> None:
+    """Raise CommandError for an expression that is not one number."""
+    expression = watched.expression
+    if expression.width != 1:
+        error = ExpressionError(
+            f"a condition is one number, this has {expression.width}: use any(…), "
+            "all(…), max(…), or choose one",
+            text=expression.text,
+            start=0,
+            end=len(expression.text),
+        )
+        raise CommandError(str(error))
 
 
 class Condition:
