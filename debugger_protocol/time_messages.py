@@ -454,7 +454,10 @@ class RemoveCondition(Command, frozen=True, kw_only=True, tag="remove_condition"
 
 
 class ConditionInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition; ``hit_count``: how often it became true; ``failure``: why it isn't watched."""
+    """One condition; ``hit_count``: how often it became true; ``failure``: why it isn't watched.
+
+    ``where``: in which environments it is looked at, in words; empty without environments.
+    """
 
     condition_id: int
     expression: str
@@ -465,6 +468,7 @@ class ConditionInfo(msgspec.Struct, frozen=True, kw_only=True):
     log_only: bool = False
     hit_count: int = 0
     failure: str = ""
+    where: str = ""
 
 
 class SceneConditions(Message, frozen=True, kw_only=True, tag="scene_conditions"):

@@ -11,7 +11,7 @@ from stroboscope.engine.stops.conditions import Condition
 if TYPE_CHECKING:
     from stroboscope.engine.stops.scene_stops import SceneStops
 
-__all__ = ["ConditionMethods"]
+__all__ = ["ConditionMethods", "wanted_condition"]
 
 _MOST_HITS = 1_000_000_000
 
@@ -44,16 +44,7 @@ class ConditionMethods:
         evaluate, and ValueError for ``hits`` out of range.
         """
         self._guard()
-        if not 1 <= hits <= _MOST_HITS:
-            raise ValueError(f"hits must be 1…{_MOST_HITS:,}, got {hits}")
-        wanted = ConditionInfo(
-            condition_id=0,
-            expression=expression.strip(),
-            name=" ".join(name.split()),
-            hits=int(hits),
-            once=bool(once),
-            log_only=bool(log_only),
-        )
+        wanted = wanted_condition(expression, name=name, hits=hits, once=once, log_only=log_only)
         try:
             info = self.stops.put_condition(wanted)
         except CommandError as error:
@@ -68,3 +59,19 @@ class ConditionMethods:
         return tuple(
             stops.handle(info.condition_id, self._guard) for info in stops.condition_infos()
         )
+
+
+def wanted_condition(
+    expression: str, *, name: str, hits: int, once: bool, log_only: bool
+) -> ConditionInfo:
+    """Return what a script asks for; ValueError for ``hits`` out of range."""
+    if not 1 <= hits <= _MOST_HITS:
+        raise ValueError(f"hits must be 1…{_MOST_HITS:,}, got {hits}")
+    return ConditionInfo(
+        condition_id=0,
+        expression=expression.strip(),
+        name=" ".join(name.split()),
+        hits=int(hits),
+        once=bool(once),
+        log_only=bool(log_only),
+    )

@@ -32,6 +32,8 @@ class BatchBackend(MujocoBackend):
     all, and ``Topic.ENVIRONMENTS``, which has the poses of those shown.
     """
 
+    steps_on_all_cores = True
+
     def __init__(self, scene: "BatchScene") -> None:
         super().__init__(scene.selected)  # type: ignore[arg-type]
         self._batch = scene

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.batch.batch_backend import BatchBackend
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
+from stroboscope.engine.batch.batch_condition_methods import BatchConditionMethods
 from stroboscope.engine.batch.batch_history import BatchHistory
 from stroboscope.engine.batch.batch_states import BatchStates
 from stroboscope.engine.batch.batch_stepper import BatchStepper
@@ -42,7 +43,7 @@ __all__ = ["BatchScene"]
 Array = NDArray[np.float64]
 
 
-class BatchScene(SceneLife):
+class BatchScene(SceneLife, BatchConditionMethods):
     """``n_envs`` environments of one MuJoCo model, on native threads.
 
     Made by :func:`~stroboscope.engine.create_scene` with ``n_envs``. Each environment is, bit for
@@ -382,6 +383,7 @@ class BatchScene(SceneLife):
     ) -> None:
         """Note that the states of some environments are others now; for the engine."""
         self.stepper.watch.begin_anew(envs)
+        self.selected.conditions.begin_anew(envs)
         self.batch_history.replaced(
             kind, envs, before=before, text=text, parent_axis=parent_axis, episodes=episodes
         )
@@ -461,6 +463,7 @@ class BatchScene(SceneLife):
     def note_self_reset(self, env: int) -> None:
         """Note that MuJoCo has reset an environment by itself; for the engine."""
         self.stops.resets += 1
+        self.selected.conditions.begin_anew(np.array([env]))
         self.link.past.stops.note_resets(self.stops.resets)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
+from stroboscope.engine.batch.batch_conditions import BatchConditions
 from stroboscope.engine.batch.failures import BatchWatch
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.errors import SimulationStopped, StepFailedError
@@ -45,6 +46,8 @@ class BatchStepper:
         self.put_in: slice | None = None
         """Which inputs of the selected environment are a client's for the step that comes."""
         self._own_inputs = np.empty(scene.environments.layout.size)
+        self._step_done: tuple[Rows, NDArray[np.intp]]
+        """All rows before the last physics step, and which environments have not taken it."""
 
     def step(self, nstep: int) -> None:
         """Complete an application step of ``nstep`` physics steps."""
@@ -56,7 +59,7 @@ class BatchStepper:
         raised: Exception | None = None
         if self._scene.guards_detached:
             for _ in range(nstep):
-                raised = self._physics()
+                raised = self._physics() or self._look_at_conditions()
                 if raised is not None:
                     break
         else:
@@ -81,6 +84,7 @@ class BatchStepper:
                     return
                 self._physics()
                 link.after_physics()
+                self._look_at_conditions()
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
         except BaseException:
@@ -122,7 +126,15 @@ class BatchStepper:
         self._counters.shared.add_physics(1)
         if len(taken_back):
             self._took_back(taken_back)
+        self._step_done = before, taken_back
         return raised
+
+    def _look_at_conditions(self) -> Exception | None:
+        """Let conditions look at the physics step that is complete and counted."""
+        conditions = self._stops.conditions
+        if isinstance(conditions, BatchConditions):
+            return conditions.look(*self._step_done)
+        return None
 
     def _step_selected(self) -> None:
         """Do the same step with the copy that is looked at: the batch keeps no results."""

@@ -10,7 +10,6 @@ from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_machine import Keeper, PastFrame
 from stroboscope.debugger_protocol.time_messages import (
-    ConditionInfo,
     GhostRef,
     GhostSource,
     Segment,
@@ -163,15 +162,6 @@ class BatchTimeMachine(MujocoTimeMachine):
         """Compare two states, environments or rollouts."""
         self._selected.refresh()
         return super().compare(first, second, tolerance=tolerance)
-
-    # --- stops
-
-    def put_condition(self, condition: ConditionInfo) -> ConditionInfo:
-        """Refuse: conditions are not looked at in every one of many environments."""
-        raise CommandError(
-            "a scene of several environments has no conditions yet: it stops for failures of each "
-            "environment; look for anything else in the script, with scene.pause(reason)"
-        )
 
     # --- environments
 

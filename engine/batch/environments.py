@@ -121,6 +121,10 @@ class Environments:
         timesteps = self.timesteps()
         return timesteps if isinstance(timesteps, float) else float(timesteps[env])
 
+    def bindable(self) -> frozenset[str]:
+        """Return the arrays of MjData that every environment's step may be asked to copy out."""
+        return frozenset(self._module.DATA_FIELDS)
+
     def option_fields(self) -> tuple[str, ...]:
         """Return the physics options that environments may have values of their own of."""
         names = sorted(self._module.MODEL_FIELDS)

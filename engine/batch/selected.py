@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
+from stroboscope.engine.batch.batch_conditions import BatchConditions
 from stroboscope.engine.batch.batch_history import BatchHistory
 from stroboscope.engine.batch.environments import OneEnvCounters
 from stroboscope.engine.callbacks import Event
@@ -20,6 +21,7 @@ from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.history.segments import SegmentList
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.model_source import ModelSource
+from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.script_state import ScriptStates
 from stroboscope.engine.stops.scene_stops import SceneStops
 from stroboscope.engine.world import World
@@ -53,7 +55,8 @@ class SelectedEnvironment:
         self.stepper = _EnvStepper(self)
         self.states = _EnvStates()
         self.callbacks = _EnvCallbacks(scene)
-        self.stops = SceneStops(self)  # type: ignore[arg-type]
+        self.conditions = BatchConditions(scene, self)
+        self.stops = SceneStops(self, self.conditions)  # type: ignore[arg-type]
         self.rollouts = scene.rollouts
         self.nominal_timestep: float | None = None
         self.revision = 0
@@ -203,6 +206,7 @@ class EnvHistory:
         self._keeps = keeps
         self.ring = EnvRing(history, counters)
         self.keyframes = _NoKeyframes()
+        self.packing = _PlainRows(history.layout)
         self._segments = SegmentList()
         self._segments_of = (-1, -1)
 
@@ -246,6 +250,18 @@ class EnvHistory:
         self._history.replaced(kind, np.array([self._counters.env]), before=counts, text=text)
         last = self.segments.last
         return None if last is None else last.segment
+
+
+class _PlainRows:
+    """Rows that are not packed: what stands where in them, as :class:`RowPacking` says it."""
+
+    def __init__(self, layout: RowLayout) -> None:
+        self._parts = layout.parts
+        self.words = layout.size
+
+    def place_of(self, name: str) -> slice | None:
+        """Return where an array stands in a row; None where there is none of it."""
+        return self._parts.get(name)
 
 
 class _NoKeyframes:

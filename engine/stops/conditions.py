@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["Condition", "ConditionEntry", "SceneConditions", "refuse_vectors"]
+__all__ = ["Condition", "ConditionEntry", "SceneConditions", "check"]
 
 _log = logging.getLogger(__name__)
 
@@ -129,10 +129,7 @@ class SceneConditions:
 
     def _compiled(self, text: str) -> WatchedExpression:
         watcher = self._new_watcher()
-        try:
-            check_condition(text, watcher.scope.table)
-        except ExpressionError as error:
-            raise CommandError(str(error)) from error
+        check(text, watcher)
         return WatchedExpression(text, watcher)
 
     def _new_watcher(self) -> Watcher:
@@ -220,18 +217,12 @@ class SceneConditions:
         stops.stop_after_step(stop)
 
 
-def refuse_vectors(watched: WatchedExpression) -> None:
-    """Raise CommandError for an expression that is not one number."""
-    expression = watched.expression
-    if expression.width != 1:
-        error = ExpressionError(
-            f"a condition is one number, this has {expression.width}: use any(…), "
-            "all(…), max(…), or choose one",
-            text=expression.text,
-            start=0,
-            end=len(expression.text),
-        )
-        raise CommandError(str(error))
+def check(text: str, watcher: Watcher) -> None:
+    """Raise CommandError for an expression that is no condition."""
+    try:
+        check_condition(text, watcher.scope.table)
+    except ExpressionError as error:
+        raise CommandError(str(error)) from error
 
 
 class Condition:

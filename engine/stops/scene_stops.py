@@ -20,7 +20,7 @@ __all__ = ["SceneStops"]
 class SceneStops:
     """Rules and outcome of stops of one scene; owner thread only."""
 
-    def __init__(self, scene: "Scene") -> None:
+    def __init__(self, scene: "Scene", conditions: SceneConditions | None = None) -> None:
         self._scene = scene
         self.raise_on_stop = False
         """Whether a stop raises SimulationStopped where nothing is attached that could hold it."""
@@ -33,7 +33,7 @@ class SceneStops:
         self.diagnose: Diagnose = diagnose
         self.guards_detached = False
         """Whether steps are looked at although nothing is attached."""
-        self._all = SceneConditions(scene)
+        self._all = conditions if conditions is not None else SceneConditions(scene)
         self._let_through: tuple[object, int] = (None, -1)
         self._told: tuple[object, int] = (None, -1)
 

@@ -93,6 +93,11 @@ class StepValues:
         self.begin, self.time = at * self.watcher.words, ring.times[at]
         self._row = self._source = None
 
+    def put_row(self, row: Array, data: Any) -> None:
+        """Turn to a step whose row is at hand as it is, and its data; packed rows are rows then."""
+        self.words, self.begin, self.time = row, 0, float(row[0])
+        self.data, self._row, self._source = data, row, None
+
     @property
     def row(self) -> Array:
         """The row itself: working it out takes longer than a plain condition."""

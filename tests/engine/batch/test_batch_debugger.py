@@ -380,8 +380,6 @@ def test_clients_edit_override_restore_and_fork_environments(
     client.restore(batch.id, kept)
     client.restore_initial(batch.id)
     assert batch.state()[:, 1 : 1 + NQ].tobytes() == begin[:, 1 : 1 + NQ].tobytes()
-    with pytest.raises(CommandError, match="no conditions"):
-        client.break_when(batch.id, "max(qvel) > 1")
 
 
 def test_what_a_script_draws_is_shown_and_its_pause_holds_the_scene(
@@ -408,6 +406,59 @@ def test_what_a_script_draws_is_shown_and_its_pause_holds_the_scene(
 
     assert client.wait_until(is_held, DEADLINE_S)
     assert batch.scene.counters.total_steps == 4
+
+
+def test_a_condition_of_a_client_holds_the_scene_and_selects_the_environment(
+    herd: tuple[DebuggerClient, Herd],
+) -> None:
+    client, batch = herd
+    client.break_when(batch.id, "time > 0.0225", name="late")
+    assert client.wait_until(lambda c: len(c.conditions(batch.id)) == 1, DEADLINE_S)
+    assert client.conditions(batch.id)[0].where == "in every environment"
+
+    def fork(scene: physics.BatchScene) -> None:
+        if scene.total_steps == 4:
+            scene.reset(envs_idx=[0, 1, 2, 4])  # 3 and 5 come first
+
+    batch.before = fork
+    with pytest.raises(CommandError, match="environment 3: “late: time > "):
+        client.step(batch.id, 100)
+    assert client.wait_until(lambda c: len(c.stops(batch.id)) == 1, DEADLINE_S)
+    stop = client.stops(batch.id)[0]
+    assert (stop.env, stop.reason, stop.held) == (3, StopReason.CONDITION, True)
+    assert stop.message.endswith("so it did in environment 5")
+    assert client.wait_until(lambda c: c.environments(batch.id).selected == 3, DEADLINE_S)
+    assert client.environments(batch.id).failed == ()
+    assert batch.state()[3, 0] == batch.rows[stop.axis][3, 0] + 0.002  # the step is complete
+    assert client.wait_until(lambda c: c.conditions(batch.id)[0].hit_count == 2, DEADLINE_S)
+    client.step(batch.id, 2)
+    with pytest.raises(CommandError, match="environment 0: "):
+        client.step(batch.id, 100)
+    # What needs the data of a step, and is only marked.
+    made = client.break_when(batch.id, "contact.count > 0", log_only=True)
+    client.edit_condition(client.conditions(batch.id)[0].condition_id, enabled=False)
+    client.select_environments(batch.id, 4)
+    client.step(batch.id, 200)
+    assert client.wait_until(lambda c: c.stops(batch.id)[-1].condition_id == made, DEADLINE_S)
+    marked = client.stops(batch.id)[-1]
+    assert (marked.env, marked.held) == (4, False)
+    assert executed(batch.rows[marked.axis][4]).ncon > 0
+    assert executed(batch.rows[marked.axis - 1][4]).ncon == 0
+
+
+def test_a_condition_waits_for_what_the_script_logs(herd: tuple[DebuggerClient, Herd]) -> None:
+    client, batch = herd
+
+    def log(scene: physics.BatchScene) -> None:
+        scene.log("reward", float(scene.total_steps))
+
+    batch.before = log
+    client.step(batch.id, 2)
+    client.break_when(batch.id, "reward > 6.5")
+    with pytest.raises(CommandError, match="reward"):
+        client.step(batch.id, 50)
+    assert client.wait_until(lambda c: len(c.stops(batch.id)) == 1, DEADLINE_S)
+    assert client.stops(batch.id)[0].axis == 7
 
 
 def test_a_script_that_asks_for_it_is_stopped_without_a_debugger() -> None:
