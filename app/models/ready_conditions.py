@@ -13,7 +13,6 @@ from stroboscope.debugger_protocol.expressions import (
     ReadyMade,
     SignalTable,
     check_condition,
-    compile_expression,
 )
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 

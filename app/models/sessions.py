@@ -47,6 +47,7 @@ _AFTER_FAILURE = (
     "Its last state stays here to be looked at; the traceback is in its terminal. Start it again "
     "and it takes its place."
 )
+_AFTER_END = "Its last state stays here to be looked at. Start it again and it takes its place."
 SPEEDS = tuple(2.0**n for n in range(-6, 7))
 
 
@@ -381,14 +382,15 @@ class SessionsModel:
                 "runs in Session ▸ Connect…"
             )
             self.log.add(LogLevel.ERROR, text, source=session.name)
-        elif session.end is EndKind.FAILED:
-            # The application has mostly said so itself, as an error in the log.
+        elif session.end is not EndKind.BROKEN:
+            failed = session.end is EndKind.FAILED
+            more = _AFTER_FAILURE if failed else _AFTER_END
+            # The application has mostly said so itself, in the log.
             said = any(reason in line.text for line in self.log.lines[-8:])
-            level = LogLevel.INFO if said else LogLevel.ERROR
-            text = _AFTER_FAILURE if said else f"{_sentence(reason)} {_AFTER_FAILURE}"
-            self.log.add(level, text, source=session.name)
-        elif session.end is EndKind.ENDED:
-            self.log.add(LogLevel.INFO, f"Ended: {reason}", source=session.name)
+            level = LogLevel.ERROR if failed and not said else LogLevel.INFO
+            self.log.add(
+                level, more if said else f"{_sentence(reason)} {more}", source=session.name
+            )
         else:
             self.log.add(LogLevel.WARNING, f"Disconnected: {reason}", source=session.name)
         if not was_connected and not session.scenes:

@@ -38,18 +38,26 @@ class HostNews:
             self.listener.wake()
 
     def log(
-        self, level: LogLevel, text: str, *, link: "ScenePlayback | None" = None, source: str = ""
+        self,
+        level: LogLevel,
+        text: str,
+        *,
+        link: "ScenePlayback | None" = None,
+        source: str = "",
+        at: tuple[int, float] | None = None,
     ) -> None:
-        """Queue a log entry for every client."""
+        """Queue a log entry for every client; ``at``: axis and time [s], else where it is known."""
         clock = link.clock if link is not None else None
+        if at is None and clock is not None:
+            at = (clock.axis, clock.time)
         self.emit(
             LogEntry(
                 level=level,
                 text=trim_text(text, self.limits.log_text_bytes),
                 wall_time=time.time(),
                 scene_id=link.scene_id if link is not None else None,
-                axis=clock.axis if clock is not None else None,
-                time=clock.time if clock is not None else None,
+                axis=at[0] if at is not None else None,
+                time=at[1] if at is not None else None,
                 source=source,
             )
         )

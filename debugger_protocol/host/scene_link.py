@@ -188,6 +188,7 @@ class SceneLink(SceneSignals):
             self.holds[HoldKind.SCRIPT] = reason
             self.hold_location = location
             self.refresh()
+        self.refresh_clock()  # it may have run a while since somebody looked
         self._host.log(LogLevel.INFO, f"paused by the script: {reason}", link=self, source=location)
         if self.in_step:
             return  # called from inside a physics step, where nothing may stop: the next gate parks
@@ -272,6 +273,8 @@ class SceneLink(SceneSignals):
     def log_text(self, level: LogLevel, text: str) -> None:
         """Put a sentence into the log of every client; nothing when detached."""
         if self.active and not self.closed:
+            if self.owner.thread is threading.current_thread():
+                self.refresh_clock()
             self._host.log(level, text, link=self)
 
     def log_problem(self, text: str) -> None:

@@ -91,11 +91,14 @@ class StopDesk:
                 link.refresh()
                 if self.stops.stop_all:
                     self._host.stop_all(f"{link.name!r} has stopped")
-        parts = (stop.message, stop.culprit, stop.advice)
+        cause = f"Cause: {stop.culprit}" if stop.culprit else ""
+        parts = (stop.message, cause, stop.advice)
         text = " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
         # A condition that came true is what somebody asked for, nothing that went wrong.
         is_bad = held and stop.reason is not StopReason.CONDITION
-        self._host.log(LogLevel.ERROR if is_bad else LogLevel.WARNING, text, link=link)
+        level = LogLevel.ERROR if is_bad else LogLevel.WARNING
+        # Not where the scene was last seen: it may have come a long way since.
+        self._host.log(level, text, link=link, at=(stop.axis, stop.time))
         self._host.wake()
         return held
 

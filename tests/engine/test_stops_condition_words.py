@@ -28,6 +28,14 @@ def scene() -> physics.Scene:
     return made
 
 
+def stop_of_a_step(scene: physics.Scene) -> "physics.StopEvent | None":
+    try:
+        scene.step()
+    except physics.SimulationStopped as stopped:
+        return stopped.event
+    return None
+
+
 @pytest.mark.parametrize(
     ("text", "sentence", "place"),
     [
@@ -93,11 +101,12 @@ def test_ready_made_ones_are_taken(scene: physics.Scene) -> None:
         }
         if "second" in blanks:
             blanks["second"] = "floor"
-        try:
-            text = ready_made(key, **blanks)
-            scene.break_when(text)
-        except physics.ConditionError as error:
-            assert "equalit" in str(error)  # this world has none
+        text = ready_made(key, **blanks)
+        if "equality" in text:
+            with pytest.raises(physics.ConditionError, match="equality"):
+                scene.break_when(text)  # this world has none
+        else:
+            assert scene.break_when(text).expression == text
 
 
 @pytest.mark.parametrize(
@@ -116,19 +125,20 @@ def test_a_value_is_written_with_the_digits_that_tell_it_from_the_threshold(
 ) -> None:
     scene.break_when(text)
     scene.data.qvel[0] = 0.0200000004
-    with pytest.raises(physics.SimulationStopped) as stopped:
-        for _ in range(400):
-            scene.step()
-    assert told in stopped.value.event.message
+    stopped = None
+    while stopped is None and scene.get_total_simulation_time() < 1.0:
+        stopped = stop_of_a_step(scene)
+    assert stopped is not None
+    assert told in stopped.message
 
 
 def test_two_signals_that_are_compared_are_told_apart(scene: physics.Scene) -> None:
     scene.break_when("qvel['slide'] > qvel['turn']")
     scene.data.qvel[:] = 1.0000000002, 1.0000000001
-    with pytest.raises(physics.SimulationStopped) as stopped:
-        scene.step()
-    assert "qvel['slide'] = 1.0000000002 m/s" in stopped.value.event.message
-    assert "qvel['turn'] = 1.0000000001 rad/s" in stopped.value.event.message
+    stopped = stop_of_a_step(scene)
+    assert stopped is not None
+    assert "qvel['slide'] = 1.0000000002 m/s" in stopped.message
+    assert "qvel['turn'] = 1.0000000001 rad/s" in stopped.message
 
 
 def test_an_edit_to_something_that_never_changes_leaves_the_condition_as_it_was(

@@ -54,7 +54,7 @@ def test_a_scene_that_goes_bad_is_held_before_the_bad_step_and_others_run_on(
     assert scene.hold_reason == stop.message == "qvel of spring is nan"
     assert client.wait_until(lambda c: any(e.scene_id == bad.id for e in c._log), 60)
     entry = next(e for e in client.log_entries() if e.scene_id == bad.id)
-    assert (entry.level, entry.text) == (m.LogLevel.ERROR, "qvel of spring is nan. ctrl.")
+    assert (entry.level, entry.text) == (m.LogLevel.ERROR, "qvel of spring is nan. Cause: ctrl.")
     axis = next(s.axis for s in client.scenes() if s.scene_id == good.id)
     assert client.wait_until(
         lambda c: next(s.axis for s in c.scenes() if s.scene_id == good.id) > axis + 100, 60

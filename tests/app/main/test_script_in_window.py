@@ -1,0 +1,82 @@
+"""What a script does by itself, as the window shows it: its checkpoints, and its end."""
+
+import pytest
+
+from stroboscope.app.models.checkpoints import kept_checkpoints
+from stroboscope.app.models.session import SessionState
+from stroboscope.debugger_protocol.messages import CheckpointOrigin
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
+from stroboscope.debugger_protocol.topics import Topic
+
+pytest.importorskip("mujoco")
+
+SCRIPT = """
+import stroboscope.engine as physics
+scene = physics.create_scene("Slider", '''<mujoco><worldbody><body name="cart">
+<joint name="slide" type="slide" axis="1 0 0"/><geom size=".1"/></body></worldbody></mujoco>''')
+scene.data.qvel[0] = 1.0
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    for k in range(50):
+        if k == 20:
+            made = scene.checkpoint("half way", note="of the script")
+        scene.step()
+    scene.pause("before the end")
+    scene.step()
+"""
+
+
+@pytest.fixture
+def paused(desktop, run_script, wait_until):
+    """The scene at its own pause, with the Checkpoints panel in front."""
+    process = run_script(SCRIPT)
+    scene = desktop.sessions.shown
+    desktop.window.resize(1280, 900)
+    desktop.window.panels.show("checkpoints")
+    wait_until(lambda: scene.session.has_control)
+    desktop.sessions.play()
+    wait_until(lambda: scene.status.hold_reason == "before the end", 30)
+    wait_until(lambda: kept_checkpoints(scene.session))
+    return scene, process
+
+
+def test_a_checkpoint_of_the_script_stands_in_the_panel_and_is_restored_and_deleted(
+    desktop, paused, wait_until, click
+):
+    scene, _ = paused
+    panel = desktop.window.checkpoints
+    wait_until(panel.isVisible)
+    (kept,) = kept_checkpoints(scene.session)
+    assert kept.info.origin is CheckpointOrigin.SCRIPT
+    ref = GhostRef(
+        source=GhostSource.CHECKPOINT,
+        number=kept.info.checkpoint_id,
+        scene_id=scene.scene_id,
+    )
+    wait_until(lambda: panel.table.table.count == 1)
+    text = panel.table.as_text(everything=True)
+    assert "half way" in text
+    assert "the script" in text
+    assert "of the script" in text
+    panel.toggle_ghost(ref)
+    wait_until(lambda: scene.ghosts.has(ref))
+    panel.choose(ref)
+    click(panel.restore_button)
+    wait_until(lambda: scene.status.step_count == 20)
+    panel.choose(ref)
+    click(panel.delete_button)
+    wait_until(lambda: panel.dialog is not None)
+    assert "The script keeps what it has made itself." in panel.dialog.text()
+    click(panel.dialog.defaultButton())
+    wait_until(lambda: not kept_checkpoints(scene.session))
+
+
+def test_the_end_of_a_script_stands_in_the_log_once_and_what_stays(desktop, paused, wait_until):
+    scene, process = paused
+    wait_until(lambda: scene.latest(Topic.POSE) is not None)
+    desktop.sessions.play()
+    wait_until(lambda: scene.session.state is SessionState.LOST, 30)
+    assert process.wait(30) == 0
+    lines = [line.text for line in desktop.log.lines]
+    ended = [text for text in lines if "script.py ended" in text]
+    assert ended == ["script.py ended"], lines
+    assert lines[-1].startswith("Its last state stays here to be looked at.")
