@@ -164,7 +164,7 @@ def tree_arrays(model: Any) -> Arrays:
         of_bodies[max(first, 0) : max(first, 0) + count] = True
     single = np.flatnonzero(of_bodies & (element[: len(aabb)] >= 0))
     aabb[single] = model.geom_aabb[element[single]]
-    trees = {
+    trees: Arrays = {
         name: np.stack([address, count], axis=1).astype(np.int32)
         for name, address, count in (
             ("body", model.body_bvhadr, model.body_bvhnum),
@@ -174,7 +174,8 @@ def tree_arrays(model: Any) -> Arrays:
     }
     if getattr(model, "noct", 0):
         address, count = np.array(model.mesh_octadr), np.array(model.mesh_octnum)
-        trees |= {
+        trees = {
+            **trees,
             "octree": np.stack([address, count], axis=1).astype(np.int32),
             "oct_depth": np.array(model.oct_depth, dtype=np.int32),
             "oct_aabb": np.array(model.oct_aabb, dtype=np.float32).reshape(-1, 6),

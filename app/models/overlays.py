@@ -46,6 +46,7 @@ class Role(enum.Enum):
     CONTACT_FRICTION = (0.9, 0.8, 0.4, 1.0)
     CONTACT_TORQUE = (0.9, 0.7, 0.9, 1.0)
     TREE = (0.0, 0.85, 0.2, 0.6)
+    SEARCHED = (1.0, 0.35, 0.1, 0.9)
     NORMAL = (0.55, 0.75, 0.95, 1.0)
     JOINT = (0.2, 0.6, 0.8, 1.0)
     LIMIT_OK = (0.35, 0.75, 0.45, 1.0)
@@ -135,6 +136,7 @@ class Overlay:
 _CONTACTS = (Topic.CONTACTS,)
 _STATE = (Topic.STATE,)
 _BODIES = (Topic.BODIES,)
+_VOLUMES = (LegendEntry(Role.TREE, "bounding volume"), LegendEntry(Role.SEARCHED, "searched"))
 _C, _M, _B, _S, _P = OverlayGroup
 
 
@@ -206,8 +208,9 @@ OVERLAYS: tuple[Overlay, ...] = (
         title="Trees of bodies",
         group=_C,
         keys=("`",),
-        legend=(LegendEntry(Role.TREE, "bounding volume"),),
-        tip="Boxes around the geoms of a body, in which the engine looks for contacts.",
+        legend=_VOLUMES,
+        tip="Boxes around the geoms of a body, in which the engine looks for contacts. "
+        'With <global bvactive="true"/> those that were searched have another colour.',
         words="bvh bounding volume hierarchy tree broadphase collision aabb",
     ),
     Overlay(
@@ -215,16 +218,16 @@ OVERLAYS: tuple[Overlay, ...] = (
         title="Trees of meshes",
         group=_C,
         keys=("\\",),
-        legend=(LegendEntry(Role.TREE, "bounding volume"),),
-        tip="Boxes around the faces of a mesh.",
-        words="bvh bounding volume hierarchy tree collision aabb",
+        legend=_VOLUMES,
+        tip="Boxes around the faces of a mesh; of an octree, as SDFs have, its cells.",
+        words="bvh bounding volume hierarchy tree collision aabb octree sdf cells",
     ),
     Overlay(
         name="flex_trees",
         title="Trees of flexes",
         group=_C,
         keys=("Shift+H",),
-        legend=(LegendEntry(Role.TREE, "bounding volume"),),
+        legend=_VOLUMES,
         tip="Boxes around the elements of a flex, where they are now.",
         words="bvh bounding volume hierarchy tree collision aabb deformable",
     ),
@@ -314,7 +317,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="target_pose",
         title="Target of position servos",
         group=_M,
-        keys=("G",),
+        keys=("Shift+U",),
         topics=_STATE,
         legend=(LegendEntry(Role.TARGET, "target pose"),),
         tip="A ghost where position servos and pose controllers want the bodies to be.",
@@ -510,6 +513,14 @@ OVERLAYS: tuple[Overlay, ...] = (
     Overlay(name="textures", title="Textures", group=_P, keys=("X",)),
     Overlay(name="transparent", title="Transparent", group=_P, keys=("T",)),
     Overlay(
+        name="additive",
+        title="Additive transparency",
+        group=_P,
+        keys=("L",),
+        tip="What is see-through adds its light to what is behind it, in any order.",
+        words="blend glow",
+    ),
+    Overlay(
         name="xray_selection",
         title="Selection through everything",
         group=_P,
@@ -517,6 +528,13 @@ OVERLAYS: tuple[Overlay, ...] = (
         words="x-ray transparent",
     ),
     Overlay(name="wireframe", title="Wireframe", group=_P, keys=("W",)),
+    Overlay(
+        name="cull_face",
+        title="Hide back faces",
+        group=_P,
+        tip="Switched off, a mesh with holes or turned faces shows its inside.",
+        words="cull face backface culling inside normals",
+    ),
     Overlay(
         name="segments",
         title="A colour per geom",
@@ -527,7 +545,22 @@ OVERLAYS: tuple[Overlay, ...] = (
     Overlay(name="shadows", title="Shadows", group=_P, keys=("S",)),
     Overlay(name="reflections", title="Reflections", group=_P, keys=("R",)),
     Overlay(name="skybox", title="Sky", group=_P, keys=("K",), words="skybox"),
-    Overlay(name="haze", title="Haze", group=_P, keys=("/",), words="fog"),
+    Overlay(
+        name="haze",
+        title="Haze",
+        group=_P,
+        keys=("/",),
+        tip="What is far away fades into the horizon.",
+        words="fog distance",
+    ),
+    Overlay(
+        name="fog",
+        title="Fog",
+        group=_P,
+        keys=("G",),
+        tip="The model's: from fogstart to fogend, in its colour.",
+        words="mist distance depth",
+    ),
     Overlay(name="grid", title="Ground where there is none", group=_P, words="floor grid"),
     Overlay(
         name="xray",
@@ -599,4 +632,9 @@ def topics_of(options: ViewOptions, description: SceneDescription) -> frozenset[
         wanted.add(Topic.CONTACTS)
     if description.flexes:
         wanted.add(Topic.DEFORMABLE)
+    if description.tells_looks:
+        wanted.add(Topic.LOOKS)
+    trees = options.body_trees or options.mesh_trees or options.flex_trees
+    if trees and description.trees is not None and description.trees.active:
+        wanted.add(Topic.VOLUMES)
     return frozenset(wanted)

@@ -181,6 +181,9 @@ class ViewOptions:
     reflections: bool = True
     skybox: bool = True
     haze: bool = True
+    fog: bool = False
+    additive: bool = False  # see-through things add their light
+    cull_face: bool = True
     grid: bool = True  # a ground where the model has none
     triad: bool = True
     info: bool = False  # numbers of the scene in a corner

@@ -202,30 +202,39 @@ def clip_planes(distance: float, extent: float) -> tuple[float, float]:
     return near, 300.0 * reach + 8.0 * distance
 
 
-def fitted(state: CameraState, points: Floats, *, aspect: float) -> CameraState:
+def fitted(
+    state: CameraState, points: Floats, *, aspect: float, covered: float = 0.0
+) -> CameraState:
     """Return ``state`` moved so that ``points`` (n, 3) just fill the view, with a margin.
 
     Angles stay as they are. In perspective, near points spread wider than far ones, so the centre
-    is found together with the distance.
+    is found together with the distance. Something stands over the upper part of the view, which is
+    ``covered`` (of its height): the points stay below it.
     """
     right, up, forward = view_axes(state.azimuth, state.elevation)
     axes = np.stack([right, up, forward])
     local = points @ axes.T
     low, high = local.min(axis=0), local.max(axis=0)
     center = (low + high) / 2.0
-    tangent = math.tan(math.radians(state.fovy) / 2.0) * FRAME_FILL
-    limits = np.array([tangent * aspect, tangent])
+    tangent = math.tan(math.radians(state.fovy) / 2.0)
+    above = tangent * min(FRAME_FILL, 1.0 - 2.0 * covered)
+    # How far to the left and below, and to the right and above, anything may be seen.
+    lower = np.array([tangent * aspect * FRAME_FILL, tangent * FRAME_FILL])
+    upper = np.array([tangent * aspect * FRAME_FILL, above])
     distance = 0.0
     for _ in range(6):
         offset = local - center
         near = 0.0 if state.orthographic else offset[:, 2]
         distance = max(
-            float((np.abs(offset[:, axis]) / limits[axis] - near).max()) for axis in (0, 1)
+            float((side * offset[:, axis] / limits[axis] - near).max())
+            for axis in (0, 1)
+            for side, limits in ((1.0, upper), (-1.0, lower))
         )
         depth = np.maximum(distance + offset[:, 2], 1e-9) if not state.orthographic else distance
         for axis in (0, 1):
             seen = offset[:, axis] / depth
-            center[axis] += 0.5 * (seen.max() + seen.min()) * distance
+            shift = lower[axis] * seen.max() + upper[axis] * seen.min()
+            center[axis] += shift / (lower[axis] + upper[axis]) * distance
     x, y, z = (float(v) for v in center @ axes)
     return dataclasses.replace(state, lookat=(x, y, z), distance=max(distance, MIN_DISTANCE))
 

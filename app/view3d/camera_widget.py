@@ -25,6 +25,7 @@ from stroboscope.app.view3d.resolve import lookat_of, resolve_view
 __all__ = ["CameraWidget", "as_point"]
 
 MIN_FOVY, MAX_FOVY = 5.0, 120.0
+MOST_COVERED = 0.25  # of the view's height: below messages nothing shall become tiny
 
 
 class CameraWidget(QWidget):
@@ -40,6 +41,7 @@ class CameraWidget(QWidget):
         self._selection: Element | None = None
         self._framed = False
         self._extent: float | None = None
+        self._kept_free = 0
 
     def _redraw(self) -> None:
         """Draw with the next picture what has changed."""
@@ -66,6 +68,10 @@ class CameraWidget(QWidget):
             self._camera = camera
             self._redraw()
             self.camera_changed.emit(camera)
+
+    def keep_free(self, height: int) -> None:
+        """Frame scenes below the upper ``height`` [px], where messages stand over the picture."""
+        self._kept_free = height
 
     def free_camera(self) -> None:
         """Stop tracking or leave a fixed camera, staying where the camera is."""
@@ -179,7 +185,8 @@ class CameraWidget(QWidget):
 
     def _fit(self, state: CameraState, points: NDArray[np.float64]) -> None:
         free = dataclasses.replace(state, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1)
-        self.set_camera(fitted(free, points, aspect=self._aspect()))
+        covered = min(self._kept_free / max(self.height(), 1), MOST_COVERED)
+        self.set_camera(fitted(free, points, aspect=self._aspect(), covered=covered))
 
     def view(self) -> View:
         """Return the camera of the next frame, with its projection."""

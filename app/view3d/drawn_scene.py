@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
+from stroboscope.app.view3d import places
 from stroboscope.app.view3d.deformables import Deformables, SoftGeometry
 from stroboscope.app.view3d.flexes import FlexLook
 from stroboscope.app.view3d.geometry_builder import (
@@ -17,7 +18,8 @@ from stroboscope.app.view3d.geometry_builder import (
     undecimated,
 )
 from stroboscope.app.view3d.ghosts import GHOST_RGBA, Ghost, OtherPose, pose_texels
-from stroboscope.app.view3d.items import ItemKind, Items, TextureUse, body_of
+from stroboscope.app.view3d.items import ItemKind, Items, TextureUse
+from stroboscope.app.view3d.looks import items_as_told
 from stroboscope.app.view3d.mesh_detail import MeshDetail
 from stroboscope.app.view3d.rotations import compose, quat_to_matrix
 from stroboscope.app.view3d.scene_geometry import (
@@ -26,21 +28,12 @@ from stroboscope.app.view3d.scene_geometry import (
     build_buffers,
     build_hulls,
 )
-from stroboscope.debugger_protocol.scene_description import (
-    CameraInfo,
-    GeomInfo,
-    LightInfo,
-    SceneDescription,
-)
+from stroboscope.debugger_protocol.scene_description import GeomInfo, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["Buffers", "DrawnScene", "Ghost"]
 
 _log = logging.getLogger(__name__)
-# A floor further below than this many radii says nothing about how to look at a scene.
-_FALL = 30.0
-
-
 # What takes longer to prepare than a click may take is prepared beside the GUI thread.
 _HEAVY_FACES, _HEAVY_ITEMS = 20_000, 1500
 
@@ -53,7 +46,9 @@ class DrawnScene:
 
     def __init__(self) -> None:
         self.description: SceneDescription | None = None
-        self.items = Items.of(SceneDescription(scene_id=0, name=""))
+        self.items = self._described = Items.of(SceneDescription(scene_id=0, name=""))
+        self._told: Mapping[str, NDArray[np.generic]] = {}  # of the topic LOOKS
+        self.look_revision = 0  # grows when items are painted or placed anew
         # Newest arrays of each topic that somebody draws, of the same instant as the poses.
         self.values: dict[Topic, Mapping[str, NDArray[np.generic]]] = {}
         self.values_revision = 0
@@ -113,7 +108,8 @@ class DrawnScene:
         self.others_revision += 1
         self._meshes = {d: mesh for d, mesh in self._meshes.items() if d in wanted}
         shown = description or SceneDescription(scene_id=0, name="")
-        self.items = Items.of(shown)
+        self.items = self._described = Items.of(shown)
+        self._told = {}
         self._hidden = np.zeros(len(self.items), dtype=np.bool_)
         self._make_deformables()
         self.values = {}
@@ -134,6 +130,18 @@ class DrawnScene:
         else:
             self.values[topic] = arrays
         self.values_revision += 1
+        if topic is Topic.LOOKS:
+            self._wear(arrays)
+
+    def _wear(self, arrays: Mapping[str, NDArray[np.generic]] | None) -> None:
+        """Look as the script says; None: as the model was described."""
+        told = dict(arrays or {})
+        if _equal(told, self._told):
+            return
+        self._told = told
+        self.items = items_as_told(self._described, told) if told else self._described
+        self.look_revision += 1
+        self._apply(self.body_pos, self.body_mat)
 
     def value(self, topic: Topic, name: str) -> NDArray[np.float64] | None:
         """Return one array as float64, None when it is not known."""
@@ -183,7 +191,7 @@ class DrawnScene:
         self._apply(pos, quat_to_matrix(quat))
         if not self.has_poses:
             self._first_body_mat = self.body_mat
-            self.ground_height = self._ground_under()
+            self.ground_height = places.ground_under(self)
             self.has_poses = True
 
     def _apply(self, pos: NDArray[np.float64], mat: NDArray[np.float64]) -> None:
@@ -193,22 +201,6 @@ class DrawnScene:
             pos[items.body], mat[items.body], pos=items.pos, mat=items.mat
         )
         self.pose_revision += 1
-
-    def _ground_under(self) -> float:
-        """Return the height [m] of a ground that nothing of the scene stands below.
-
-        That is z = 0 unless the scene reaches below it or hangs far above it. Taken once, from
-        the first poses: a ground that moves with the robot would hide that it falls.
-        """
-        shown = ~self.items.is_plane & (self.items.group < 3) & np.isfinite(self.item_pos).all(1)
-        shown &= self.items.kind == ItemKind.GEOM
-        if not shown.any():
-            return 0.0
-        down = self.items.reach_along(self.item_mat[:, 2, :])
-        lowest = float((self.item_pos[:, 2] - down)[shown].min())
-        highest = float((self.item_pos[:, 2] + down)[shown].max())
-        height = highest - lowest
-        return 0.0 if -1e-3 * height <= lowest <= height else lowest
 
     def pose_texels(self) -> NDArray[np.float32]:
         """Return (nitem, 3, 4) float32: the rows of each item's 3x4 item-to-world matrix."""
@@ -503,15 +495,7 @@ class DrawnScene:
 
         Static geoms are left out when they would dwarf what moves (a room around a robot).
         """
-        bounds = self.bounds(self.scene_items(options))
-        if bounds is None:
-            return np.zeros(3), 1.0
-        foot = self._foot(*bounds)
-        if foot is None:
-            return bounds
-        center, radius = bounds
-        half = (float(center[2] - foot[2]) + radius) / 2.0
-        return np.array([center[0], center[1], foot[2] + half]), half
+        return places.scene_bounds(self, options)
 
     def framing_points(self, options: ViewOptions) -> NDArray[np.float64]:
         """Return points (n, 3) [m] that a good first look at the scene holds.
@@ -519,31 +503,7 @@ class DrawnScene:
         The boxes of what matters and the floor below it, where it may be about to fall. Not the
         model's extent: MuJoCo's own guess takes endless floors in and makes a humanoid tiny.
         """
-        items = self.scene_items(options)
-        points = self.corners(items)
-        bounds = self.bounds(items)
-        if bounds is None:
-            return points
-        foot = self._foot(*bounds)
-        if foot is not None:
-            # As wide at the foot as above: what falls shall not leave at the side.
-            radius = bounds[1]
-            square = np.array([[x, y, 0.0] for x in (-radius, radius) for y in (-radius, radius)])
-            points = np.concatenate([points, foot + square])
-        return points
-
-    def _foot(self, center: NDArray[np.float64], radius: float) -> NDArray[np.float64] | None:
-        """Return the point (3,) of a level floor right below what matters, None when far or none.
-
-        Only what hangs clearly above its floor has one: the rest stands on it anyway.
-        """
-        lowest = float(center[2]) - radius
-        level = self.items.is_plane & (self.items.body == 0) & (self.item_mat[:, 2, 2] > 0.99)
-        heights = self.item_pos[level, 2]
-        heights = heights[heights < lowest - 0.2 * radius]
-        if not len(heights) or lowest - float(heights.max()) > _FALL * radius:
-            return None
-        return np.array([center[0], center[1], float(heights.max())])
+        return places.framing_points(self, options)
 
     @property
     def scene_center(self) -> NDArray[np.float64]:
@@ -565,47 +525,17 @@ class DrawnScene:
 
     def subtree_center(self, body: int) -> NDArray[np.float64]:
         """Return the centre of mass (3,) of ``body`` and everything below it."""
-        if self.description is None or not 0 <= body < len(self.body_pos):
-            return np.zeros(3)
-        bodies = self.description.bodies
-        inside = np.zeros(len(bodies), dtype=np.bool_)
-        for i, info in enumerate(bodies):  # parents come before children
-            inside[i] = i == body or (i > 0 and info.parent < i and inside[info.parent])
-        chosen = np.flatnonzero(inside)
-        mass = np.array([bodies[i].mass for i in chosen])
-        if mass.sum() <= 0.0:
-            return np.asarray(self.body_pos[body])
-        ipos = np.array([bodies[i].ipos for i in chosen])
-        com = self.body_pos[chosen] + np.einsum("nij,nj->ni", self.body_mat[chosen], ipos)
-        center: NDArray[np.float64] = (mass[:, None] * com).sum(axis=0) / mass.sum()
-        return center
+        return places.subtree_center(self, body)
 
     def element_position(self, element: Element) -> NDArray[np.float64] | None:
         """Return the world position (3,) [m] of an element's own frame, None when it has none."""
-        description = self.description
-        if description is None:
-            return None
-        if element.kind is ElementKind.GEOM and element.index < self.items.n_geoms:
-            return np.asarray(self.item_pos[element.index])
-        if element.kind is ElementKind.SITE and element.index < len(description.sites):
-            return np.asarray(self.item_pos[self.items.n_geoms + element.index])
-        body = body_of(element, description)
-        if not 0 <= body < len(self.body_pos):
-            return None
-        placed: dict[ElementKind, tuple[CameraInfo | LightInfo, ...]] = {
-            ElementKind.CAMERA: description.cameras,
-            ElementKind.LIGHT: description.lights,
-        }
-        if element.kind in placed:
-            here = np.array(placed[element.kind][element.index].pos)
-            return np.asarray(self.body_pos[body] + self.body_mat[body] @ here)
-        joint = element.index
-        if element.kind is ElementKind.ACTUATOR:
-            joint = description.actuators[element.index].joint
-        if element.kind in (ElementKind.JOINT, ElementKind.ACTUATOR) and joint >= 0:
-            offset = np.array(description.joints[joint].pos)
-            return np.asarray(self.body_pos[body] + self.body_mat[body] @ offset)
-        return np.asarray(self.body_pos[body])
+        return places.element_position(self, element)
+
+
+def _equal(
+    one: Mapping[str, NDArray[np.generic]], other: Mapping[str, NDArray[np.generic]]
+) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[n], other[n]) for n in one)
 
 
 def _digests(description: SceneDescription | None) -> frozenset[str]:

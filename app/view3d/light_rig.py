@@ -81,6 +81,7 @@ class LightRig:
     ground_light: Color
     sky_top: Color
     sky_horizon: Color
+    haze: Color
 
     @staticmethod
     def of(palette: Palette) -> "LightRig":
@@ -99,4 +100,5 @@ class LightRig:
             ground_light=(surround * 0.50, surround * 0.49, surround * 0.48),
             sky_top=rgb(palette.sky_top),
             sky_horizon=rgb(palette.sky_horizon),
+            haze=rgb(palette.sky_horizon),
         )

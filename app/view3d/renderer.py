@@ -6,7 +6,6 @@ current, and can be thrown away and made again from the scene at any time.
 
 import dataclasses
 import itertools
-import math
 import time
 from typing import Any
 
@@ -19,6 +18,12 @@ from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floor_pass import FloorPass, Rect, screen_area
 from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
+from stroboscope.app.view3d.fog import (
+    haze_color,
+    haze_distance,
+    mist_at_sky,
+    mist_uniforms,
+)
 from stroboscope.app.view3d.ghost_pass import GhostPass
 from stroboscope.app.view3d.gl_canvas import GlCanvas
 from stroboscope.app.view3d.light_rig import SELECTION_COLOR, LightRig, rgb, selection_color
@@ -36,10 +41,9 @@ from stroboscope.app.view3d.shader_programs import ItemPrograms, screen_quad
 from stroboscope.app.view3d.shaders import (
     DOWNSAMPLE_FRAGMENT,
     SCREEN_VERTEX,
-    SKY_FRAGMENT,
-    with_defines,
 )
 from stroboscope.app.view3d.shadow_pass import ShadowPass
+from stroboscope.app.view3d.sky_pass import SkyPass
 from stroboscope.app.view3d.targets import ColorTarget
 from stroboscope.resources.themes import DARK, LIGHT, Palette
 
@@ -111,12 +115,7 @@ class Renderer:
         self._prepared = False
         self._ground: _Ground | None = None
         self._quad = screen_quad()
-        self._skies = {
-            image: Program(SCREEN_VERTEX, with_defines(SKY_FRAGMENT, IMAGE=int(image)))
-            for image in (False, True)
-        }
-        for sky in self._skies.values():
-            sky["a_position"] = self._quad
+        self._sky = SkyPass(self._quad)
         self._ghosts = GhostPass()
         self._rig = LightRig.of(DARK)
         self._large = ColorTarget(depth=True)
@@ -201,7 +200,13 @@ class Renderer:
             gloo.clear(color=(0.0, 0.0, 0.0, 0.0), depth=True)
         else:
             gloo.clear(color=(*self._rig.sky_horizon, 1.0), depth=True)
-            self._draw_sky(frame)
+            self._sky.draw(
+                frame.view,
+                rig=self._rig,
+                sky=self.buffers.sky if frame.options.skybox else None,
+                mist=mist_at_sky(frame.view, scene.description, frame.options),
+            )
+            self.draw_calls += 1
         matrix = frame.view.matrix()
         self._draw_opaque(frame, matrix, light)
         self._draw_floors(floors, frame, matrix, light, behind=False)
@@ -255,7 +260,8 @@ class Renderer:
         rig = rig_for(scene, LightRig.of(frame.palette), frame.options.lighting)
         sky = self.buffers.sky
         if sky is not None and frame.options.skybox:
-            rig = dataclasses.replace(rig, sky_horizon=sky.horizon)
+            haze = haze_color(scene.description, sky.horizon)
+            rig = dataclasses.replace(rig, sky_horizon=sky.horizon, haze=haze)
         self._rig = rig
 
     def _update_shadow(self, scene: DrawnScene, frame: Frame) -> int:
@@ -312,8 +318,9 @@ class Renderer:
             "u_ground_light": rig.ground_light,
             "u_ground_height": ground.height,
             "u_extent": frame.extent,
-            "u_fog_color": rig.sky_horizon,
-            "u_fog_distance": self._fog_distance(ground, frame),
+            "u_fog_color": rig.haze,
+            "u_fog_distance": _haze_distance(scene, ground, frame),
+            **mist_uniforms(frame.view, scene.description, frame.options),
             "u_stale": 0.85 if frame.stale else 0.0,
         }
         for index, lamp in enumerate(rig.lamps):
@@ -324,37 +331,12 @@ class Renderer:
             light.update(self._shadow.uniforms())
         return light
 
-    @staticmethod
-    def _fog_distance(ground: _Ground, frame: Frame) -> float:
-        """Return the distance [m] at which two thirds of a colour are haze."""
-        if frame.view.orthographic or frame.transparent or not frame.options.haze:
-            return 1e6 * frame.extent
-        # What one looks at stays clear, also where it is small and the camera far from it.
-        away = float(np.linalg.norm(frame.view.eye - ground.center))
-        return max(0.055 * frame.view.far, 5.0 * away)
-
     def _taps(self, frame: Frame) -> int:
         if not frame.options.shadows or not self._rig.lamps or not self._rig.casts_shadow:
             return 0
         if not frame.coarse:
             return _SHADOW_TAPS[frame.quality]
         return _COARSE_TAPS if self.buffers.shadow_faces <= _MOST_COARSE_CASTERS else 0
-
-    def _draw_sky(self, frame: Frame) -> None:
-        gloo.set_state(depth_test=False, blend=False, cull_face=False)
-        view = frame.view
-        tangent = math.tan(math.radians(view.fovy) / 2.0) if not view.orthographic else 0.0
-        model = self.buffers.sky if frame.options.skybox else None
-        sky = self._skies[model is not None]
-        if model is not None:
-            sky["u_cube"] = model.cube
-        else:
-            sky["u_top"], sky["u_horizon"] = self._rig.sky_top, self._rig.sky_horizon
-        sky["u_forward"] = view.forward
-        sky["u_right"] = view.right * tangent * view.aspect
-        sky["u_up"] = view.up * tangent
-        sky.draw("triangles")
-        self.draw_calls += 1
 
     def _draw_opaque(
         self,
@@ -364,7 +346,8 @@ class Renderer:
         *,
         mirrored: bool = False,
     ) -> None:
-        gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=True)
+        cull = frame.options.cull_face
+        gloo.set_state(depth_test=True, depth_mask=True, blend=False, cull_face=cull)
         gloo.set_cull_face("front" if mirrored else "back")
         for batch in self.buffers.opaque:
             self._draw_items(frame, matrix, light, batch=batch, mirrored=mirrored)
@@ -391,6 +374,7 @@ class Renderer:
             LAMPS=len(self._rig.lamps),
             SHADOW_TAPS=self._taps(frame),
             MIRRORED=int(mirrored),
+            TWO_SIDED=int(not frame.options.cull_face),
         )
         for name, value in light.items():
             program[name] = value
@@ -425,8 +409,10 @@ class Renderer:
     ) -> None:
         if not self.buffers.transparent:
             return
-        _blend(depth_mask=False, cull_face=True)
+        _blend(depth_mask=False, cull_face=frame.options.cull_face)
         gloo.set_cull_face("back")
+        if frame.options.additive:
+            gloo.set_blend_func("src_alpha", "one", "one", "one")
         glass = frame.options.xray_selection and len(frame.selected) > 0
         opacity = 0.3 if frame.options.transparent or glass else 1.0
         for batch in self.buffers.transparent:
@@ -559,6 +545,19 @@ def _selected_area(scene: DrawnScene, frame: Frame, matrix: NDArray[np.float64])
     mat, pos = scene.item_mat[items[shaped]], scene.item_pos[items[shaped]]
     points = np.einsum("nij,ncj->nci", mat, corners) + pos[:, None]
     return screen_area(points.reshape(-1, 3), matrix, frame.size)
+
+
+def _haze_distance(scene: DrawnScene, ground: _Ground, frame: Frame) -> float:
+    options = frame.options
+    if frame.transparent:  # there is no horizon to fade into
+        options = dataclasses.replace(options, haze=False)
+    return haze_distance(
+        frame.view,
+        options,
+        description=scene.description,
+        center=ground.center,
+        extent=frame.extent,
+    )
 
 
 def _cut(frame: Frame) -> None:

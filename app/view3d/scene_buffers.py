@@ -25,6 +25,7 @@ __all__ = ["Batch", "SceneBuffers", "VertexSource", "item_texture_data"]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 LIMIT_COLOR = (0.85, 0.16, 0.12)
+_OPAQUE = 0.999  # less than this of a colour lets through what is behind
 
 
 def item_texture_data(texels: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -228,7 +229,9 @@ class SceneBuffers:
         limited = scene.at_limit()
         tints = scene.tints
         tinted = None if tints is None else tints.tobytes()
-        if not self._changed("surfaces", (selected.tobytes(), limited.tobytes(), tinted)):
+        if not self._changed(
+            "surfaces", (selected.tobytes(), limited.tobytes(), tinted, scene.look_revision)
+        ):
             return
         material = scene.items.material.copy()
         if tints is not None:
@@ -244,6 +247,7 @@ class SceneBuffers:
         self, scene: DrawnScene, options: ViewOptions, detail: Detail, selected: Ints
     ) -> None:
         shown = scene.visible(options) & ~scene.items.is_plane
+        alpha = scene.items.material[:, 0, 3]
         found = self._faces
         key = (
             scene.geometry_revision,
@@ -253,12 +257,12 @@ class SceneBuffers:
             options.transparent,
             options.textures,
             selected.tobytes() if options.xray_selection else b"",
+            (alpha < _OPAQUE).tobytes(),
         )
         if key == found.key:
             return
         found.key = key
-        alpha = scene.items.material[:, 0, 3]
-        clear = shown & (alpha < 0.999)
+        clear = shown & (alpha < _OPAQUE)
         tinted = clear & (alpha >= 0.5)  # stands on the floor for its shadow, as in MuJoCo
         if options.transparent:  # as in MuJoCo: what moves becomes glass
             clear |= shown & (scene.items.body != 0)

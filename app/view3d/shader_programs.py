@@ -18,7 +18,14 @@ from stroboscope.app.view3d.shaders import (
 
 __all__ = ["ItemPrograms", "screen_quad"]
 
-_VARIANTS = {"TEXTURED": 0, "LAMPS": 1, "SHADOW_TAPS": 0, "MIRRORED": 0, "GHOST": 0}
+_VARIANTS = {
+    "TEXTURED": 0,
+    "LAMPS": 1,
+    "SHADOW_TAPS": 0,
+    "MIRRORED": 0,
+    "GHOST": 0,
+    "TWO_SIDED": 0,
+}
 
 
 def screen_quad() -> Any:

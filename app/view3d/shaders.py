@@ -131,6 +131,8 @@ uniform float u_ground_height;
 uniform float u_extent;
 uniform vec3 u_fog_color;
 uniform float u_fog_distance;
+uniform vec2 u_mist;
+uniform vec3 u_mist_color;
 uniform float u_stale;
 #if SHADOW_TAPS
 uniform sampler2D u_shadow_map;
@@ -255,6 +257,8 @@ vec3 finish(vec3 color, vec3 world) {
     color = mix(color, mix(vec3(gray), u_fog_color, 0.25), u_stale);
     float away = distance(world, u_eye) / u_fog_distance;
     color = mix(color, u_fog_color, 1.0 - exp(-away * away));
+    float mist = clamp((1.0 / gl_FragCoord.w - u_mist.x) * u_mist.y, 0.0, 1.0);
+    color = mix(color, u_mist_color, mist);
     return color + (noise() - 0.5) / 255.0;
 }
 """
@@ -293,6 +297,9 @@ void main() {
     if (dot(u_clip_plane, vec4(v_world, 1.0)) < 0.0) discard;
 #endif
     vec3 normal = normalize(v_normal);
+#if TWO_SIDED
+    if (gl_FrontFacing == bool(MIRRORED)) normal = -normal;
+#endif
     vec4 base = v_rgba;
 #if TEXTURED
     base *= texture_color();
@@ -472,6 +479,7 @@ uniform vec3 u_horizon;
 uniform vec3 u_forward;
 uniform vec3 u_right;
 uniform vec3 u_up;
+uniform vec4 u_mist;
 varying vec2 v_uv;
 float noise() {
     vec2 weights = vec2(0.06711056, 0.00583715);
@@ -486,6 +494,7 @@ void main() {
     float rise = clamp(ray.z * 3.0, 0.0, 1.0);
     vec3 color = mix(u_horizon, u_top, 1.0 - pow(1.0 - rise, 2.2));
 #endif
+    color = mix(color, u_mist.rgb, u_mist.a);
     gl_FragColor = vec4(color + (noise() - 0.5) / 255.0, 1.0);
 }
 """

@@ -115,11 +115,15 @@ def _tree_rows(subject: Subject) -> list[LegendRow]:
     """Return one line for the boxes of all trees that are switched on."""
     if not any(getattr(subject.options, name) for name in _TREES):
         return []
-    counts = [len(boxes.pos) for boxes in tree_boxes(subject)]
+    trees = tree_boxes(subject)
+    counts = [len(boxes.pos) for boxes in trees]
     drawn = sum(min(count, MOST_BOXES) for count in counts)
     if not drawn:
         return [LegendRow(Role.TREE.value, "bounding volume", present=False)]
     rows = [LegendRow(Role.TREE.value, "bounding volume", str(sum(counts)))]
+    searched = sum(int(boxes.searched.sum()) for boxes in trees)
+    if searched:
+        rows.append(LegendRow(Role.SEARCHED.value, "searched for contacts", str(searched)))
     if drawn < sum(counts):
         rows.append(LegendRow(None, f"{sum(counts) - drawn} more are left out"))
     return rows

@@ -18,6 +18,7 @@ __all__ = ["MOST_BOXES", "TreeBoxes", "tree_boxes", "tree_glyphs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 MOST_BOXES = 4000
 # A plane has no end [m]; MuJoCo gives it a box of 1e10.
 _ENDLESS = 1e6
@@ -27,7 +28,8 @@ _ENDLESS = 1e6
 class TreeBoxes:
     """Boxes of one kind of tree: centres (n, 3), rotations (n, 3, 3), half sizes (n, 3) [m].
 
-    ``index`` (n,) are the elements, of ``kind``, whose trees they belong to.
+    ``index`` (n,) are the elements, of ``kind``, whose trees they belong to; ``searched`` (n,) bool
+    says which the search for contacts went through.
     """
 
     kind: ElementKind
@@ -35,18 +37,29 @@ class TreeBoxes:
     pos: Floats
     mat: Floats
     half: Floats
+    searched: Bools
 
 
 class _Trees:
     """The arrays of an asset. Raises KeyError, ValueError or IndexError where it is damaged."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[np.generic]], *, level: int) -> None:
+    def __init__(
+        self, arrays: Mapping[str, NDArray[np.generic]], *, level: int, active: Floats | None
+    ) -> None:
         self.aabb = np.asarray(arrays["aabb"], dtype=np.float64).reshape(-1, 6)
         self.child = np.asarray(arrays["child"], dtype=np.int64).reshape(-1, 2)
         self.depth = np.asarray(arrays["depth"], dtype=np.int64)
         self.element = np.asarray(arrays["element"], dtype=np.int64)
         if not len(self.child) == len(self.depth) == len(self.element) >= len(self.aabb):
             raise ValueError("a tree's arrays have different lengths")
+        known = active is not None and len(active) == len(self.depth)
+        self.searched = active > 0.0 if active is not None and known else self.depth < 0
+        self._level = level
+        self._octrees = np.zeros((0, 2), dtype=np.int64)
+        if "octree" in arrays:  # not of every engine, and only where a mesh has one
+            self._octrees = np.asarray(arrays["octree"], dtype=np.int64).reshape(-1, 2)
+            self.oct_depth = np.asarray(arrays["oct_depth"], dtype=np.int64)
+            self.oct_aabb = np.asarray(arrays["oct_aabb"], dtype=np.float64).reshape(-1, 6)
         self._ranges = {
             name: np.asarray(arrays[name], dtype=np.int64).reshape(-1, 2)
             for name in ("body", "mesh", "flex")
@@ -67,6 +80,18 @@ class _Trees:
         first, end = self.range(kind, index)
         return np.asarray(first + np.flatnonzero(self._shown[first:end]))
 
+    def octree(self, mesh: int) -> Ints | None:
+        """Return the drawn cells of a mesh's octree, None where it has none.
+
+        As in MuJoCo's viewer only those of the level itself: an octree has up to a million.
+        """
+        first, count = self._octrees[mesh].tolist() if mesh < len(self._octrees) else (-1, 0)
+        if first < 0 or count <= 0:
+            return None
+        return np.asarray(
+            first + np.flatnonzero(self.oct_depth[first : first + count] == self._level)
+        )
+
 
 def tree_boxes(subject: Subject) -> tuple[TreeBoxes, ...]:
     """Return the boxes of all trees that are switched on; none while their asset is missing."""
@@ -77,12 +102,13 @@ def tree_boxes(subject: Subject) -> tuple[TreeBoxes, ...]:
     if arrays is None:
         return ()
     try:
-        trees = _Trees(arrays, level=options.tree_depth)
+        active = subject.value(Topic.VOLUMES, "active", -1)
+        trees = _Trees(arrays, level=options.tree_depth, active=active)
         found = []
         if options.body_trees:
             found.append(_of_bodies(subject, trees))
         if options.mesh_trees:
-            found.append(_of_meshes(subject, trees))
+            found.extend(_of_meshes(subject, trees))
         if options.flex_trees:
             found.extend(_of_flexes(subject, trees))
     except (KeyError, ValueError, IndexError):
@@ -94,16 +120,25 @@ def _usable(boxes: TreeBoxes) -> TreeBoxes:
     good = np.isfinite(boxes.pos).all(axis=1) & np.isfinite(boxes.half).all(axis=1)
     good &= (boxes.half < _ENDLESS).all(axis=1) & np.isfinite(boxes.mat).all(axis=(1, 2))
     return TreeBoxes(
-        boxes.kind, boxes.index[good], boxes.pos[good], boxes.mat[good], boxes.half[good]
+        boxes.kind,
+        boxes.index[good],
+        boxes.pos[good],
+        boxes.mat[good],
+        boxes.half[good],
+        boxes.searched[good],
     )
 
 
 def _placed(
-    kind: ElementKind, index: Ints, aabb: Floats, frames: tuple[Floats, Floats]
+    kind: ElementKind,
+    index: Ints,
+    aabb: Floats,
+    frames: tuple[Floats, Floats],
+    searched: Bools,
 ) -> TreeBoxes:
     pos, mat = frames
     center = pos + np.einsum("nij,nj->ni", mat, aabb[:, :3])
-    return TreeBoxes(kind, index, center, mat, aabb[:, 3:])
+    return TreeBoxes(kind, index, center, mat, aabb[:, 3:], searched)
 
 
 def _of_bodies(subject: Subject, trees: _Trees) -> TreeBoxes:
@@ -117,21 +152,34 @@ def _of_bodies(subject: Subject, trees: _Trees) -> TreeBoxes:
     geom = trees.element[nodes]
     own = (geom >= 0) & (geom < scene.items.n_geoms)
     pos[own], mat[own] = scene.item_pos[geom[own]], scene.item_mat[geom[own]]
-    return _placed(ElementKind.BODY, body, trees.aabb[nodes], (pos, mat))
+    return _placed(ElementKind.BODY, body, trees.aabb[nodes], (pos, mat), trees.searched[nodes])
 
 
-def _of_meshes(subject: Subject, trees: _Trees) -> TreeBoxes:
+def _of_meshes(subject: Subject, trees: _Trees) -> Iterator[TreeBoxes]:
+    """Yield the boxes about the faces of meshes, and the cells of octrees where there are any."""
     scene = subject.scene
     shown = scene.visible(subject.options)
     nodes, geoms = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for number, info in enumerate(scene.items.infos):
         if isinstance(info, GeomInfo) and info.mesh >= 0 and shown[number]:
+            cells = trees.octree(info.mesh)
+            if cells is not None:
+                place = scene.item_pos[[number] * len(cells)], scene.item_mat[[number] * len(cells)]
+                index = np.full(len(cells), number)
+                yield _placed(
+                    ElementKind.GEOM,
+                    index,
+                    trees.oct_aabb[cells],
+                    place,
+                    np.zeros(len(cells), dtype=np.bool_),
+                )
+                continue
             own = trees.shown("mesh", info.mesh)
             nodes.append(own)
             geoms.append(np.full(len(own), number))
     geom, node = np.concatenate(geoms), np.concatenate(nodes)
     frames = scene.item_pos[geom], scene.item_mat[geom]
-    return _placed(ElementKind.GEOM, geom, trees.aabb[node], frames)
+    yield _placed(ElementKind.GEOM, geom, trees.aabb[node], frames, trees.searched[node])
 
 
 def _of_flexes(subject: Subject, trees: _Trees) -> Iterator[TreeBoxes]:
@@ -155,6 +203,7 @@ def _of_flexes(subject: Subject, trees: _Trees) -> Iterator[TreeBoxes]:
             low[chosen] + half,
             np.broadcast_to(np.eye(3), (len(chosen), 3, 3)),
             half,
+            trees.searched[first + chosen],
         )
 
 
@@ -177,14 +226,17 @@ def _around(
 
 
 def tree_glyphs(subject: Subject) -> Iterator[Glyphs]:
-    """Yield the edges of the boxes, at most MOST_BOXES of each kind."""
+    """Yield the edges of the boxes, at most MOST_BOXES of each kind; those searched come last."""
     for boxes in tree_boxes(subject):
         count = min(len(boxes.pos), MOST_BOXES)
         turned = boxes.mat[:count] * boxes.half[:count, None]
         ends = boxes.pos[:count, None, None] + np.einsum("bij,eaj->beai", turned, BOX_EDGES)
-        yield lines(
-            ends[:, :, 0].reshape(-1, 3),
-            ends[:, :, 1].reshape(-1, 3),
-            radius=0.0,
-            color=Role.TREE,
-        ).of_elements(boxes.kind, np.repeat(boxes.index[:count], len(BOX_EDGES)))
+        searched = boxes.searched[:count]
+        for chosen, color in ((~searched, Role.TREE), (searched, Role.SEARCHED)):
+            if chosen.any():
+                yield lines(
+                    ends[chosen, :, 0].reshape(-1, 3),
+                    ends[chosen, :, 1].reshape(-1, 3),
+                    radius=0.0,
+                    color=color,
+                ).of_elements(boxes.kind, np.repeat(boxes.index[:count][chosen], len(BOX_EDGES)))

@@ -1,0 +1,57 @@
+"""What a scene is framed for: all of it in sight, also where messages stand over the picture."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from stroboscope.app.view3d.camera import CameraState, fitted, free_view
+
+WIDTH, HEIGHT = 640, 300
+
+
+def seen(state: CameraState, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the pixels (n, 2) of ``points``."""
+    view = free_view(state, lookat=np.array(state.lookat), aspect=WIDTH / HEIGHT, extent=1.0)
+    return view.project(points, width=WIDTH, height=HEIGHT)[:, :2]
+
+
+def cloud(seed: int) -> NDArray[np.float64]:
+    generator = np.random.default_rng(seed)
+    return generator.normal(size=(40, 3)) * generator.uniform(0.1, 3.0, size=3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("covered", [0.0, 0.1, 0.25])
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_everything_is_below_what_covers_the_view(
+    seed: int, covered: float, orthographic: bool
+) -> None:
+    points = cloud(seed)
+    start = CameraState(azimuth=37.0 * seed, elevation=-22.0, orthographic=orthographic)
+    state = fitted(start, points, aspect=WIDTH / HEIGHT, covered=covered)
+    x, y = seen(state, points).T
+    assert y.min() >= max(covered, 0.1) * HEIGHT - 1.0
+    assert y.max() <= 0.9 * HEIGHT + 1.0
+    assert x.min() >= 0.1 * WIDTH - 1.0
+    assert x.max() <= 0.9 * WIDTH + 1.0
+    # Near enough to fill the view one way or the other.
+    tall = (y.max() - y.min()) / (0.9 * HEIGHT - max(covered, 0.1) * HEIGHT)
+    wide = (x.max() - x.min()) / (0.8 * WIDTH)
+    assert max(tall, wide) > 0.9
+
+
+def test_a_view_frames_its_scene_below_the_height_that_is_kept_free(viewport: Any) -> None:
+    from stroboscope.app.models.view_options import ViewOptions
+
+    viewport.keep_free(110)
+    viewport.frame_scene()
+    points = viewport._scene.framing_points(ViewOptions())
+    size = {"width": viewport.width(), "height": viewport.height()}
+    assert viewport.view().project(points, **size)[:, 1].min() >= 109.0
+    viewport.keep_free(10_000)
+    viewport.frame_scene()
+    y = viewport.view().project(points, **size)[:, 1]
+    assert y.min() >= 0.25 * viewport.height() - 1.0
+    assert y.max() - y.min() > 0.2 * viewport.height()
