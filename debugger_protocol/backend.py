@@ -87,6 +87,9 @@ class SignalSource(abc.ABC):
 class SceneBackend(abc.ABC):
     """One scene of some engine, as the host sees it."""
 
+    steps_on_all_cores = False
+    """Whether its physics steps run on native threads that wait while the owner does else."""
+
     @abc.abstractmethod
     def describe(self, scene_id: int, name: str) -> SceneDescription:
         """Return the description; called on the server thread, must not touch dynamic state."""
@@ -172,6 +175,9 @@ class SceneBackend(abc.ABC):
     def time_machine(self) -> "TimeMachine | None":
         """Return what remembers this scene's past; None when the engine can't."""
         return None
+
+    def keep_alive(self, *, wanted: bool) -> None:  # noqa: B027 - optional to implement
+        """Keep what the script may drop as long as the scene, or let it; any thread."""
 
     def label(self, kind: str, index: int) -> tuple[str, str]:
         """Return what people call an element (``body``, …) or a value of a state array; its unit.

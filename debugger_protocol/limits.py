@@ -34,6 +34,8 @@ class Limits:
     # The part of its owner thread's time that a scene's frames may take; those that take long come
     # less often.
     frames_share: float = 0.08
+    # The same at full speed, where a step takes all cores, which do nothing while a frame is made.
+    batch_frames_share: float = 0.006
     name_bytes: int = 256
     # What a script may log in one scene: names, and values under one name.
     channels: int = 8192

@@ -61,12 +61,16 @@ class PublishedFrame:
 class FramePublisher:
     """Decides when frames of one scene are due, gets them from the backend, leaves them in slots.
 
-    ``report`` tells the user about a backend that failed. ``share`` is the part of the owner
+    ``report`` tells the user about a backend that failed. ``share`` returns the part of the owner
     thread's time that frames may take.
     """
 
     def __init__(
-        self, backend: SceneBackend, *, report: Report, share: float = Limits().frames_share
+        self,
+        backend: SceneBackend,
+        *,
+        report: Report,
+        share: Callable[[], float] = lambda: Limits().frames_share,
     ) -> None:
         self._backend = backend
         self._report = report
@@ -156,7 +160,7 @@ class FramePublisher:
             self._measure(wanted=Topic.TIMING in interest)
         due = self._due
         topics = frozenset(due) if every_step else self._due_together(now)
-        affordable = min(self._cost / self._share, _LONGEST_INTERVAL)
+        affordable = min(self._cost / self._share(), _LONGEST_INTERVAL)
         for topic in topics:
             interval = max(interest[topic], affordable)
             # Steps don't end when a frame is due; the next is due as if this one had been in time.

@@ -37,7 +37,7 @@ class SceneSignals(ScenePlayback):
         )
         self._host = host
         self.publisher = FramePublisher(
-            backend, report=self.report_failure, share=host.limits.frames_share
+            backend, report=self.report_failure, share=self._frames_share
         )
         self.ring: SignalRing | None = None
         """What is written at every physics step; None: nothing."""
@@ -47,6 +47,12 @@ class SceneSignals(ScenePlayback):
         self._signal_due = math.inf
         self._rows_told = 0
         self._rows_told_at = 0.0
+
+    def _frames_share(self) -> float:
+        """Return the part of the owner's time that frames may take."""
+        limits = self._host.limits
+        hurries = self.backend.steps_on_all_cores and not self._paced
+        return limits.batch_frames_share if hurries else limits.frames_share
 
     @property
     def revision(self) -> int:

@@ -32,7 +32,13 @@ class BatchWatch:
         self._resetting = [int(members[name]) for name in resetting]
         self._seen = environments.warning.copy()
         self._has_warnings = False
+        # One number for the last info and the count of a warning: half as many to look at.
+        self._marks = environments.warning.reshape(-1).view(np.int64)
         self._squares = np.empty(environments.count)
+        # Side by side, and all of them as one vector: rows of all environments are far apart.
+        self._speeds = np.empty(environments.qvel.shape)
+        self._all_speeds = self._speeds.reshape(-1)
+        self._norm = environments.adapter.module.mju_norm
         self._watches: dict[int, StepWatch] = {}
         self._let_through: dict[int, tuple[object, int]] = {}
         self._told: dict[int, tuple[object, int]] = {}
@@ -42,7 +48,7 @@ class BatchWatch:
     def before(self) -> None:
         """Note how the warnings stand before a step."""
         warning = self._envs.warning
-        self._has_warnings = bool(warning.any())
+        self._has_warnings = bool(np.count_nonzero(self._marks))
         if not self._has_warnings:
             # A table of zeros is compared with in a fiftieth of the time that all times take.
             self._seen.fill(0)
@@ -60,10 +66,14 @@ class BatchWatch:
         ``broken`` are those that MuJoCo has raised an error for.
         """
         envs = self._envs
-        qvel = envs.qvel
-        np.einsum("ij,ij->i", qvel, qvel, out=self._squares)
-        wrong = ~(self._squares < FAST * FAST)
-        if self._has_warnings or envs.warning.any():
+        speeds = self._speeds
+        np.copyto(speeds, envs.qvel)
+        if self._norm(self._all_speeds) < FAST:
+            wrong = np.zeros(envs.count, dtype=bool)
+        else:  # many that move, or one that is too fast or no number
+            np.einsum("ij,ij->i", speeds, speeds, out=self._squares)
+            wrong = ~(self._squares < FAST * FAST)
+        if self._has_warnings or np.count_nonzero(self._marks):
             # Only what has warned is reset, and a count that was there already does not rise.
             wrong |= envs.time != before[:, 0] + envs.timesteps()
             wrong |= (envs.warning[:, :, 1] != self._seen[:, :, 1]).any(axis=1)

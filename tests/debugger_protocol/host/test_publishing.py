@@ -1,10 +1,16 @@
 import itertools
+import math
 import time
 
-from oscillator import Oscillator
+import pytest
+from oscillator import Oscillator, Scene
 
 from stroboscope.debugger_protocol.backend import TopicFrames
+from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
+from stroboscope.debugger_protocol.host.scene_playback import Interest
+from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 
@@ -203,3 +209,25 @@ def test_what_failed_is_tried_again_when_the_state_was_replaced() -> None:
     publisher.end()
     assert publisher.slots[Topic.STATE, Instant.EXECUTED].sequence == 1
     assert len(reports) == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_batch", "frames"),
+    [
+        (PlaybackMode.FAST_FORWARD, True, 2),  # what they take is known after the first
+        (PlaybackMode.FAST_FORWARD, False, 12),
+        (PlaybackMode.PLAYING, True, 12),
+    ],
+)
+def test_at_full_speed_frames_hardly_hold_up_steps_that_take_all_cores(
+    mode: PlaybackMode, is_batch: bool, frames: int
+) -> None:
+    host = Host(limits=Limits(frames_share=math.inf, batch_frames_share=1e-9))
+    host.attach(mode)
+    scene = Scene(host)
+    scene.backend.steps_on_all_cores = is_batch
+    host.set_interest(scene.link, Interest(intervals={Topic.POSE: 0.0}))
+    for _ in range(12):  # in less than the longest interval there is
+        scene.step()
+    assert scene.link.publisher.slots[Topic.POSE, Instant.EXECUTED].sequence == frames
+    host.close()
