@@ -1,8 +1,6 @@
 """A real window on a real display, and applications for it in processes of their own."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
+from warm_process import Script, WarmProcess
 
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.models.session_finder import find_sessions
@@ -17,13 +16,19 @@ from stroboscope.app.models.session_finder import find_sessions
 SCRIPT = Path(__file__).with_name("pendulum_process.py")
 
 
+@pytest.fixture(scope="session")
+def warm_process() -> Iterator[WarmProcess]:
+    """What starts scripts in no time, each in a process of its own."""
+    process = WarmProcess()
+    yield process
+    process.close()
+
+
 class Pendulums:
     """A running application; ``path`` is its connection file."""
 
-    def __init__(self, *arguments: str, script: Path = SCRIPT) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(script), *arguments], stdout=subprocess.PIPE, text=True
-        )
+    def __init__(self, warm: WarmProcess, *arguments: str, script: Path = SCRIPT) -> None:
+        self.process = warm.run(script, *arguments, output=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         self.path = Path(json.loads(line)["file"])
@@ -34,20 +39,19 @@ class Pendulums:
 
     def close(self) -> None:
         """End it, however it is."""
-        if self.process.poll() is None:
-            self.process.kill()
+        self.process.kill()
         self.process.wait(10)
         if self.process.stdout is not None:
             self.process.stdout.close()
 
 
 @pytest.fixture
-def pendulums(own_folders: Path) -> Iterator[Callable[..., Pendulums]]:
+def pendulums(own_folders: Path, warm_process: WarmProcess) -> Iterator[Callable[..., Pendulums]]:
     """``pendulums("--scenes", "3")``: start an application."""
     started: list[Pendulums] = []
 
     def start(*arguments: str, script: Path = SCRIPT) -> Pendulums:
-        started.append(Pendulums(*arguments, script=script))
+        started.append(Pendulums(warm_process, *arguments, script=script))
         return started[-1]
 
     yield start
@@ -63,9 +67,9 @@ def desktop(qapp: QApplication, own_folders: Path) -> Iterator[DesktopApplicatio
     """The window, open, with settings of its own."""
     desktop = DesktopApplication(qapp, settings_path=own_folders / "config" / "settings.json")
     desktop.window.show()
-    assert QTest.qWaitForWindowExposed(desktop.window, 10_000)
+    assert QTest.qWaitForWindowExposed(desktop.window, 60_000)
     desktop.window.activateWindow()
-    assert QTest.qWaitForWindowActive(desktop.window, 10_000)
+    assert QTest.qWaitForWindowActive(desktop.window, 60_000)
     yield desktop
     desktop.window.close()
     desktop.close()
@@ -109,23 +113,33 @@ def attached(
 
 @pytest.fixture
 def run_script(
-    desktop, own_folders: Path, wait_until: Callable[..., None]
-) -> Iterator[Callable[[str], "subprocess.Popen[bytes]"]]:
+    desktop: DesktopApplication,
+    own_folders: Path,
+    warm_process: WarmProcess,
+    wait_until: Callable[..., None],
+) -> Iterator[Callable[..., Script]]:
     """``run_script(text)``: run it as ``script.py`` and attach the window to it."""
     path = own_folders / "script.py"
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[Script] = []
 
-    def start(text: str, *, open_it: bool = True) -> "subprocess.Popen[bytes]":
+    def start(text: str, *, open_it: bool = True) -> Script:
         path.write_text(text, encoding="utf-8")
         known = {found.path for found in find_sessions()[0]}
-        process = subprocess.Popen([sys.executable, "-P", str(path)], stderr=subprocess.DEVNULL)
-        started.append(process)
+        started.append(warm_process.run(path))
         if open_it:
-            wait_until(lambda: {f.path for f in find_sessions()[0]} - known, 30)
-            (new,) = {f.path for f in find_sessions()[0]} - known
+            new = None
+
+            def is_found() -> bool:
+                nonlocal new
+                assert started[-1].poll() is None, "the script has ended"
+                new = next((f.path for f in find_sessions()[0] if f.path not in known), None)
+                return new is not None
+
+            wait_until(is_found, 60)
+            assert new is not None
             desktop.sessions.open(new)
-            wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 30)
-        return process
+            wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 60)
+        return started[-1]
 
     yield start
     for process in started:

@@ -1,12 +1,8 @@
 """The solver's convergence in a real window: what the step's solver did, iteration by iteration."""
 
-import subprocess
-import sys
-
 import pytest
 from PySide6.QtGui import QImage
 
-from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 pytest.importorskip("mujoco")
@@ -28,18 +24,9 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
 
 
 @pytest.fixture
-def stack(desktop, own_folders, wait_until):
-    path = own_folders / "script.py"
-    path.write_text(SCRIPT, encoding="utf-8")
-    process = subprocess.Popen([sys.executable, str(path)], stderr=subprocess.DEVNULL)
-    wait_until(lambda: find_sessions()[0], 30.0)
-    desktop.sessions.open(find_sessions()[0][0].path)
-    wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 30.0)
-    yield desktop
-    process.kill()
-    process.wait(10)
-    for left in (own_folders / "runtime").glob("session-*.json"):
-        left.unlink()
+def stack(desktop, run_script):
+    run_script(SCRIPT)
+    return desktop
 
 
 def test_the_lines_are_the_solvers_numbers_and_the_limit_is_marked(stack, wait_until):

@@ -1,8 +1,5 @@
 """The environments of a scene: one is looked at, many are drawn side by side."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,23 +14,16 @@ HERD = Path(__file__).with_name("herd_process.py")
 
 
 @pytest.fixture
-def herd(desktop, own_folders, wait_until):
+def herd(desktop, pendulums, wait_until):
     """The shown scene of a hundred environments, of which 3 and 40 have failed."""
-    process = subprocess.Popen([sys.executable, str(HERD)], stdout=subprocess.PIPE, text=True)
-    line = process.stdout.readline()
-    desktop.sessions.open(Path(json.loads(line)["file"]))
-    wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 20)
+    desktop.sessions.open(pendulums(script=HERD).path)
+    wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description)
     desktop.window.resize(1280, 900)
     scene = desktop.sessions.shown
     wait_until(lambda: scene.environments.count == 100)
     wait_until(lambda: scene.session.has_control)
     wait_until(lambda: scene.latest(Topic.POSE) is not None)
-    yield scene
-    process.kill()
-    process.wait(10)
-    process.stdout.close()
-    for left in (own_folders / "runtime").glob("session-*.json"):
-        left.unlink()
+    return scene
 
 
 def _height(scene):

@@ -5,8 +5,6 @@
 
 import gc
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,16 +27,13 @@ SEEDS = tuple(map(int, os.environ.get("STROBOSCOPE_MONKEY_SEEDS", "").split()))
 class Playground:
     """A window, an application, and the monkey between them."""
 
-    def __init__(self, desktop, wait_until, monkeypatch, folder):
+    def __init__(self, desktop, warm_process, wait_until, monkeypatch, folder):
         self.desktop, self.wait_until = desktop, wait_until
-        self._monkeypatch, self._folder = monkeypatch, folder
+        self._warm, self._monkeypatch, self._folder = warm_process, monkeypatch, folder
         self.process = None
 
     def start(self, *arguments):
-        command = [sys.executable, "-P", str(SCRIPT), *map(str, arguments)]
-        log = (self._folder / "process.txt").open("w")
-        self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        log.close()
+        self.process = self._warm.run(SCRIPT, *map(str, arguments))
         self.wait_until(lambda: find_sessions()[0], 60)
         self.come_back()
 
@@ -85,7 +80,7 @@ class Playground:
     def step_once(self):
         """Prove that the application is still there and does what it is told."""
         sessions = self.desktop.sessions
-        assert self.process.poll() is None, (self._folder / "process.txt").read_text()
+        assert self.process.poll() is None, "the script has ended: what it said is above"
         self.come_back()
         scene = sessions.shown
         if not scene.session.has_control:
@@ -101,8 +96,8 @@ class Playground:
 
 
 @pytest.fixture
-def playground(desktop, wait_until, monkeypatch, own_folders):
-    ground = Playground(desktop, wait_until, monkeypatch, own_folders)
+def playground(desktop, warm_process, wait_until, monkeypatch, own_folders):
+    ground = Playground(desktop, warm_process, wait_until, monkeypatch, own_folders)
     yield ground
     if ground.process is not None:
         ground.process.kill()
