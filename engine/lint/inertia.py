@@ -1,6 +1,7 @@
 """Links that weigh next to nothing, or next to nothing of what they carry."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.messages import Finding, LogLevel
 from stroboscope.engine.lint.subject import Subject
@@ -98,10 +99,9 @@ def ill_conditioned_joints(subject: Subject) -> list[Finding]:
     scaled = inertia * scale * scale[:, None]
     if not np.isfinite(scaled).all():
         return []
-    values, vectors = np.linalg.eigh(scaled)
-    if values[0] > _SINGULAR:
+    smallest, together = _least_moved(scaled, np.asarray(model.dof_treeid))
+    if smallest > _SINGULAR:
         return []
-    together = np.flatnonzero(np.abs(vectors[:, 0]) > 0.2)
     joints = np.unique(np.asarray(model.dof_jntid)[together])
     return [
         Finding(
@@ -109,7 +109,7 @@ def ill_conditioned_joints(subject: Subject) -> list[Finding]:
             level=LogLevel.WARNING,
             text=(
                 f"{subject.listed('joint', joints)} together move almost no inertia "
-                f"({max(float(values[0]), 0.0):.1e} of what each moves alone): accelerations are "
+                f"({max(smallest, 0.0):.1e} of what each moves alone): accelerations are "
                 "huge and lose their digits"
             ),
             advice=(
@@ -119,3 +119,21 @@ def ill_conditioned_joints(subject: Subject) -> list[Finding]:
             elements=subject.refs("joint", joints[:8]),
         )
     ]
+
+
+def _least_moved(
+    inertia: NDArray[np.float64], tree: NDArray[np.int32]
+) -> tuple[float, NDArray[np.intp]]:
+    """Return the smallest eigenvalue and the dofs that move in its direction.
+
+    Of each tree by itself, where they share no inertia: of a pile of thirty boxes that takes a
+    hundredth of the time, which all scenes of a process spend one after the other.
+    """
+    if inertia[tree[:, None] != tree].any():
+        tree = np.zeros_like(tree)
+    found = []
+    for number in np.unique(tree):
+        dofs = np.flatnonzero(tree == number)
+        values, vectors = np.linalg.eigh(inertia[np.ix_(dofs, dofs)])
+        found.append((float(values[0]), dofs[np.abs(vectors[:, 0]) > 0.2]))
+    return min(found, key=lambda each: each[0])

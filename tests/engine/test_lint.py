@@ -36,6 +36,16 @@ def only(findings: list[Finding], rule: str) -> Finding:
     return findings[0]
 
 
+def processor_time(work: Callable[[], object]) -> float:
+    """Return what this thread spends on it [s], however busy the machine is; the best of three."""
+    times = []
+    for _ in range(3):
+        begin = time.thread_time()
+        work()
+        times.append(time.thread_time() - begin)
+    return min(times)
+
+
 def names(finding: Finding, kind: str) -> list[str]:
     return [element.name for element in finding.elements if element.kind == kind]
 
@@ -234,6 +244,14 @@ def test_light_links_tiny_inertia_and_short_time_constants_are_told() -> None:
       <body><joint name="inner" axis="0 0 1"/>
       <inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/></body></body></worldbody>""")
     assert names(only(twins, "conditioning"), "joint") == ["outer", "inner"]
+    # Beside other trees, too: each is looked at by itself.
+    beside = of("""<worldbody><body pos="3 0 0"><freejoint/><geom size=".1"/></body>
+      <body><joint name="outer" axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1e-3" diaginertia="1e-8 1e-8 1e-8"/>
+      <body><joint name="inner" axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/></body></body>
+      <body pos="6 0 0"><freejoint/><geom size=".1"/></body></worldbody>""")
+    assert names(only(beside, "conditioning"), "joint") == ["outer", "inner"]
     hard = of("""<option timestep="0.01"/><worldbody>
       <geom name="floor" type="plane" size="1 1 1" solref="0.004 1"/></worldbody>""")
     assert "raises it to 2·dt = 0.02" in only(hard, "time-constant").text
@@ -260,9 +278,7 @@ def test_sound_robots_have_no_findings_and_are_looked_over_in_milliseconds(
     model = mujoco.MjModel.from_xml_path(str(robot_model(robot)))
     data = mujoco.MjData(model)
     assert look_over(model, data) == []
-    begin = time.perf_counter()
-    look_over(model, data)
-    assert time.perf_counter() - begin < 0.25
+    assert processor_time(lambda: look_over(model, data)) < 0.25
 
 
 @pytest.mark.skipif(
