@@ -11,6 +11,8 @@ ARGS :=
 # Tests wait for programs and windows most of the time: three at once fill two cores.
 WORKERS := 3
 BIN := $(VENV)/bin
+# Where images of machines set this, each of the hundreds of processes compiles every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 ON_DISPLAY := $(BIN)/python packaging/with_display.py
 PYTEST := $(ON_DISPLAY) $(BIN)/pytest
 

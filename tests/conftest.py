@@ -109,6 +109,8 @@ def own_folders(
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     # A window that a test's script opens is always the one of this checkout.
     monkeypatch.delenv("STROBOSCOPE_DEBUGGER", raising=False)
+    # Hundreds of processes import us: compiling all modules anew takes as long as the rest of that.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.chdir(folder / "work")
     yield folder
     os.chdir(REPOSITORY)

@@ -13,7 +13,7 @@ from stroboscope.engine.checkpoint_bytes import CRC, CRC_AT, CRC_FROM, Layout
 
 StateOf = Callable[[physics.Scene], NDArray[np.float64]]
 
-COUNT = 3000 * int(os.environ.get("STROBOSCOPE_FUZZ_FACTOR", "1"))
+COUNT = int(3000 * float(os.environ.get("STROBOSCOPE_FUZZ_FACTOR", "0.2")))
 MODEL = """
 <mujoco><worldbody><body name="a"><joint name="j"/><geom size=".1"/></body></worldbody>
   <actuator><motor joint="j"/></actuator></mujoco>

@@ -196,22 +196,22 @@ def test_inputs_may_be_edited_while_the_scene_runs_and_positions_not(
     assert texts == ["ctrl of joint1: 0 → 0.25 rad", "qfrc_applied of joint1: 0 → 1.5 N·m"]
 
 
-@pytest.mark.parametrize(
-    ("field", "index", "values", "why"),
-    [
-        ("qpos", 15, [0.0, 0.0], "qpos has 16 values; 2 from index 15 on do not fit"),
-        ("ctrl", 0, [], "0 from index 0 on do not fit"),
-        ("mocap_pos", 0, [0.0], "mocap_pos has 0 values"),
-        ("userdata", 0, [0.0], "userdata has 0 values"),
-    ],
-)
-def test_an_edit_that_does_not_fit_is_refused(
-    arm: Callable[..., Arm], field: str, index: int, values: list[float], why: str
-) -> None:
+MISFITS: list[tuple[str, int, list[float], str]] = [
+    ("qpos", 15, [0.0, 0.0], "qpos has 16 values; 2 from index 15 on do not fit"),
+    ("ctrl", 0, [], "0 from index 0 on do not fit"),
+    ("mocap_pos", 0, [0.0], "mocap_pos has 0 values"),
+    ("userdata", 0, [0.0], "userdata has 0 values"),
+]
+
+
+def test_edits_that_do_not_fit_are_refused(arm: Callable[..., Arm]) -> None:
     a = arm()
-    with pytest.raises(CommandError, match=why):
-        a.client.edit_state(a.id, field, index, values)
-    assert a.client.edits(a.id) == []
+    before = a.state()
+    for field, index, values, why in MISFITS:
+        with pytest.raises(CommandError, match=why):
+            a.client.edit_state(a.id, field, index, values)
+        assert a.client.edits(a.id) == []
+    assert a.state() == before
 
 
 @pytest.mark.parametrize("step", [WHOLE, HALVES, TWO_PHYSICS_STEPS])
@@ -283,26 +283,24 @@ def test_options_are_edited_live_shown_and_undone(arm: Callable[..., Arm]) -> No
         assert edit.reverted
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "why"),
-    [
-        ("timestep", [0.0], "timestep must be above 0 and at most 1 s, not 0"),
-        ("timestep", [2.0], "timestep must be above 0"),
-        ("iterations", [1.5], "iterations takes whole numbers only"),
-        ("iterations", [0.0], "iterations must be 1…10000, not 0"),
-        ("gravity", [1.0], "gravity has 3 values, not 1"),
-        ("solver", [17.0], r"solver must be 0 \(pgs\), 1 \(cg\), 2 \(newton\), not 17"),
-        ("disable.contact", [2.0], r"must be 0 \(off\) or 1 \(on\)"),
-        ("warp", [1.0], "there is no physics option 'warp'"),
-    ],
-)
-def test_an_option_that_no_model_can_have_is_refused(
-    arm: Callable[..., Arm], name: str, values: list[float], why: str
-) -> None:
+IMPOSSIBLE: list[tuple[str, list[float], str]] = [
+    ("timestep", [0.0], "timestep must be above 0 and at most 1 s, not 0"),
+    ("timestep", [2.0], "timestep must be above 0"),
+    ("iterations", [1.5], "iterations takes whole numbers only"),
+    ("iterations", [0.0], "iterations must be 1…10000, not 0"),
+    ("gravity", [1.0], "gravity has 3 values, not 1"),
+    ("solver", [17.0], r"solver must be 0 \(pgs\), 1 \(cg\), 2 \(newton\), not 17"),
+    ("disable.contact", [2.0], r"must be 0 \(off\) or 1 \(on\)"),
+    ("warp", [1.0], "there is no physics option 'warp'"),
+]
+
+
+def test_options_that_no_model_can_have_are_refused(arm: Callable[..., Arm]) -> None:
     a = arm()
-    with pytest.raises(CommandError, match=why):
-        a.client.edit_option(a.id, name, *values)
-    assert a.client.edits(a.id) == []
+    for name, values, why in IMPOSSIBLE:
+        with pytest.raises(CommandError, match=why):
+            a.client.edit_option(a.id, name, *values)
+        assert a.client.edits(a.id) == []
 
 
 def test_checkpoints_are_kept_restored_and_dropped(arm: Callable[..., Arm]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stroboscope.debugger_protocol.expressions import ExpressionError, compile_expression
 
-EXAMPLES = 1500 * int(os.environ.get("STROBOSCOPE_FUZZ_FACTOR", "1"))
+EXAMPLES = int(1500 * float(os.environ.get("STROBOSCOPE_FUZZ_FACTOR", "0.2")))
 PIECES = (
     "qpos", "ctrl", "obs", "time", "contact", "['knee']", "['foot','floor']", ".force", ".depth",
     "[0]", "[1:2]", "[-1]", "norm(", "where(", "max(", "exp(", ")", ",", "+", "-", "*", "/", "**",
