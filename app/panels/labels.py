@@ -13,11 +13,21 @@ __all__ = ["ClampedLabel", "ElidedLabel", "icon_button", "label", "rule", "verti
 
 
 class ElidedLabel(QLabel):
-    """A label that elides in the middle and keeps the whole text in its tooltip."""
+    """A label that elides names in the middle and keeps the whole text in its tooltip.
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+    Sentences are told from their beginning: ``mode`` says where to elide.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
+    ) -> None:
         super().__init__(parent)
         self._full = ""
+        self._mode = mode
         self._shorter: tuple[str, ...] = ()
         self._hint = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -55,7 +65,7 @@ class ElidedLabel(QLabel):
         metrics = self.fontMetrics()
         texts = (self._full, *self._shorter)
         shown = next((t for t in texts if metrics.horizontalAdvance(t) <= width), "")
-        shown = shown or metrics.elidedText(texts[-1], Qt.TextElideMode.ElideMiddle, width)
+        shown = shown or metrics.elidedText(texts[-1], self._mode, width)
         self.setText(shown)
         parts = [self._full if shown != self._full else "", self._hint]
         self.setToolTip(plain_text("\n".join(part for part in parts if part)))

@@ -137,7 +137,7 @@ class TransportBar(QWidget):
         layout.addSpacing(METRICS.gap)
         self.speed = self._build_speed()
         layout.addWidget(self.speed)
-        self.detail = ElidedLabel()
+        self.detail = ElidedLabel(mode=Qt.TextElideMode.ElideRight)
         self.detail.setProperty("role", "muted")
         self.hint = QToolButton()
         self.hint.setText("throttled — fast forward?")

@@ -103,14 +103,23 @@ class ValuePainter:
 
     def width_of(self, column: Column) -> int:
         """Return a width [px] that fits every value of this kind, and the title."""
-        title = f"{column.title} [{column.unit}]" if column.unit else column.title
-        header = self._bold_metrics.horizontalAdvance(title) + 2 * CELL_MARGIN + 14
+        header = self.width_of_title(column)
         sample = self._metrics.horizontalAdvance(column.sample)
         extra = _MARK + 4 if column.marked else 4
         return max(header, sample + 2 * CELL_MARGIN + extra)
 
-    def width_of_texts(self, table: Table) -> int:
-        """Return the width [px] of the widest text in the first column."""
+    def width_of_title(self, column: Column) -> int:
+        """Return the width [px] that its title needs."""
+        title = f"{column.title} [{column.unit}]" if column.unit else column.title
+        return self._bold_metrics.horizontalAdvance(title) + 2 * CELL_MARGIN + 14
+
+    def width_of_texts(self, table: Table, column: Column | None = None) -> int:
+        """Return the width [px] of the widest text in a column, without one in the first."""
+        if column is not None and column is not table.columns[0]:
+            own = table.cells.get(column.key)
+            found = own.texts if own is not None and own.texts is not None else ()
+            most = max(map(self._bold_metrics.horizontalAdvance, set(found)), default=0)
+            return most + 2 * CELL_MARGIN + (_MARK if column.marked else 0) + 4
         cells = table.cells.get(table.columns[0].key)
         texts = cells.texts if cells is not None and cells.texts is not None else ()
         if table.parents is None:

@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -23,9 +24,10 @@ from PySide6.QtWidgets import (
 )
 
 from stroboscope.app.models.element_values import EditTarget, ValueRow
-from stroboscope.app.models.tables.table import Column, cell_text
+from stroboscope.app.models.tables.table import Column, ColumnKind, cell_text
 from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tables.cell_editor import CellEditor
+from stroboscope.app.panels.tables.column_fit import ColumnWish, fitted_widths
 from stroboscope.app.panels.tables.sideways_bar import SidewaysBar
 from stroboscope.app.panels.tables.value_model import ValueModel
 from stroboscope.app.panels.tables.value_painter import CELL_MARGIN, RowState, ValuePainter
@@ -33,8 +35,8 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["ValueView"]
 
-# The widest column of names that fits itself to them [px].
-_NAMES = 240
+# The widest column of texts that fits itself to them, and how narrow such columns become [px].
+_NAMES, _LAST = 240, 72
 
 
 class ValueView(QTableView):
@@ -62,6 +64,7 @@ class ValueView(QTableView):
         self._widths: tuple[tuple[str, str], ...] = ()
         self._hovered_row = -1
         self._names_fit = False
+        self._fitting = self._dragged = False
         self._painter = ValuePainter(self, palette)
         self.setModel(model)
         self.setShowGrid(False)
@@ -96,7 +99,7 @@ class ValueView(QTableView):
         self._title = QLabel(header)
         self._title.setContentsMargins(CELL_MARGIN, 0, CELL_MARGIN, 0)
         self._title.hide()
-        header.sectionResized.connect(lambda *_sizes: self._place_title())
+        header.sectionResized.connect(self._on_resized)
         self._line_below_header(palette)
         model.modelReset.connect(self.fit_columns)
 
@@ -122,9 +125,7 @@ class ValueView(QTableView):
         if table is not None and table.count and not self._names_fit:
             # Once, with the first rows there are: later ones don't move the columns.
             self._names_fit = True
-            wanted = min(self._painter.width_of_texts(table), _NAMES)
-            if wanted > self.columnWidth(0):
-                self.horizontalHeader().resizeSection(0, wanted)
+            self._fit_to_view()
 
     # --- painting
 
@@ -215,15 +216,53 @@ class ValueView(QTableView):
         if keys == self._widths:
             return
         self._widths = keys
-        self._names_fit = False
+        self._names_fit = self._dragged = False
         header = self.horizontalHeader()
+        self._fitting = True
         for n, column in enumerate(self._model.columns):
             header.resizeSection(n, self._painter.width_of(column))
             self.setColumnHidden(n, not self._is_shown(column))
+        self._fitting = False
         kept = self._kept()
         sort, descending = kept.get("sort"), bool(kept.get("descending"))
         known = isinstance(sort, str) and self.column_at(sort) >= 0
         self._sort(sort if known and isinstance(sort, str) else "", descending=descending)
+
+    def _fit_to_view(self) -> None:
+        """Have all columns in sight, if that can be; those that somebody has dragged stay."""
+        table, header = self._model.table, self.horizontalHeader()
+        if table is None or not self._names_fit or self._dragged:
+            return
+        wishes, sections = [], []
+        for n, column in enumerate(self._model.columns):
+            if self.isColumnHidden(n):
+                continue
+            is_text = column.kind is ColumnKind.TEXT
+            wanted = self._painter.width_of(column)
+            least = wanted
+            if is_text:
+                texts = min(self._painter.width_of_texts(table, column), _NAMES)
+                title = self._painter.width_of_title(column)
+                least = max(texts, title, _LAST)
+                wanted = max(wanted, texts) if n == 0 else wanted
+            sections.append(n)
+            wishes.append(ColumnWish(wanted, least, is_text, may_elide=_LAST))
+        self._fitting = True
+        widths = fitted_widths(wishes, self.viewport().width())
+        for n, width in zip(sections, widths, strict=True):
+            if width != self.columnWidth(n):
+                header.resizeSection(n, width)
+        self._fitting = False
+
+    def _on_resized(self, _section: int, _before: int, _now: int) -> None:
+        # A column is only ever resized by us or by the mouse.
+        self._dragged = self._dragged or not self._fitting
+        self._place_title()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the columns into the new width."""
+        super().resizeEvent(event)
+        self._fit_to_view()
 
     def _kept(self) -> dict[str, object]:
         columns = self._model.columns
@@ -280,7 +319,10 @@ class ValueView(QTableView):
         """Show or hide a column, also when this kind of table comes again."""
         before = self._kept().get("columns")
         key = self._model.columns[section].key
+        self._fitting = True
         self.setColumnHidden(section, not shown)
+        self._fitting = False
+        self._fit_to_view()
         self._keep(columns={**(before if isinstance(before, dict) else {}), key: shown})
 
     # --- numbers that can be plotted

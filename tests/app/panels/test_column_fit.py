@@ -1,0 +1,120 @@
+"""All columns of a table are in sight where there is room for what is in them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.app.models.tables.table import Cells, Column, ColumnKind, Table, texts_of
+from stroboscope.app.panels.tables.column_fit import ColumnWish, fitted_widths
+from stroboscope.app.panels.tables.value_table import ValueTable
+from stroboscope.resources.themes import DARK
+
+NUMBER = ColumnWish(100, 100, is_text=False)
+
+
+def text(wanted: int, least: int) -> ColumnWish:
+    return ColumnWish(wanted, least, is_text=True, may_elide=72)
+
+
+def test_columns_that_fit_are_as_wide_as_they_want_to_be() -> None:
+    assert fitted_widths([text(200, 80), NUMBER, text(120, 90)], 500) == [200, 100, 120]
+
+
+def test_texts_give_way_to_what_is_in_them_from_the_left_and_numbers_never() -> None:
+    assert fitted_widths([text(200, 80), NUMBER, text(120, 90)], 400) == [180, 100, 120]
+    assert fitted_widths([text(200, 80), text(100, 60), NUMBER, text(120, 90)], 340) == [
+        80, 60, 100, 100,
+    ]  # fmt: skip
+
+
+def test_the_last_text_is_elided_before_anything_is_out_of_sight_but_stays_readable() -> None:
+    assert fitted_widths([text(200, 80), NUMBER, text(120, 120)], 265) == [80, 100, 85]
+    assert fitted_widths([text(200, 80), NUMBER, text(120, 120)], 100) == [80, 100, 72]
+    assert fitted_widths([NUMBER, NUMBER], 50) == [100, 100]
+    assert fitted_widths([], 50) == []
+
+
+COLUMNS = (
+    Column(key="name", title="contact", kind=ColumnKind.TEXT, sample="a name that is quite long"),
+    Column(key="on", title="acts on", kind=ColumnKind.TEXT, sample="left_ankle_x"),
+    *(Column(key=f"n{i}", title="normal", unit="N", sample="00000.000") for i in range(4)),
+    Column(key="state", title="state", kind=ColumnKind.TEXT, sample="sticks, creeps 99.9 µm/s"),
+)
+
+
+def contacts(count: int) -> Table:
+    names = [f"foot {n} – floor" for n in range(count)]
+    cells = {
+        "name": texts_of(names),
+        "on": texts_of(["foot"] * count),
+        **{f"n{i}": Cells(numbers=np.full(count, 12.5)) for i in range(4)},
+        "state": texts_of(["sticks, creeps 23.0 µm/s"] * count),
+    }
+    return Table(columns=COLUMNS, cells=cells, keys=names, elements=[None] * count)
+
+
+@pytest.fixture
+def table(qapp: Any, show: Any) -> ValueTable:
+    made = ValueTable(DARK)
+    show(made, 800, 300)
+    return made
+
+
+def right_end(made: ValueTable) -> int:
+    last = len(COLUMNS) - 1
+    return made.view.columnViewportPosition(last) + made.view.columnWidth(last)
+
+
+def test_the_last_column_ends_within_the_table_beside_its_scroll_bar(table: ValueTable) -> None:
+    wanted = 0
+    for width in (1400, 830, 700):
+        table.resize(width, 200)
+        table.show_table(contacts(40), empty="")
+        QTest.qWait(0)
+        assert right_end(table) <= table.view.viewport().width()
+        assert table.view.verticalScrollBar().isVisible()
+        wanted = wanted or right_end(table)
+    assert wanted > 700
+
+
+def test_numbers_keep_their_width_in_a_table_that_becomes_narrow(table: ValueTable) -> None:
+    table.show_table(contacts(3), empty="")
+    before = [table.view.columnWidth(n) for n in range(2, 6)]
+    table.resize(650, 300)
+    QTest.qWait(0)
+    assert [table.view.columnWidth(n) for n in range(2, 6)] == before
+
+
+def test_a_column_that_somebody_has_dragged_stays_as_wide(table: ValueTable) -> None:
+    table.show_table(contacts(3), empty="")
+    header = table.view.horizontalHeader()
+    edge = header.sectionViewportPosition(1)
+    start = QPoint(edge - 1, header.height() // 2)
+    QTest.mousePress(header.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    for step in (20, 40, 60):
+        _drag(header.viewport(), start + QPoint(step, 0))
+    QTest.mouseRelease(header.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
+    dragged = table.view.columnWidth(0)
+    assert dragged > edge
+    table.resize(650, 300)
+    QTest.qWait(0)
+    assert table.view.columnWidth(0) == dragged
+
+
+def _drag(widget: Any, at: QPoint) -> None:
+    from PySide6.QtCore import QEvent, QPointF
+    from PySide6.QtGui import QMouseEvent
+    from PySide6.QtWidgets import QApplication
+
+    event = QMouseEvent(
+        QEvent.Type.MouseMove,
+        QPointF(at),
+        QPointF(widget.mapToGlobal(at)),
+        Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    QApplication.sendEvent(widget, event)
