@@ -53,7 +53,7 @@ class TimeTravel(QObject):
         self._physics = False
         self._problems: dict[tuple[int, int], Callable[[str], None]] = {}
         self._was_away = False
-        # Whether it was this window's user who moved the view.
+        # Whether this window's user has asked for what may make the view live.
         self._by_hand = False
         # Sessions whose user knows that the script's own variables stay as they are.
         self._agreed: set[int] = set()
@@ -184,7 +184,7 @@ class TimeTravel(QObject):
         history = self.history
         if history is not None:
             history.want(None)
-        self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id))
+        self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id), may_leave=True)
 
     def go_to_event(self, direction: int) -> None:
         """Go to what happened next, or before; there is nothing after the last: live."""
@@ -215,7 +215,8 @@ class TimeTravel(QObject):
                     step=place.step,
                     time=place.time,
                     episode=place.episode,
-                )
+                ),
+                may_leave=True,
             )
             if sent is not None:
                 self._problems[(scene.session.key, sent)] = on_problem
@@ -301,18 +302,21 @@ class TimeTravel(QObject):
         if sure:
             self._agreed.add(key)
         self._send(
-            lambda i, scene_id: ContinueFromHere(id=i, scene_id=scene_id, with_script=with_script)
+            lambda i, scene_id: ContinueFromHere(id=i, scene_id=scene_id, with_script=with_script),
+            may_leave=True,
         )
 
     # --- commands on their way
 
-    def _send(self, make: _Make) -> int | None:
+    def _send(self, make: _Make, *, may_leave: bool = False) -> int | None:
+        """Send a command that moves the view. ``may_leave``: it can end where the scene stands."""
         scene = self._scene
         if scene is None or scene.is_stale:
             return None
         sent = scene.session.send(lambda i: make(i, scene.scene_id))
         if sent is not None:
-            self._by_hand = True
+            # Answers and news come in any order: one that only goes back never explains a leave.
+            self._by_hand = may_leave
             self._under_way.add((scene.session.key, sent))
         return sent
 
@@ -325,13 +329,16 @@ class TimeTravel(QObject):
             return
         self._steps, self._axis = 0, None
         if axis is not None and axis >= history.live:
-            self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id))
+            self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id), may_leave=True)
         elif axis is not None:
             self._send(lambda i, scene_id: Goto(id=i, scene_id=scene_id, axis=axis))
         else:
             kind = StepForward if steps > 0 else StepBack
             self._send(
-                lambda i, scene_id: kind(id=i, scene_id=scene_id, count=abs(steps), physics=physics)
+                lambda i, scene_id: kind(
+                    id=i, scene_id=scene_id, count=abs(steps), physics=physics
+                ),
+                may_leave=steps > 0,
             )
         self._pause.start()
 
@@ -388,7 +395,8 @@ class TimeTravel(QObject):
         left = self._was_away and not away
         self._was_away = away
         if left:
-            if not self._by_hand and scene.mode is PlaybackMode.PAUSED:
+            by_others = not self._by_hand and not self._under_way
+            if by_others and scene.mode is PlaybackMode.PAUSED:
                 self._say(_LEFT)
             self._by_hand = False
             self.stop_playing()
