@@ -16,7 +16,7 @@ from stroboscope.engine.mujoco_adapter import MujocoAdapter
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
-__all__ = ["SceneCopy", "built_world", "copy_of", "fill"]
+__all__ = ["SceneCopy", "built_world", "copy_of", "fill", "model_of"]
 
 _FILE = "scene.mjb"
 
@@ -68,20 +68,28 @@ def built_world(copy: SceneCopy, *, adapter: MujocoAdapter) -> tuple[ModelSource
 
     Raises StateMismatchError for a copy made with another MuJoCo, ModelError for a damaged model.
     """
-    if copy.mujoco_version != adapter.version:
+    model = model_of(copy.model, made_with=copy.mujoco_version, adapter=adapter)
+    for field, values in copy.first.items():
+        write_field(model, field, values)
+    source = ModelSource(model, None, copy.origin, "it is the copy of another scene")
+    return source, HeldData(adapter.module.MjData(model))
+
+
+def model_of(content: bytes, *, made_with: str, adapter: MujocoAdapter) -> Any:
+    """Return the model in an MJB that was written by a MuJoCo of the version ``made_with``.
+
+    Raises StateMismatchError for another version, ModelError for a damaged model.
+    """
+    if made_with != adapter.version:
         raise StateMismatchError(
-            f"the scene was copied with MuJoCo {copy.mujoco_version}, this is {adapter.version}: "
+            f"the scene was copied with MuJoCo {made_with}, this is {adapter.version}: "
             "a compiled model only fits the version that wrote it"
         )
     module = adapter.module
     try:
-        model = module.MjModel.from_binary_path(_FILE, {_FILE: copy.model})
+        return module.MjModel.from_binary_path(_FILE, {_FILE: content})
     except (ValueError, RuntimeError, module.FatalError) as error:
         raise ModelError(f"can't load the model of the copied scene: {error}") from error
-    for field, values in copy.first.items():
-        write_field(model, field, values)
-    source = ModelSource(model, None, copy.origin, "it is the copy of another scene")
-    return source, HeldData(module.MjData(model))
 
 
 def fill(scene: "Scene", copy: SceneCopy, *, is_new: bool) -> None:

@@ -141,19 +141,11 @@ class SceneStates:
 
     def _put_script(self, packed: bytes) -> None:
         """Put back what belongs to the script."""
-        if not packed and not self.script.registered:
-            return
-        scene = self._scene
-        values = self.script.values_in(packed) if packed else {}
-        missing = self.script.missing_in(values)
-        self.script.put(values)
-        if missing:
-            text = (
-                f"the restored checkpoint says nothing about {', '.join(map(repr, missing))}, "
-                "registered after it was taken: that script state stays as it is"
-            )
-            _log.warning("scene %r: %s", scene.name, text)
-            scene.link.log_text(LogLevel.WARNING, text)
+        self.script.restore(packed, report=self._warn)
+
+    def _warn(self, text: str) -> None:
+        _log.warning("scene %r: %s", self._scene.name, text)
+        self._scene.link.log_text(LogLevel.WARNING, text)
 
     def _replaced(self) -> None:
         """Everything that is remembered of the state before is of no use now."""

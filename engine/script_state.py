@@ -130,6 +130,22 @@ class ScriptStates:
                 f"setter raised {error!r}{also if stuck else ''}"
             ) from error
 
+    def restore(self, packed: bytes, *, report: Callable[[str], None]) -> None:
+        """Put back what a checkpoint holds, all or nothing; ``report`` what it does not hold.
+
+        Raises what :meth:`values_in` and :meth:`put` raise.
+        """
+        if not packed and not self.registered:
+            return
+        values = self.values_in(packed) if packed else {}
+        missing = self.missing_in(values)
+        self.put(values)
+        if missing:
+            report(
+                f"the restored checkpoint says nothing about {', '.join(map(repr, missing))}, "
+                "registered after it was taken: that script state stays as it is"
+            )
+
     def _gives_back(self, name: str, value: Any) -> bool:
         """Hand a setter its old value; one that raises must not keep it from the others."""
         try:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, StateBytes
+from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, SavedField, StateBytes
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 
 __all__ = ["BatchCheckpoint", "is_batch_checkpoint"]
@@ -97,7 +97,9 @@ class BatchCheckpoint:
     def env(self, number: int) -> Checkpoint:
         """Return one environment's state as a checkpoint of one world; KeyError for none of it.
 
-        A scene of the same model, made without ``n_envs``, takes it, and so does ``rollout``.
+        A scene of the same model, made without ``n_envs``, takes it, and so does ``rollout``. What
+        the environment has of its own of the model's fields counts as written into that model.
+        The script's own state stays behind: it is of all environments together.
         """
         places = np.flatnonzero(self.envs == number)
         if not len(places):
@@ -106,13 +108,36 @@ class BatchCheckpoint:
         steps = Counters(int(self.step_counts[at]), int(self.physics_step_counts[at]))
         return Checkpoint(
             first.head, self.rows[at], counters=steps, timestep=self._timestep(at),
-            edits=first.edits, hidden=first.hidden if at == 0 else b"", script=first.script,
-            record=first.record, exactness=first.exactness,
+            edits=first.edits, hidden=first.hidden if at == 0 else b"", script=b"",
+            record=msgspec.structs.replace(first.record, compared=True, changes=self._own(at)),
+            exactness=first.exactness,
         )  # fmt: skip
+
+    def _own(self, at: int) -> tuple[SavedField, ...]:
+        """Return the fields of the model that an environment has values of its own of."""
+        made = []
+        for name, values in self.fields.items():
+            # A single whole number of a model's options is read as Python's.
+            is_count = name.startswith("opt.") and values.dtype.kind == "i"
+            value = np.asarray(values[at], dtype=np.int64 if is_count else values.dtype)
+            text = f"{name} is environment {int(self.envs[at])}'s own"
+            made.append(SavedField.of(name, value, text))
+        return tuple(made)
 
     def _timestep(self, at: int) -> float:
         own = self.fields.get("opt.timestep")
         return self.first.timestep if own is None else float(own[at])
+
+    def without_script(self) -> "BatchCheckpoint":
+        """Return it without the script's own state."""
+        return BatchCheckpoint(
+            self.first.without_script(),
+            envs=self.envs,
+            rows=self.rows,
+            step_counts=self.step_counts,
+            physics_step_counts=self.physics_step_counts,
+            fields=self.fields,
+        )
 
     def to_bytes(self) -> bytes:
         """Return it as bytes that any batched scene of the same model takes."""
@@ -154,7 +179,12 @@ class BatchCheckpoint:
         rows = np.frombuffer(packed.rows).reshape(-1, packed.row_length)
         counts = [np.frombuffer(each, np.int64) for each in (packed.steps, packed.physics)]
         envs = np.frombuffer(packed.envs, np.int64).astype(np.intp)
-        if not len(envs) == len(rows) == len(counts[0]) == len(counts[1]):
+        fields = {
+            name: np.frombuffer(content, np.dtype(dtype)).reshape(shape)
+            for name, (dtype, shape, content) in packed.fields.items()
+        }
+        lengths = {len(each) for each in (envs, rows, *counts, *fields.values())}
+        if lengths != {len(np.unique(envs))} or not len(envs) or int(envs.min()) < 0:
             raise ValueError("its parts are of other numbers of environments")
         return cls(
             Checkpoint.from_bytes(packed.first),
@@ -162,10 +192,7 @@ class BatchCheckpoint:
             rows=rows,
             step_counts=counts[0],
             physics_step_counts=counts[1],
-            fields={
-                name: np.frombuffer(content, np.dtype(dtype)).reshape(shape)
-                for name, (dtype, shape, content) in packed.fields.items()
-            },
+            fields=fields,
         )
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:

@@ -154,8 +154,7 @@ class BatchConditions(SceneConditions):
         return lambda _, chosen: bound if chosen is None else bound[chosen]
 
     def _margins(self, rows: Rows, chosen: Places | None) -> Rows:
-        envs = self._envs
-        model = envs.model
+        envs, model = self._envs, self._selected.world.model
         joints = limited_joints(model, adapter=envs.adapter)
         first = envs.layout.parts["qpos"].start
         position = rows[:, first + np.asarray(model.jnt_qposadr)[joints]]

@@ -71,7 +71,8 @@ class BatchHistory:
         self.first = 0
         """The axis of the oldest matrix."""
         self._rows: deque[Rows] = deque()
-        self._steps: deque[tuple[int, float]] = deque()
+        self._steps: deque[tuple[int, float | Rows]] = deque()
+        self._timesteps: Rows = np.empty(0)
         self._deep: deque[Rows] = deque()
         self._deep_env = 0
         self._last: Rows = np.empty(0)
@@ -99,14 +100,22 @@ class BatchHistory:
             self.first = counters.axis
             self.version += 1
         self._rows.append(matrix)
-        self._steps.append((counters.single, float(self._envs.model.opt.timestep)))
+        self._steps.append((counters.single, self._timesteps_now()))
         self._last = matrix
         return matrix
 
-    def drop_last(self) -> None:
-        """Forget the rows that were captured last: their step was not taken."""
-        self._rows.pop()
-        self._steps.pop()
+    def _timesteps_now(self) -> float | Rows:
+        """Return the timestep of all, or of each: the same object while none has changed."""
+        own = self._envs.timesteps()
+        if not isinstance(own, float) and not np.array_equal(own, self._timesteps):
+            self._timesteps = own.copy()
+        return own if isinstance(own, float) else self._timesteps
+
+    def forget_last(self) -> None:
+        """Forget the rows that were captured last, if they are kept: nobody took that step."""
+        if self._rows and self._last is self._rows[-1]:
+            self._rows.pop()
+            self._steps.pop()
 
     def _free_matrix(self) -> Rows:
         """Return a matrix to write into: a new one while there is room, else the oldest."""
@@ -235,10 +244,8 @@ class BatchHistory:
 
     def timestep_at(self, env: int, axis: int) -> float:
         """Return how long the step of an environment took [s]."""
-        own = self._envs.timesteps()
-        if not isinstance(own, float):
-            return float(own[env])
-        return self._steps[axis - (self.first - len(self._deep))][1]
+        stored = self._steps[axis - (self.first - len(self._deep))][1]
+        return stored if isinstance(stored, float) else float(stored[env])
 
     # --- what every environment's counters were
 

@@ -5,7 +5,7 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.batch.batch_backend import BatchBackend
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
 from stroboscope.engine.batch.batch_condition_methods import BatchConditionMethods
+from stroboscope.engine.batch.batch_copy import BatchCopy, copy_of_batch, fill_batch, source_of
 from stroboscope.engine.batch.batch_history import BatchHistory
 from stroboscope.engine.batch.batch_states import BatchStates
 from stroboscope.engine.batch.batch_stepper import BatchStepper
@@ -27,9 +28,12 @@ from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.env_indices import env_indices
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.model_source import ModelSource
+from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
 from stroboscope.engine.rollouts.store import RolloutStore
+from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_life import SceneLife
+from stroboscope.engine.script_state import Getter, Setter
 from stroboscope.engine.sim_state import SimState
 from stroboscope.engine.step_plan import checked_nstep
 from stroboscope.engine.stops.event import StopEvent
@@ -41,6 +45,9 @@ if TYPE_CHECKING:
 __all__ = ["BatchScene"]
 
 Array = NDArray[np.float64]
+
+MOST_SHOWN = 64
+"""So many environments are drawn side by side at most."""
 
 
 class BatchScene(SceneLife, BatchConditionMethods):
@@ -371,6 +378,45 @@ class BatchScene(SceneLife, BatchConditionMethods):
         self.told_replaced(f"environment {source} was copied to {len(targets)} others")
         return exactness
 
+    def register_state(self, name: str, get: Getter, set: Setter) -> Callable[[], None]:
+        """Make what the script keeps itself a part of checkpoints of all environments.
+
+        As in a scene of one world, and once for all of them: ``get()`` may return arrays with a
+        value per environment. A checkpoint of some environments, or one that goes back to some,
+        leaves it alone and says so in its exactness; what belongs to one environment is the
+        script's to put back then. Returns a function that ends the registration.
+        """
+        self._guard()
+        return self.states.script.register(name, get, set)
+
+    def __getstate__(self) -> BatchCopy:
+        """Return the whole scene as a value: model, states, own fields; for pickle and deepcopy.
+
+        What can't travel: callbacks, conditions, drawings, the history, and the functions of
+        :meth:`register_state` (their values do).
+        """
+        self._guard()
+        return copy_of_batch(self)
+
+    def __setstate__(self, copy: BatchCopy) -> None:
+        """Become the twin of a copied scene; a scene that is built already is put back to it.
+
+        A new twin is owned by the calling thread and does what the first scene does, bit for bit,
+        except that what sleeps wakes up in it (which is logged). A built scene must be of the same
+        model and of as many environments (StateMismatchError).
+        """
+        is_new = "_owner_ident" not in self.__dict__
+        if is_new:
+            adapter, runtime = load_mujoco(), current_runtime()
+            BatchScene.__init__(
+                self, copy.name, source_of(copy, adapter=adapter), len(copy.checkpoint),
+                runtime=runtime, playback=Playback(copy.playback), adapter=adapter,
+            )  # fmt: skip
+            runtime.add(self)
+        self._guard()
+        fill_batch(self, copy, is_new=is_new)
+        self.told_replaced("the script restored a copy of the scene")
+
     def replaced(
         self,
         kind: SegmentKind,
@@ -402,13 +448,20 @@ class BatchScene(SceneLife, BatchConditionMethods):
         self._guard()
         return self.selected.env
 
-    def select_environment(self, env: int, shown: Sequence[int] | None = None) -> None:
-        """Have the debugger look at an environment, and show ``shown`` (at most 64) in a grid."""
+    def select_environment(self, env: int, shown: object = None) -> None:
+        """Have the debugger look at an environment, and show ``shown`` in a grid.
+
+        ``shown``: 1 to 64 environments, in the forms of ``envs_idx``. Raises what those do, and
+        ValueError for another number of them; nothing has changed then.
+        """
         self._guard()
         number = self._one(env)
+        grid = None if shown is None else self._chosen(shown).tolist()
+        if grid is not None and not 1 <= len(grid) <= MOST_SHOWN:
+            raise ValueError(f"shown must be 1 to {MOST_SHOWN} environments, not {len(grid)}")
         self.selected.select(number)
-        if shown is not None:
-            self.selected.shown = tuple(shown)
+        if grid is not None:
+            self.selected.shown = tuple(grid)
         elif number not in self.selected.shown:
             self.selected.shown = (number,)
         self.link.selection_changed()

@@ -1,12 +1,15 @@
 """States of environments: read, reset, kept, put back, copied from one to others."""
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_checkpoint
+from stroboscope.engine.batch.env_fields import EnvFields, Fields
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 from stroboscope.engine.sim_state import SimState, begin_at_zero, checked_field
@@ -19,6 +22,10 @@ __all__ = ["SLEEP_REASON", "BatchStates"]
 SLEEP_REASON = (
     "MuJoCo's batch can't be told which islands sleep (or what ipc remembers): what slept wakes up"
 )
+
+SCRIPT_REASON = "what the script itself keeps is of all environments together and stays as it is"
+
+_log = logging.getLogger(__name__)
 
 Rows = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -33,6 +40,8 @@ class BatchStates:
         self._scene = scene
         self._envs = scene.environments
         self._selected = scene.selected
+        self.script = scene.selected.states.script
+        self._fields = EnvFields(scene.environments, self._selected.world.codec.fields)
         self.initial: SimState | None = None
         """What the script has made the initial state of all environments; None: the model's."""
 
@@ -168,14 +177,16 @@ class BatchStates:
     # --- checkpoints
 
     def checkpoint(self, chosen: Indices, *, name: str, note: str) -> BatchCheckpoint:
-        """Return the states of some environments."""
+        """Return the states of some environments; of all of them, with the script's own."""
         envs = self._envs
+        is_all = len(chosen) == envs.count
         return self.checkpoint_of(
             chosen,
             envs.state[chosen],
             steps=envs.counters.step_counts()[chosen],
             physics=envs.counters.physics_counts()[chosen],
-            record=CheckpointRecord(name, self._scene.name, note, False, ()),
+            record=CheckpointRecord(name, self._scene.name, note),
+            script=self.script.capture() if self.script.registered and is_all else b"",
         )
 
     def checkpoint_of(
@@ -186,6 +197,7 @@ class BatchStates:
         steps: NDArray[np.int64],
         physics: NDArray[np.int64],
         record: CheckpointRecord | None = None,
+        script: bytes = b"",
     ) -> BatchCheckpoint:
         """Return a checkpoint of rows that may be of the past, (n, row)."""
         selected, first = self._selected, int(chosen[0])
@@ -195,7 +207,7 @@ class BatchStates:
                 Counters(int(steps[0]), int(physics[0])),
                 timestep=self._envs.timestep(first),
                 edits=0,
-                script=b"",
+                script=script,
                 record=record or CheckpointRecord(scene_name=self._scene.name),
             )
         fields = {name: values[chosen] for name, values in self._envs.expanded.items()}
@@ -224,33 +236,55 @@ class BatchStates:
     ) -> Exactness:
         """Put states back into some environments, all of it or nothing; the others stay."""
         checkpoint = self._as_checkpoint(given)
-        codec = self._selected.world.codec
+        envs = self._envs
         if isinstance(checkpoint, BatchCheckpoint):
             targets, taken = self._targets(checkpoint, chosen)
             rows, first = checkpoint.rows[taken], checkpoint.first
             steps: Any = checkpoint.step_counts[taken]
             physics: Any = checkpoint.physics_step_counts[taken]
-            fields = {name: each[taken] for name, each in checkpoint.fields.items()}
+            fields: Fields = {name: each[taken] for name, each in checkpoint.fields.items()}
         else:
-            targets = np.arange(self._envs.count) if chosen is None else chosen
-            first, fields = checkpoint, {}
+            targets = np.arange(envs.count) if chosen is None else chosen
+            first, fields = (
+                checkpoint,
+                self._fields.of(checkpoint, len(targets), with_model=with_model),
+            )
             rows = np.repeat(checkpoint.row[np.newaxis], len(targets), axis=0)
             steps, physics = checkpoint.step_count, checkpoint.physics_step_count
-        codec.check_object(first, timestep=first.timestep)
+        self._selected.world.codec.check_object(first, timestep=first.timestep)
+        if rows.shape[1] != envs.layout.size:
+            raise StateCorruptError(
+                f"the checkpoint holds rows of {rows.shape[1]} numbers, this model's have "
+                f"{envs.layout.size}: take it from its source again"
+            )
         if not with_model:
             self._check_timesteps(first, fields, targets)
         self._check(rows, targets)
-        difference = self._put_fields(fields, targets, with_model=with_model)
+        if with_model:
+            self._fields.check(fields)
+        is_all = isinstance(checkpoint, BatchCheckpoint) and chosen is None
+        if is_all and len(targets) == envs.count:
+            self.script.restore(first.script, report=self._warn)
+            left_out = ""
+        else:
+            left_out = SCRIPT_REASON if first.script or self.script.registered else ""
+        if with_model:
+            self._fields.put(fields, targets)
+        difference = self._fields.difference(fields, targets)
         before = self._scene.batch_history.counts()
         # What sleeps, and MuJoCo's counts of warnings, are no part of a row.
         self._reset_model(targets, keyframe=-1)
-        self._envs.state[targets] = rows
-        self._envs.counters.put(targets, steps, physics)
+        envs.state[targets] = rows
+        envs.counters.put(targets, steps, physics)
         self._scene.replaced(SegmentKind.RESTORE, targets, before=before, text="restored")
-        reasons = [first.exactness.reason, difference]
-        if self._envs.is_inexact and SLEEP_REASON not in first.exactness.reason:
+        reasons = [first.exactness.reason, difference, left_out]
+        if envs.is_inexact and SLEEP_REASON not in first.exactness.reason:
             reasons.append(SLEEP_REASON)
         return Exactness("; ".join(reason for reason in reasons if reason))
+
+    def _warn(self, text: str) -> None:
+        _log.warning("scene %r: %s", self._scene.name, text)
+        self._scene.link.log_text(LogLevel.WARNING, text)
 
     @staticmethod
     def _as_checkpoint(given: object) -> "BatchCheckpoint | Checkpoint":
@@ -292,9 +326,7 @@ class BatchStates:
             return chosen, np.array([places[env] for env in chosen.tolist()], dtype=np.intp)
         return chosen, np.arange(len(chosen))
 
-    def _check_timesteps(
-        self, first: Checkpoint, fields: dict[str, NDArray[Any]], targets: Indices
-    ) -> None:
+    def _check_timesteps(self, first: Checkpoint, fields: Fields, targets: Indices) -> None:
         wanted = fields.get("opt.timestep")
         for place, env in enumerate(targets.tolist()):
             captured = first.timestep if wanted is None else float(wanted[place])
@@ -304,22 +336,6 @@ class BatchStates:
                     f"has {self._envs.timestep(env)} s: set scene.expand('opt.timestep') first, "
                     "or restore it with with_model=True"
                 )
-
-    def _put_fields(
-        self, fields: dict[str, NDArray[Any]], targets: Indices, *, with_model: bool
-    ) -> str:
-        """Put values of model fields back, or say which are others now."""
-        different = []
-        for name, values in fields.items():
-            mine = self._envs.expand(name) if with_model else self._envs.expanded.get(name)
-            if mine is None or not np.array_equal(mine[targets], values):
-                different.append(name)
-            if with_model and mine is not None:
-                mine[targets] = values
-        different += [name for name in self._envs.expanded if name not in fields]
-        if with_model or not different:
-            return ""
-        return f"{', '.join(sorted(set(different)))} may have other values than at the checkpoint"
 
     # --- copying
 

@@ -115,7 +115,11 @@ class BatchStepper:
         self.frame_begun = False
         before = self._history.capture(keeps=self._scene.keeps_history)
         self.watch.before()
-        broken = self._envs.step(1)
+        try:
+            broken = self._envs.step(1)
+        except BaseException:
+            self._history.forget_last()
+            raise
         if is_shown:
             self._step_selected()
         self._take_back_inputs()

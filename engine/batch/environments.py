@@ -54,6 +54,7 @@ class Environments:
         )
         """The accelerations of the last step: where the solver begins, but for RK4's stages."""
         self.time: NDArray[np.float64] = self.state[:, 0]
+        self._timestep = float(model.opt.timestep)  # what the script writes there has no effect
         self.counters = EnvCounters(count)
         self.expanded: dict[str, NDArray[Any]] = {}
         """Fields of the model that each environment has values of its own of, by name."""
@@ -114,7 +115,7 @@ class Environments:
     def timesteps(self) -> NDArray[np.float64] | float:
         """Return the timestep [s] of all of them, or of each, (n_envs,)."""
         own = self.expanded.get(_OPTION + "timestep")
-        return float(self.model.opt.timestep) if own is None else own.reshape(self.count)
+        return self._timestep if own is None else own.reshape(self.count)
 
     def timestep(self, env: int) -> float:
         """Return the timestep [s] of one of them."""

@@ -5,7 +5,7 @@ looks: frames, channels, diagnoses, checkpoints and rollouts are made there, as 
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ class SelectedEnvironment:
         self.counters = OneEnvCounters(envs.counters)
         self.history = EnvHistory(scene.batch_history, self.counters, lambda: scene.keeps_history)
         self.stepper = _EnvStepper(self)
-        self.states = _EnvStates()
+        self.states = _EnvStates(lambda: scene.name)
         self.callbacks = _EnvCallbacks(scene)
         self.conditions = BatchConditions(scene, self)
         self.stops = SceneStops(self, self.conditions)  # type: ignore[arg-type]
@@ -178,8 +178,8 @@ class _EnvStepper:
 class _EnvStates:
     """What of a scene's states its time machine asks for."""
 
-    def __init__(self) -> None:
-        self.script = ScriptStates(lambda: "")
+    def __init__(self, scene_name: Callable[[], str]) -> None:
+        self.script = ScriptStates(scene_name)
 
 
 class _EnvCallbacks:

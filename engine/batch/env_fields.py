@@ -1,0 +1,104 @@
+"""Model fields that environments have values of their own of, against those of a checkpoint."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.checkpoint import Checkpoint
+from stroboscope.engine.errors import StateCorruptError, StateMismatchError
+from stroboscope.engine.model_fields import ModelFields
+
+if TYPE_CHECKING:
+    from stroboscope.engine.batch.environments import Environments
+
+__all__ = ["EnvFields"]
+
+Fields = Mapping[str, NDArray[Any]]
+"""Values by name, (n, …): one per environment that is meant."""
+Indices = NDArray[np.intp]
+
+
+class EnvFields:
+    """Compares and puts back; ``base``: the fields of the model as the batch was made with it."""
+
+    def __init__(self, envs: "Environments", base: ModelFields) -> None:
+        self._envs = envs
+        self._base = base
+
+    def of(self, checkpoint: Checkpoint, count: int, *, with_model: bool) -> Fields:
+        """Return what had been written into the model of one world, for ``count`` environments.
+
+        Raises StateMismatchError where that is needed (``with_model``) and not known.
+        """
+        record = checkpoint.record
+        if with_model and not record.compared:
+            raise StateMismatchError(
+                "the checkpoint has no name, so it did not compare the model: with_model=True "
+                "needs one made with scene.checkpoint(name)"
+            )
+        fields = {}
+        for saved in record.changes:
+            like = self._base.value(saved.field)
+            value = np.empty(0) if like is None else saved.values(like)
+            fields[saved.field] = np.repeat(value[np.newaxis], count, axis=0)
+        return fields
+
+    def check(self, fields: Fields) -> None:
+        """Raise StateMismatchError or StateCorruptError for what no environment can have."""
+        for name, values in fields.items():
+            try:
+                mine = self._envs.expand(name)
+            except ValueError as error:
+                raise StateMismatchError(
+                    f"the checkpoint holds {name} with another value, which environments can't "
+                    f"have of their own ({error}): restore it without with_model"
+                ) from error
+            if mine.shape[1:] != values.shape[1:] or mine.dtype.kind != values.dtype.kind:
+                raise StateCorruptError(
+                    f"the checkpoint holds {name} as {values.dtype} {values.shape[1:]}, the model "
+                    f"has {mine.dtype} {mine.shape[1:]}"
+                )
+
+    def put(self, fields: Fields, targets: Indices) -> None:
+        """Put values back; what a checkpoint says nothing of had the model's own value then."""
+        for name in self._names(fields):
+            then = self._then(name, fields, len(targets))
+            if then is not None:
+                self._envs.expand(name)[targets] = then
+
+    def difference(self, fields: Fields, targets: Indices) -> str:
+        """Return which fields have other values now; empty when none has."""
+        different, first = [], len(targets)
+        for name in self._names(fields):
+            then = self._then(name, fields, len(targets))
+            own = self._envs.expanded.get(name)
+            now = self._then(name, {}, len(targets)) if own is None else own[targets]
+            if then is None or now is None or then.shape != now.shape:
+                different.append(name)
+                first = 0
+                continue
+            unequal = (then != now) & ~((then != then) & (now != now))
+            rows = np.flatnonzero(unequal.reshape(len(targets), -1).any(axis=1))
+            if len(rows):
+                different.append(name)
+                first = min(first, int(rows[0]))
+        if not different or not len(targets):
+            return ""
+        have = "has" if len(different) == 1 else "have"
+        return (
+            f"{', '.join(different)} {have} other values now than at the checkpoint "
+            f"(in environment {int(targets[first])})"
+        )
+
+    def _names(self, fields: Fields) -> list[str]:
+        return sorted({*fields, *self._envs.expanded})
+
+    def _then(self, name: str, fields: Fields, count: int) -> NDArray[Any] | None:
+        """Return the values that a checkpoint says, (n, …); None where that is not known."""
+        found = fields.get(name)
+        if found is not None:
+            return found
+        base = self._base.value(name)
+        return None if base is None else np.broadcast_to(base, (count, *base.shape))
