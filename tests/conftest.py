@@ -5,8 +5,10 @@ runtime directory. Threads and processes may take a moment to end, so each check
 before it complains; it costs next to nothing when there is nothing to wait for.
 """
 
+import contextlib
 import gc
 import importlib.util
+import itertools
 import os
 import signal
 import socket
@@ -22,6 +24,14 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Long, as all deadlines: on a busy machine everything takes its time, and what works ends sooner.
 LEAK_DEADLINE_S = 30.0
+ENDING_S = 0.2
+
+# What hundreds of child processes would do again each: compile the same modules, whatever the
+# shell's PYTHONDONTWRITEBYTECODE says, and the same shaders. The cache of one test is the next's.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(REPOSITORY / ".cache" / "mesa"))
+
 # Examples have no deadline, which a busy machine misses, and are the same in every run: what fails
 # can be repeated. `make fuzz` is where new ones are tried.
 hypothesis.settings.register_profile(
@@ -93,15 +103,21 @@ def case_model() -> Callable[..., Path]:
     return find
 
 
+@pytest.fixture(scope="session")
+def unused_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Paths of folders that nobody has made; pytest's own way reads all there are each time."""
+    parent = tmp_path_factory.mktemp("own")
+    return (parent / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def own_folders(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def own_folders(unused_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give the test runtime, config, cache and current folders of its own; yield their parent.
 
     The engine appends MUJOCO_LOG.TXT to the current folder, so it must not be the checkout.
     """
-    folder = tmp_path_factory.mktemp("own", numbered=True)
+    folder = next(unused_folders)
+    folder.mkdir(mode=0o700)
     for name in ("runtime", "config", "cache", "work"):
         (folder / name).mkdir(mode=0o700)
     monkeypatch.setenv("STROBOSCOPE_RUNTIME_DIR", str(folder / "runtime"))
@@ -121,23 +137,24 @@ def nothing_left_behind(own_folders: Path, request: pytest.FixtureRequest) -> It
     """Fail the test when it leaves threads, descriptors, children or runtime files behind."""
     threads = set(threading.enumerate())
     descriptors = _descriptors()
-    children = set(_children())
+    children = _children()
     yield
     leaks = []
 
     def check(what: str, remaining: Callable[[], list[str]]) -> None:
-        if remaining():
-            gc.collect()
-            _becomes_true(lambda: not remaining(), LEAK_DEADLINE_S)
-        if left := remaining():
-            leaks.append(f"{what}: {', '.join(left)}")
+        # What is about to end needs no search for garbage, which takes longer than most tests.
+        if not remaining() or _becomes_true(lambda: not remaining(), ENDING_S):
+            return
+        gc.collect()
+        if not _becomes_true(lambda: not remaining(), LEAK_DEADLINE_S):
+            leaks.append(f"{what}: {', '.join(remaining())}")
 
     check("threads", lambda: _new_threads(threads))
     check("child processes", lambda: _new_children(children))
-    check("open descriptors", lambda: _new_descriptors(descriptors))
+    check("open descriptors", lambda: _new_descriptors(descriptors, own_folders))
     if request.node.get_closest_marker("leaves_runtime_files") is None:
         check("runtime files", lambda: _runtime_files(own_folders / "runtime"))
-    for pid in set(_children()) - children:
+    for pid in _children() - children:
         if not _lasting(pid):
             os.kill(pid, signal.SIGKILL)
     if leaks:
@@ -163,15 +180,21 @@ def _new_threads(before: set[threading.Thread]) -> list[str]:
     ]
 
 
-def _children() -> list[int]:
+def _children() -> set[int]:
     """Return the process ids of the children of all threads; empty where there is no /proc."""
-    pids: list[int] = []
-    for path in Path("/proc/self/task").glob("*/children"):
-        try:
-            pids += [int(pid) for pid in path.read_text().split()]
-        except OSError:
-            continue  # the thread ended meanwhile
+    pids: set[int] = set()
+    for task in _listed("/proc/self/task"):
+        # A thread may have ended meanwhile.
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", "rb") as file:
+            pids.update(map(int, file.read().split()))
     return pids
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _command(pid: int) -> str:
@@ -196,23 +219,21 @@ def _new_children(before: set[int]) -> list[str]:
 def _descriptors() -> dict[int, str]:
     """Return what each descriptor of this process is; empty where there is no /proc."""
     seen = {}
-    for path in Path("/proc/self/fd").glob("*"):
-        try:
-            seen[int(path.name)] = os.readlink(path)
-        except OSError:
-            continue  # the one that listed the folder
+    for name in _listed("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # the one that listed the folder
+            seen[int(name)] = os.readlink(f"/proc/self/fd/{name}")
     return seen
 
 
-def _new_descriptors(before: dict[int, str]) -> list[str]:
+def _new_descriptors(before: dict[int, str], own_folder: Path) -> list[str]:
     return [
         f"{number} {target}"
         for number, target in _descriptors().items()
-        if before.get(number) != target and _is_ours(number, target)
+        if before.get(number) != target and _is_ours(number, target, own_folder)
     ]
 
 
-def _is_ours(number: int, target: str) -> bool:
+def _is_ours(number: int, target: str, own_folder: Path) -> bool:
     """Tell our descriptors from those that Qt, X and GL open once and keep."""
     if target == "anon_inode:[eventpoll]" or target.startswith("pipe:"):
         return True
@@ -222,8 +243,10 @@ def _is_ours(number: int, target: str) -> bool:
                 return duplicate.family in (socket.AF_INET, socket.AF_INET6)
         except OSError:
             return False
-    return "/own" in target
+    return target.startswith(str(own_folder))
 
 
 def _runtime_files(folder: Path) -> list[str]:
+    if not _listed(str(folder)):
+        return []
     return [str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()]

@@ -49,10 +49,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The closing lines of a run of INNER_TESTS under our conftest, its patience cut short."""
     folder = tmp_path_factory.mktemp("inner")
     conftest = (Path(__file__).parent.parent / "conftest.py").read_text(encoding="utf-8")
-    assert "LEAK_DEADLINE_S = 5.0" in conftest
-    (folder / "conftest.py").write_text(
-        conftest.replace("LEAK_DEADLINE_S = 5.0", "LEAK_DEADLINE_S = 0.2")
-    )
+    assert "\nLEAK_DEADLINE_S = " in conftest
+    (folder / "conftest.py").write_text(f"{conftest}\n\nLEAK_DEADLINE_S = 0.2\n")
     (folder / "test_inner.py").write_text(INNER_TESTS)
     (folder / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", str(folder)]
