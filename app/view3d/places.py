@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.items import ItemKind, body_of
-from stroboscope.debugger_protocol.scene_description import CameraInfo, LightInfo
+from stroboscope.debugger_protocol.scene_description import CameraInfo, JointType, LightInfo
 
 if TYPE_CHECKING:
     from stroboscope.app.view3d.drawn_scene import DrawnScene
@@ -17,6 +17,9 @@ __all__ = ["element_position", "framing_points", "ground_under", "scene_bounds",
 
 # A floor further below than this many radii says nothing about how to look at a scene.
 _FALL = 30.0
+# Where an arm may come to, in lengths of it; more arms than these are a crowd.
+_ABOUT = np.array([[0.0, 0.0, 0.9], *([x, y, 0.0] for x in (-0.5, 0.5) for y in (-0.5, 0.5))])
+_MOST_ARMS = 16
 
 
 def ground_under(scene: "DrawnScene") -> float:
@@ -63,6 +66,7 @@ def framing_points(scene: "DrawnScene", options: ViewOptions) -> NDArray[np.floa
     bounds = scene.bounds(items)
     if bounds is None:
         return points
+    points = np.concatenate([points, _reach(scene, items)])
     foot = _foot(scene, *bounds)
     if foot is not None:
         # As wide at the foot as above: what falls shall not leave at the side.
@@ -70,6 +74,33 @@ def framing_points(scene: "DrawnScene", options: ViewOptions) -> NDArray[np.floa
         square = np.array([[x, y, 0.0] for x in (-radius, radius) for y in (-radius, radius)])
         points = np.concatenate([points, foot + square])
     return points
+
+
+def _reach(scene: "DrawnScene", items: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return points (n, 3) that arms standing on the spot may come to: above and about their joint.
+
+    An arm that lies down at first shall not swing out of the picture. What is free to go anywhere
+    has no such place, and of a crowd the whole is in sight as it is.
+    """
+    description = scene.description
+    if description is None:
+        return np.zeros((0, 3))
+    bodies, joints = description.bodies, description.joints
+    root = np.arange(len(bodies))
+    for i, body in enumerate(bodies):  # parents come before children
+        if 0 < body.parent < i and bodies[body.parent].weld != 0:
+            root[i] = root[body.parent]
+    hinges = {joint.body: joint for joint in reversed(joints) if joint.type is JointType.HINGE}
+    arms = [body for body in hinges if root[body] == body]
+    travels = {joint.body for joint in joints if joint.type in (JointType.FREE, JointType.SLIDE)}
+    points = []
+    for arm in [arm for arm in arms if arm not in travels][:_MOST_ARMS]:
+        anchor = scene.body_pos[arm] + scene.body_mat[arm] @ np.array(hinges[arm].pos)
+        corners = scene.corners(items[root[scene.items.body[items]] == arm])
+        if len(corners) and np.isfinite(anchor).all():
+            reach = float(np.linalg.norm(corners - anchor, axis=1).max())
+            points.append(anchor + reach * _ABOUT)
+    return np.concatenate(points) if points else np.zeros((0, 3))
 
 
 def _foot(

@@ -55,3 +55,42 @@ def test_a_view_frames_its_scene_below_the_height_that_is_kept_free(viewport: An
     y = viewport.view().project(points, **size)[:, 1]
     assert y.min() >= 0.25 * viewport.height() - 1.0
     assert y.max() - y.min() > 0.2 * viewport.height()
+
+
+ARM = """<mujoco><worldbody><geom type="plane" size="2 2 .1"/>
+<body name="base" pos="0 0 .5"><geom type="cylinder" size=".08" fromto="0 0 -.5 0 0 0"/>
+<body name="arm">{joint}<geom type="capsule" size=".05" fromto="0 0 0 .8 0 0"/></body></body>
+</worldbody></mujoco>"""
+HINGE = '<joint type="hinge" axis="0 1 0"/>'
+
+
+@pytest.fixture
+def framed(qapp: Any, show: Any) -> Any:
+    import stroboscope.engine as physics
+    from stroboscope.app.view3d.viewport import Viewport
+    from stroboscope.debugger_protocol.topics import Topic
+    from stroboscope.resources.themes import DARK
+
+    def frame(model: str) -> Any:
+        backend = physics.create_scene("arm", model=model).link.backend
+        view = Viewport(DARK)
+        show(view, WIDTH, HEIGHT)
+        view.set_description(backend.describe(1, "arm"), {})
+        pose = backend.frame_now(frozenset({Topic.POSE})).arrays[Topic.POSE]
+        view.set_poses(pose["xpos"], pose["xquat"])
+        return view
+
+    yield frame
+    physics.shutdown()
+
+
+def test_an_arm_that_lies_down_may_rise_without_leaving_the_picture(framed: Any) -> None:
+    view = framed(ARM.format(joint=HINGE))
+    size = {"width": view.width(), "height": view.height()}
+    tip = view.view().project(np.array([0.0, 0.0, 1.35]), **size)[0]
+    assert 0.0 < tip[1] < view.height()
+
+
+def test_what_can_t_turn_is_framed_as_it_stands(framed: Any) -> None:
+    arm, stiff = framed(ARM.format(joint=HINGE)), framed(ARM.format(joint=""))
+    assert stiff.camera.distance < arm.camera.distance
