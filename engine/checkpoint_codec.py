@@ -16,6 +16,7 @@ from stroboscope.engine.checkpoint_bytes import (
     MAGIC,
     Clock,
     Head,
+    InPlaceChecksum,
     StateBytes,
     checksum_of,
     damage,
@@ -63,7 +64,7 @@ class CheckpointCodec:
         # The leading part of a row: time, qpos, qvel, act. It must be finite.
         self._physics_length = 1 + model.nq + model.nv + model.na
         self._has_nonfinite_inputs = False
-        # The bytes that were checked last, and what was found: they stand in `_incoming`.
+        # The bytes that were checked last, and what was found.
         self._checked_state: bytes | None = None
         self._checked_counters = Counters(0, 0)
         self._checked_timestep = 0.0
@@ -100,6 +101,13 @@ class CheckpointCodec:
         self._incoming_checksum = checksum_of(incoming[self._clock_at :], body_at=Clock.SIZE)
         self._incoming_row = np.frombuffer(incoming[row_at:hidden_at], dtype=np.float64)
         self._incoming_hidden = incoming[hidden_at:]
+        # Large ones that can't change are validated where they are.
+        self._row_at, self._hidden_at = row_at, hidden_at
+        self._checksum_in_place = InPlaceChecksum(
+            begin=self._clock_at, body_at=row_at, body_bytes=self.total - row_at
+        )
+        # What is to be written when the check was passed.
+        self._checked_row, self._checked_hidden = self._incoming_row, self._incoming_hidden
         # Looking for a zero among bytes is much faster than NumPy's all().
         self._finite_bytes = bytearray(self._row_length)
         self._finite = np.frombuffer(self._finite_bytes, dtype=np.bool_)
@@ -162,8 +170,8 @@ class CheckpointCodec:
         """
         counters = self.check(state, timestep=timestep)
         if self._hidden is not None:
-            self._hidden.copy_from(self._incoming_hidden)
-        self._set_state(self._model, self._live(), self._incoming_row, self._mask)
+            self._hidden.copy_from(self._checked_hidden)
+        self._set_state(self._model, self._live(), self._checked_row, self._mask)
         return counters
 
     def check(self, state: StateBytes, *, timestep: float) -> Counters:
@@ -177,15 +185,25 @@ class CheckpointCodec:
         if len(state) != self.total:
             raise self.refusal(bytes(state))
         self._checked_state = None
-        incoming = self._incoming
-        self._incoming_view[:] = state  # type: ignore[assignment]
+        incoming: bytes | bytearray
+        if self._checksum_in_place.is_worth_while and type(state) is bytes:
+            incoming = state
+            row = np.frombuffer(state, np.float64, self._row_length, self._row_at)
+            self._checked_hidden = memoryview(state)[self._hidden_at :]
+            checksum = self._checksum_in_place(state, self._fixed_crc)
+        else:
+            incoming, row = self._incoming, self._incoming_row
+            self._incoming_view[:] = state  # type: ignore[assignment]
+            self._checked_hidden = self._incoming_hidden
+            checksum = self._incoming_checksum(self._fixed_crc)
+        self._checked_row = row
         (
             total, script, record, steps, physics_steps, time, captured_timestep, _,
         ) = _unpack_clock(incoming, self._clock_at)  # fmt: skip
         if (
             # memcmp; comparing views looks at each byte by itself.
             not incoming.startswith(self._fixed, CRC_FROM)
-            or self._incoming_checksum(self._fixed_crc) != _unpack_crc(incoming, CRC_AT)[0]
+            or checksum != _unpack_crc(incoming, CRC_AT)[0]
             or total != self.total
             or script
             or record
@@ -194,7 +212,6 @@ class CheckpointCodec:
             raise self.refusal(bytes(incoming))
         if captured_timestep != timestep:
             raise self._timestep_refusal(captured_timestep, timestep)
-        row = self._incoming_row
         isfinite(row, self._finite)
         if 0 in self._finite_bytes or time != row[0]:
             self._check_finite()

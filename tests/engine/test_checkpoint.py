@@ -19,6 +19,11 @@ Make = Callable[..., Scene]
 Drive = Callable[..., NDArray[np.float64]]
 StateOf = Callable[[Scene], NDArray[np.float64]]
 
+LARGE = """
+<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body>
+  <replicate count="30" offset=".3 0 0"><body><freejoint/><geom size=".1"/></body></replicate>
+</worldbody><actuator><motor joint="a"/></actuator></mujoco>
+"""
 SMALL = """
 <mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="1 1 .1"/>
   <body pos="0 0 .2"><joint name="lift" type="slide" axis="0 0 1"/>
@@ -171,12 +176,11 @@ def test_corrupting_any_single_byte_is_refused_and_changes_nothing(state_of: Sta
     scene.restore_state_from_bytes(checkpoint)
 
 
-def test_damage_anywhere_in_a_large_checkpoint_is_refused(state_of: StateOf) -> None:
-    many = (
-        '<replicate count="30" offset=".3 0 0"><body><freejoint/><geom size=".1"/></body>'
-        "</replicate>"
-    )
-    scene = physics.create_scene("Large", f"<mujoco><worldbody>{many}</worldbody></mujoco>")
+@pytest.mark.parametrize("form", [bytes, bytearray])
+def test_damage_anywhere_in_a_large_checkpoint_is_refused(
+    form: Callable[[bytearray], bytes], state_of: StateOf
+) -> None:
+    scene = physics.create_scene("Large", LARGE)
     scene.step(nstep=5)
     checkpoint = captured(scene)
     assert len(checkpoint) > 8000, "such that its body is summed"
@@ -184,10 +188,10 @@ def test_damage_anywhere_in_a_large_checkpoint_is_refused(state_of: StateOf) -> 
     for at in rng.integers(0, len(checkpoint), 500):
         damaged = bytearray(checkpoint)
         damaged[at] ^= 1 << int(rng.integers(8))
-        refused(scene, damaged, state_of)
+        refused(scene, form(damaged), state_of)
     zeroed = bytearray(checkpoint)
     zeroed[-4000:-3000] = bytes(1000)
-    refused(scene, zeroed, state_of)
+    refused(scene, form(zeroed), state_of)
     assert scene.checkpoint().is_equal(physics.Checkpoint.from_bytes(checkpoint))
     scene.step()
     scene.restore(scene.checkpoint().to_bytes())
@@ -319,10 +323,11 @@ def test_a_failed_capture_leaves_the_buffer_as_it_was() -> None:
     assert bytes(buffer) == b"keep"
 
 
+@pytest.mark.parametrize("large", [False, True])
 def test_the_same_bytes_again_and_others_in_between_are_each_taken_for_what_they_are(
-    state_of: StateOf, caplog: pytest.LogCaptureFixture
+    large: bool, state_of: StateOf, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene = physics.create_scene("Small", SMALL)
+    scene = physics.create_scene("Scene", LARGE if large else SMALL)
     scene.data.ctrl[0] = np.nan
     strange, strange_state = captured(scene), state_of(scene)
     scene.data.ctrl[0] = 0.5
@@ -345,8 +350,11 @@ def test_the_same_bytes_again_and_others_in_between_are_each_taken_for_what_they
     refused(scene, growing, state_of)
 
 
-def test_any_bytes_like_is_taken_and_anything_else_is_a_type_error(state_of: StateOf) -> None:
-    scene = physics.create_scene("Small", SMALL)
+@pytest.mark.parametrize("large", [False, True])
+def test_any_bytes_like_is_taken_and_anything_else_is_a_type_error(
+    large: bool, state_of: StateOf
+) -> None:
+    scene = physics.create_scene("Scene", LARGE if large else SMALL)
     checkpoint = captured(scene)
     scattered = np.zeros((len(checkpoint), 2), dtype=np.uint8)
     scattered[:, 0] = np.frombuffer(checkpoint, dtype=np.uint8)
