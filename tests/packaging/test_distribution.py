@@ -1,9 +1,12 @@
 """The built wheel: what is in it, and that it works in an environment of its own."""
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from email.parser import Parser
 from pathlib import Path
 
@@ -31,65 +34,86 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return result
 
 
+def tracked(repository: Path, *paths: str) -> list[str]:
+    """Return the files that git knows, relative to the checkout."""
+    command = ["git", "ls-files", "-z", *paths]
+    listed = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.split("\0") if name]
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from the files that git knows, by way of the source distribution."""
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """``made_once(name, make)``: the folder that ``make(folder)`` has filled.
+
+    One for all workers of a run: it is made by whoever needs it first.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+
+    def folder_of(name: str, make: Callable[[Path], None]) -> Path:
+        folder, done = shared / name, shared / f"{name}.done"
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return folder_of
+
+
+def build_wheel(folder: Path) -> None:
+    """Build a wheel from the files that git knows, by way of the source distribution."""
     repository = Path(__file__).resolve().parents[2]
-    folder = tmp_path_factory.mktemp("build")
-    source = folder / "source"
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z", *FOLDERS, *PROJECT_FILES],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    for name in filter(None, tracked.split("\0")):
+    source, tools, unpacked = folder / "source", folder / "tools", folder / "unpacked"
+    for name in tracked(repository, *FOLDERS, *PROJECT_FILES):
         if (repository / name).exists():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((repository / name).read_bytes())
+    command = (sys.executable, "-m", "pip", "install", "--quiet", "--no-compile")
+    run(*command, "--target", tools, "setuptools>=77", cwd=folder)
     build = (
-        "import sys; from setuptools import build_meta; "
+        f"import sys; sys.path.insert(0, {str(tools)!r}); from setuptools import build_meta; "
         "print(getattr(build_meta, 'build_' + sys.argv[1])(sys.argv[2]))"
     )
-    tools = folder / "tools"
-    run(sys.executable, "-m", "venv", tools, cwd=folder)
-    python = tools / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "setuptools>=77", cwd=folder)
-    run(python, "-c", build, "sdist", folder, cwd=source)
-    unpacked = folder / "unpacked"
+    run(sys.executable, "-c", build, "sdist", folder, cwd=source)
     (archive,) = folder.glob("*.tar.gz")
     run(sys.executable, "-m", "tarfile", "-e", archive, unpacked, cwd=folder)
     (project,) = unpacked.iterdir()
-    run(python, "-c", build, "wheel", folder, cwd=project)
-    (built,) = folder.glob("*.whl")
+    run(sys.executable, "-c", build, "wheel", folder, cwd=project)
+
+
+@pytest.fixture(scope="module")
+def wheel(made_once: Callable[..., Path]) -> Path:
+    """A wheel built from the files that git knows."""
+    (built,) = made_once("wheel", build_wheel).glob("*.whl")
     return built
 
 
 @pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment(made_once: Callable[..., Path], wheel: Path) -> Path:
     """A clean virtual environment with the wheel and what it depends on, no extras."""
-    folder = tmp_path_factory.mktemp("clean") / "venv"
-    run(sys.executable, "-m", "venv", folder, cwd=folder.parent)
-    python = folder / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=folder.parent)
-    return folder
+
+    def make(folder: Path) -> None:
+        # Without a pip of its own, which takes longer to install than all the rest: ours does it.
+        run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
+        pip = (sys.executable, "-m", "pip", "--python", folder / "bin" / "python")
+        run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=folder.parent)
+
+    return made_once("clean", make)
 
 
 def test_the_wheel_holds_every_module_and_every_resource(wheel: Path, repository: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    for folder in FOLDERS:
-        for path in (repository / folder).rglob("*"):
-            relative = path.relative_to(repository)
-            tracked = "__pycache__" not in relative.parts and path.is_file()
-            if tracked and path.suffix in {".py", ".xml", ".svg", ".png", ".typed"}:
-                known = subprocess.run(
-                    ["git", "ls-files", "--error-unmatch", str(relative)],
-                    cwd=repository,
-                    capture_output=True,
-                )
-                if known.returncode == 0:
-                    assert f"stroboscope/{relative.as_posix()}" in names
+    kinds = (".py", ".xml", ".svg", ".png", ".typed")
+    known = [name for name in tracked(repository, *FOLDERS) if name.endswith(kinds)]
+    assert len(known) > 300
+    for name in known:
+        if (repository / name).exists():
+            assert f"stroboscope/{name}" in names
 
 
 def test_the_wheel_installs_nothing_outside_its_namespace(wheel: Path) -> None:
