@@ -43,18 +43,18 @@ def test_the_sheet_shows_every_key_and_no_key_twice(desktop):
 
 def test_a_key_is_changed_by_pressing_it_and_kept_in_the_settings(desktop, sheet, wait_until):
     actions, settings = desktop.window.actions_by_name, desktop.settings
-    _press(sheet, wait_until, "wireframe", Qt.Key.Key_L)
-    assert actions.keys_of("wireframe") == ("L",)
-    assert settings.shortcuts == {"wireframe": "L"}
-    assert "L" in actions["wireframe"].toolTip()
-    assert sheet.buttons["wireframe"].text() == "L"
+    _press(sheet, wait_until, "wireframe", Qt.Key.Key_F12)
+    assert actions.keys_of("wireframe") == ("F12",)
+    assert settings.shortcuts == {"wireframe": "F12"}
+    assert "F12" in actions["wireframe"].toolTip()
+    assert sheet.buttons["wireframe"].text() == "F12"
     sheet.close()
     desktop.window.activateWindow()
     wait_until(desktop.window.isActiveWindow)
     desktop.window.setFocus()
     viewport = desktop.window.scene_view.viewport
     assert not viewport.options.wireframe
-    QTest.keyClick(desktop.window, Qt.Key.Key_L)
+    QTest.keyClick(desktop.window, Qt.Key.Key_F12)
     wait_until(lambda: viewport.options.wireframe)
 
 
