@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import imageio_ffmpeg
-from pictures import Picture, Stage, running_script
+from picture_stage import Picture, Stage, running_script
 from with_display import display_environment, virtual_display
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ __all__ = ["element_position", "framing_points", "ground_under", "scene_bounds",
 # A floor further below than this many radii says nothing about how to look at a scene.
 _FALL = 30.0
 # Where an arm may come to, in lengths of it; more arms than these are a crowd.
-_ABOUT = np.array([[0.0, 0.0, 0.9], *([x, y, 0.0] for x in (-0.5, 0.5) for y in (-0.5, 0.5))])
+_ABOUT = np.array([[0.0, 0.0, 0.75], *([x, y, 0.0] for x in (-0.4, 0.4) for y in (-0.4, 0.4))])
 _MOST_ARMS = 16
 
 

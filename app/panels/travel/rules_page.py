@@ -9,6 +9,7 @@ from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.stops import REASONS
 from stroboscope.app.panels.labels import label
 from stroboscope.app.panels.style import METRICS
+from stroboscope.debugger_protocol.messages import HoldAtEnd
 from stroboscope.debugger_protocol.time_messages import StopReason
 
 __all__ = ["RulesPage"]
@@ -29,6 +30,11 @@ class RulesPage(QScrollArea):
         self.mark_only = self._box(
             "Only mark stops, never hold", "They are listed and on the timeline, and it goes on."
         )
+        self.hold_at_end = self._box(
+            "Hold its last scene until Play",
+            "To look back at what has happened; else the script ends, and its history with it.",
+        )
+        self.hold_at_end.clicked.connect(self._on_hold_at_end)
         self.stop_all.clicked.connect(self._on_stop_all)
         self.mark_only.clicked.connect(self._on_mark_only)
         body = QWidget()
@@ -50,6 +56,9 @@ class RulesPage(QScrollArea):
         column.addWidget(label("When it stops", "section"))
         column.addWidget(self.stop_all)
         column.addWidget(self.mark_only)
+        column.addSpacing(METRICS.gap)
+        column.addWidget(label("When the script is over", "section"))
+        column.addWidget(self.hold_at_end)
         self.resets = label("", "small")
         column.addWidget(self.resets)
         column.addStretch(1)
@@ -75,6 +84,14 @@ class RulesPage(QScrollArea):
         for box in boxes:
             box.setEnabled(not why_not)
             box.setToolTip(plain_text(why_not or str(box.property("ownTip"))))
+        # For all of the application, whatever its engine watches for.
+        why_not_end = why_not_changeable(scene)
+        self.hold_at_end.setEnabled(not why_not_end)
+        self.hold_at_end.setToolTip(
+            plain_text(why_not_end or str(self.hold_at_end.property("ownTip")))
+        )
+        status = scene.session.status if scene is not None else None
+        self.hold_at_end.setChecked(status is not None and status.hold_at_end)
         rules = scene.stops.rules if scene is not None else None
         for reason, box in self.rules.items():
             box.setChecked(rules is not None and reason not in rules.off)
@@ -87,6 +104,10 @@ class RulesPage(QScrollArea):
     def _switch(self, reason: StopReason, *, on: bool) -> None:
         if self._scene is not None:
             self._scene.stops.switch(reason, on=on)
+
+    def _on_hold_at_end(self, on: bool) -> None:
+        if self._scene is not None:
+            self._scene.session.send(lambda i: HoldAtEnd(id=i, hold=on))
 
     def _on_stop_all(self, on: bool) -> None:
         if self._scene is not None:

@@ -122,7 +122,9 @@ class SceneFollower(QObject):
             status = scene.status
             hold = status.hold_reason if status is not None and status.held else ""
             still = status.axis if status is not None and scene.mode is PlaybackMode.PAUSED else -1
-            standing = (scene.mode, scene.is_stale, scene.session.has_control, hold, still)
+            session = scene.session
+            at_end = session.status is not None and session.status.hold_at_end
+            standing = (scene.mode, scene.is_stale, session.has_control, hold, still, at_end)
         changed = standing != self._standing
         self._standing = standing
         return changed

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stroboscope.app.models.overlays import Role
+from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.models.selection import ElementKind
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, lines, spheres
 from stroboscope.app.view3d.overlays.subject import Subject

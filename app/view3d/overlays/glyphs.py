@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.overlays import Role
+from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d import shapes
 

@@ -8,7 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from stroboscope.app.models.overlays import Amount, Role, active_overlays
+from stroboscope.app.models.overlay_words import Amount, Role
+from stroboscope.app.models.overlays import active_overlays
 from stroboscope.app.models.view_options import RenderMode
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.items import ItemKind

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.overlays import Role
+from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.models.selection import ElementKind
 from stroboscope.app.view3d.overlays.facts import BodyFacts
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape, lines, solids, spheres

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.overlays import Amount, Role
+from stroboscope.app.models.overlay_words import Amount, Role
 from stroboscope.app.models.selection import ElementKind
 from stroboscope.app.view3d.overlays.glyphs import (
     Glyphs,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.overlays import Role
+from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.overlays import Amount
+from stroboscope.app.models.overlay_words import Amount
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.debugger_protocol.scene_description import SceneDescription, VisualScale
 

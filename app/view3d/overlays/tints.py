@@ -6,7 +6,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.overlays import Role
+from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.debugger_protocol.topics import Topic
 

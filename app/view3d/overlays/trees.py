@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.overlays import Role
+from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.models.selection import ElementKind
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, lines
 from stroboscope.app.view3d.overlays.mass import BOX_EDGES

@@ -74,6 +74,7 @@ def framed(qapp: Any, show: Any) -> Any:
     def frame(model: str) -> Any:
         backend = physics.create_scene("arm", model=model).link.backend
         view = Viewport(DARK)
+        view.keep_free(76)
         show(view, WIDTH, HEIGHT)
         view.set_description(backend.describe(1, "arm"), {})
         pose = backend.frame_now(frozenset({Topic.POSE})).arrays[Topic.POSE]
