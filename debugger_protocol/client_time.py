@@ -30,6 +30,12 @@ class TimeClient(EditingClient):
         self._collecting = threading.Lock()
         self._pieces: list[tm.Rows | tm.StatesCompared] = []
 
+    # --- the end
+
+    def hold_at_end(self, hold: bool = True) -> None:
+        """When the script is over, hold the scene that its main thread has stepped last."""
+        self._command(wire.HoldAtEnd, hold=hold)
+
     # --- looking
 
     def goto(

@@ -58,6 +58,8 @@ def _add_looking(add: Add) -> None:
     where.add_argument("--axis", type=int, help="physics steps ever taken")
     goto.add_argument("--episode", type=int, help="alone: its beginning")
     add("live", "look at where the scene stands; ends what is being re-simulated")
+    end = add("hold-at-end", "when the script is over, hold its last scene until play, or not")
+    end.add_argument("hold", nargs="?", choices=("on", "off"), default="on")
     history = add("history", "tell what is remembered, or keep it or not")
     history.add_argument("keep", nargs="?", choices=("on", "off"))
     history.add_argument("--max-mib", type=float, help="in at most so many MiB")
@@ -132,6 +134,11 @@ def only_looks(name: str, arguments: argparse.Namespace) -> bool:
 
 
 # --- looking
+
+
+def _hold_at_end(client: DebuggerClient, _: int, a: argparse.Namespace, out: TextIO) -> None:
+    client.hold_at_end(a.hold == "on")
+    out.write(f"holding at the end of the script: {a.hold}\n")
 
 
 def _step_back(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
@@ -442,6 +449,7 @@ def _list(out: TextIO, lines: Iterable[str], empty: str) -> None:
 
 
 TIME_COMMANDS: dict[str, Command] = {
+    "hold-at-end": _hold_at_end,
     "step-back": _step_back,
     "step-forward": _step_forward,
     "goto": _goto,

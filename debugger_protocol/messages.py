@@ -98,6 +98,7 @@ __all__ = [
     "Goodbye",
     "Goto",
     "Heartbeat",
+    "HoldAtEnd",
     "LabelCheckpoint",
     "Lint",
     "LoadKeyframe",
@@ -241,6 +242,15 @@ class SetSpeed(Command, frozen=True, kw_only=True, tag="set_speed"):
     speed: float
 
 
+class HoldAtEnd(Command, frozen=True, kw_only=True, tag="hold_at_end"):
+    """When the script is over, hold the scene that its main thread has stepped last, or not.
+
+    Until Play, or until nobody controls the session any more: what has happened can be looked at.
+    """
+
+    hold: bool
+
+
 class Step(Command, frozen=True, kw_only=True, tag="step"):
     """Pause all; complete exactly ``count`` application steps of one scene.
 
@@ -354,6 +364,7 @@ class SessionStatus(Message, frozen=True, kw_only=True, tag="session_status"):
     controller: int | None
     clients: int
     free_running_scenes: int = 0
+    hold_at_end: bool = False
 
 
 class ControlChanged(Message, frozen=True, kw_only=True, tag="control_changed"):
@@ -503,6 +514,7 @@ ClientMessage = (
     | Pause
     | FastForward
     | SetSpeed
+    | HoldAtEnd
     | Step
     | PhysicsStep
     | RunUntil

@@ -1,6 +1,7 @@
 """The debugger's side of one process: at most one open session, the window, signals and forks."""
 
 import contextlib
+import importlib
 import logging
 import math
 import os
@@ -9,13 +10,18 @@ import threading
 import time
 
 from stroboscope.debugger_protocol.connection_file import read_connection_file
-from stroboscope.debugger_protocol.exceptions import ConnectionLost, NoSessionError, ProtocolError
+from stroboscope.debugger_protocol.exceptions import (
+    ConnectionLost,
+    NoSessionError,
+    ProtocolError,
+    SceneClosedError,
+)
 from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect, Patience
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.window_link import WindowClient
 from stroboscope.engine.instrument.instrumentation import Instrumentation
 from stroboscope.engine.launch import LaunchError, WindowProcess
-from stroboscope.engine.process_exit import SignalWatch
+from stroboscope.engine.process_exit import SignalWatch, is_interactive
 from stroboscope.engine.runtime import Runtime, current_runtime, forget_parent
 
 __all__ = ["DebugSession"]
@@ -25,6 +31,10 @@ _log = logging.getLogger("stroboscope.debugger")
 # How long the window that is open may take to answer [s].
 _LEAST_PATIENCE_S = 0.5
 _PATIENCE_S = 15.0
+_OVER = (
+    "the script has come to its end, and is held there: look back, or try something from here; "
+    "Play lets it end"
+)
 _PRESS_PLAY = "paused at the first step: press Play in the window"
 
 
@@ -38,6 +48,9 @@ class DebugSession:
         self._server_runtime: Runtime | None = None
         self._instrumentation: Instrumentation | None = None
         self._signals = SignalWatch(release=self._release)
+        self._watches_end = False
+        self.holds_at_end = False
+        """Whether sessions begin with holding the last scene when the script is over."""
         if sys.platform != "win32":
             os.register_at_fork(after_in_child=self._forget_parent)
 
@@ -56,6 +69,7 @@ class DebugSession:
                     engine="mujoco",
                 )
                 self._server_runtime = runtime
+                runtime.before_end(self.hold_at_end)
                 runtime.before_shutdown(self._close)
             return self._server
 
@@ -121,6 +135,42 @@ class DebugSession:
         """Be ready to hear of signals although a session may be opened by another thread."""
         self._signals.take_descriptor()
 
+    def hold_at_end(self) -> None:
+        """Stop the main thread in the scene it has stepped last, if clients want that; once.
+
+        Returns when the debugger lets it go on or has gone, and on Ctrl+C.
+        """
+        runtime = self._server_runtime
+        if runtime is None or threading.current_thread() is not threading.main_thread():
+            return
+        playback, scene = runtime.host.playback, None
+        if playback.hold_at_end and playback.awaits_end and self.is_attached():
+            scene = runtime.last_stepped()
+        try:
+            if scene is not None:
+                scene.link.park_at_end(_OVER)
+        except (KeyboardInterrupt, SceneClosedError):
+            return  # told to end
+        except Exception:  # noqa: BLE001 - a callback of the script, and the script is over
+            _log.exception("holding scene %r at the end of the script failed", scene)
+        finally:
+            playback.awaits_end = False
+
+    def _watch_end(self) -> bool:
+        """Be called when the main thread is over; False where Python has no place for that."""
+        register = getattr(threading, "_register_atexit", None)
+        if register is None or is_interactive():
+            return False
+        if not self._watches_end:
+            # The last to register is called first: before pools wait for their threads.
+            importlib.import_module("concurrent.futures.thread")
+            try:
+                register(self.hold_at_end)
+            except RuntimeError:
+                return False  # it is over
+            self._watches_end = True
+        return True
+
     def note_exit_code(self, code: int) -> None:
         """Tell the clients in the end with which code the script ends."""
         if self._server is not None:
@@ -146,6 +196,9 @@ class DebugSession:
         server = self.server
         server.stop("the script attached anew")
         server.start(port, mode=mode, control=control, on_disconnect=on_disconnect)
+        playback = current_runtime().host.playback
+        playback.hold_at_end = self.holds_at_end
+        playback.awaits_end = self._watch_end()
         self._signals.start()
         if self._instrumentation is not None:
             self._instrumentation.session_opened()

@@ -119,20 +119,21 @@ def hold_at_exception(error: Exception) -> None:
 
     Returns when the debugger lets it go on, and on Ctrl+C.
     """
-    scene = _last_stepped() if is_attached() and is_initialized() else None
+    scene = current_runtime().last_stepped() if is_attached() and is_initialized() else None
     if scene is not None:
         hold_for_error(scene, error, StopReason.SCRIPT_ERROR)
 
 
-def _last_stepped() -> Scene | None:
-    """Return the scene that this thread has stepped last; None when it owns none."""
-    thread = threading.current_thread()
-    mine = [s for s in current_runtime().scenes if s.owner is thread and not s.is_destroyed]
-    return max(mine, key=lambda scene: scene.link.stamp) if mine else None
+def hold_at_end() -> None:
+    """Stop in the scene that this thread has stepped last, if clients want that: all is over.
+
+    Returns when the debugger lets it go on or has gone, and on Ctrl+C.
+    """
+    the_session().hold_at_end()
 
 
 def _stop(reason: str, location: str) -> None:
-    host, scene = current_runtime().host, _last_stepped()
+    host, scene = current_runtime().host, current_runtime().last_stepped()
     if scene is not None:
         scene.pause_at(reason, location)
     else:

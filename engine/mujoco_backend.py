@@ -17,7 +17,7 @@ from stroboscope.engine.checkpoint import Checkpoint, Counters
 from stroboscope.engine.debug_draw import NOTHING_DRAWN
 from stroboscope.engine.describe import describe_model
 from stroboscope.engine.edit_labels import label
-from stroboscope.engine.errors import StateError
+from stroboscope.engine.errors import SceneDestroyedError, StateError
 from stroboscope.engine.expression_channels import ExpressionScope
 from stroboscope.engine.interventions import LARGEST_VALUE
 from stroboscope.engine.lint import lint
@@ -48,6 +48,7 @@ class MujocoBackend(SceneBackend):
         self._scene = scene
         self._step_of_frame = 0
         self._machine: tuple[World, MujocoTimeMachine] | None = None
+        self._kept_alive: Any = None
 
     def describe(self, scene_id: int, name: str) -> SceneDescription:
         """Return the description of the scene's model; reads nothing that a step writes."""
@@ -262,6 +263,13 @@ class MujocoBackend(SceneBackend):
         if self._machine is None or self._machine[0] is not world:
             self._machine = (world, MujocoTimeMachine(self._scene))
         return self._machine[1]
+
+    def keep_alive(self, *, wanted: bool) -> None:
+        """Keep the script's data as long as the scene, or let the script decide."""
+        try:
+            self._kept_alive = self._scene.world.live() if wanted else None
+        except SceneDestroyedError:
+            self._kept_alive = None  # too late
 
     def label(self, kind: str, index: int) -> tuple[str, str]:
         """Return what people call a value of a state array or an element, and its unit."""

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-__all__ = ["SignalWatch"]
+__all__ = ["SignalWatch", "is_interactive"]
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class SignalWatch:
 
     def take_descriptor(self) -> None:
         """Hear of signals from now on if this is the main thread; any thread may ask."""
-        if self._has_descriptor or _is_interactive() or not _is_main_thread():
+        if self._has_descriptor or is_interactive() or not _is_main_thread():
             return
         _, pythons = self._open()
         try:
@@ -174,5 +174,6 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _is_interactive() -> bool:
+def is_interactive() -> bool:
+    """Return whether somebody types into this process, where Ctrl+C ends a statement only."""
     return bool(sys.flags.interactive) or hasattr(sys, "ps1")

@@ -37,6 +37,7 @@ class Runtime:
         self.process_id = os.getpid()
         self._lock = threading.Lock()
         self._scenes: dict[int, Scene] = {}
+        self._before_end: list[Callable[[], None]] = []
         self._before_shutdown: list[Callable[[], None]] = []
         self._closed = False
 
@@ -45,6 +46,12 @@ class Runtime:
         """The scenes that are alive, in the order of their creation."""
         with self._lock:
             return tuple(self._scenes.values())
+
+    def last_stepped(self) -> "Scene | None":
+        """Return the scene that the calling thread has stepped last; None when it owns none."""
+        thread = threading.current_thread()
+        mine = [each for each in self.scenes if each.owner is thread and not each.is_destroyed]
+        return max(mine, key=lambda scene: scene.link.stamp) if mine else None
 
     def add(self, scene: "SceneLife") -> None:
         """Keep ``scene`` until it is destroyed; raises EngineError after shutdown."""
@@ -61,6 +68,17 @@ class Runtime:
             # Numbers begin anew with every runtime: the scene may be of an earlier one.
             if self._scenes.get(scene.scene_id) is scene:
                 del self._scenes[scene.scene_id]
+
+    def before_end(self, action: Callable[[], None]) -> None:
+        """Run ``action`` where somebody calls ``shutdown()``, before anything else is done."""
+        with self._lock:
+            self._before_end.append(action)
+
+    def ending(self) -> None:
+        """Run what has to come before the end."""
+        with self._lock:
+            actions = tuple(self._before_end)
+        _run_all(actions)
 
     def before_shutdown(self, action: Callable[[], None]) -> None:
         """Run ``action`` first on shutdown (the debugger stops its server there)."""
@@ -156,9 +174,13 @@ def current_runtime() -> Runtime:
 def shutdown() -> None:
     """Stop the debug server, release parked threads, destroy all scenes; any thread, never hangs.
 
-    A thread that is parked in ``step()`` gets SceneDestroyedError. Calling it twice, or at
+    On the main thread this is the script's end: where a debugger wants to hold its last scene then,
+    it does so until that lets it go on. A thread that is parked in ``step()`` gets
+    SceneDestroyedError. Calling it twice, or at
     interpreter exit, is harmless; ``initialize()`` starts anew.
     """
+    if _current.runtime is not None:
+        _current.runtime.ending()
     with _current.lock:
         runtime, _current.runtime = _current.runtime, None
     if runtime is not None:

@@ -16,6 +16,7 @@ import msgspec
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.activity import describe_owner
 from stroboscope.debugger_protocol.host.edits import EDIT_WORDS
+from stroboscope.debugger_protocol.host.hold_at_end import hold_at_end
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.playback import Reply, Ticket
 from stroboscope.debugger_protocol.host.time_desk import TIME_WORDS
@@ -25,6 +26,7 @@ from stroboscope.debugger_protocol.messages import (
     Failed,
     FailureKind,
     FastForward,
+    HoldAtEnd,
     Pause,
     PhysicsStep,
     Play,
@@ -113,6 +115,8 @@ class CommandDesk:
                 return host.fast_forward(command.scene_id, reply=reply)
             case SetSpeed():
                 return host.set_speed(command.speed, reply=reply)
+            case HoldAtEnd():
+                return hold_at_end(host, wanted=command.hold, reply=reply)
             case Step():
                 return host.step(
                     command.scene_id,

@@ -21,6 +21,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedEr
 from stroboscope.debugger_protocol.host.edits import AT_REST_FIELDS, EDIT_WORDS
 from stroboscope.debugger_protocol.host.events import HostListener
 from stroboscope.debugger_protocol.host.finished import FinishedRuns, HostKeeper
+from stroboscope.debugger_protocol.host.hold_at_end import keep_newest
 from stroboscope.debugger_protocol.host.host_news import HostNews
 from stroboscope.debugger_protocol.host.owners import Job, Owner
 from stroboscope.debugger_protocol.host.playback import (
@@ -106,6 +107,7 @@ class Host(HostNews):
             self._next_id += 1
             self._links = {**self._links, link.scene_id: link}
             owner.links.append(link)
+            keep_newest(owner, wanted=self.playback.hold_at_end)
             link.needs_initial = link.needs_findings = self.playback.attached
             link.changes.editor.checkpoints.hold(wanted=self.playback.attached)
             link.refresh()

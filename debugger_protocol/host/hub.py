@@ -432,6 +432,7 @@ class Hub(HostListener):
             clients=self.control.attached,
             free_running_scenes=self._host.unseen_scenes
             + sum(not link.follow for link in self._host.links.values()),
+            hold_at_end=playback.hold_at_end,
         )
 
     def _send_status(self, link: SceneLink, *, force: bool) -> None:
@@ -540,6 +541,8 @@ class Hub(HostListener):
             self._set_watch_timer()
         elif ending.likelihood is Likelihood.POSSIBLE:
             self._ask_to_play(ending)
+            self._set_watch_timer()
+        elif ending.likelihood is Likelihood.CERTAIN and self._host.playback.holds_end:
             self._set_watch_timer()
         elif ending.likelihood is Likelihood.CERTAIN:
             reason = self._tell_end()

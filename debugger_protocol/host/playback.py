@@ -56,7 +56,9 @@ class Playback:
     """What all scenes of a session share; guarded by ``lock``.
 
     ``controlled``: a client may let a scene go on that has stopped, so that stops may hold it.
-    ``closed`` is empty, or the reason why no scene may be used any more.
+    ``closed`` is empty, or the reason why no scene may be used any more. ``hold_at_end``: clients
+    want to look at what has happened when the script is over; ``awaits_end``: the main thread will
+    ask for that before it ends.
     """
 
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
@@ -65,6 +67,13 @@ class Playback:
     attached: bool = False
     controlled: bool = True
     closed: str = ""
+    hold_at_end: bool = False
+    awaits_end: bool = False
+
+    @property
+    def holds_end(self) -> bool:
+        """Whether the main thread, which is over, is about to stop in a scene before it ends."""
+        return self.hold_at_end and self.awaits_end and self.controlled
 
 
 class Ticket:

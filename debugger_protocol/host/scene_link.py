@@ -64,6 +64,8 @@ class SceneLink(SceneSignals):
         """How often the state was replaced: restored or reset; what remains of a step is void."""
         self.restored = SceneRestored(scene_id=scene_id, reason="", axis=0, time=0.0, count=0)
         """The newest restore; ``count`` is how many there were. Replaced by reference."""
+        self.is_at_end = False
+        """Whether its script has come to its end, and is held there."""
         self.hold_location = ""
         """Where the script paused itself, as "train.py:118"; valid while that holds the scene."""
         self.physics_ticks = 0
@@ -195,6 +197,30 @@ class SceneLink(SceneSignals):
         self.owner.attend(self, visit=Visit.STOP)
         self.in_step = False
         self.stamp = self._monotonic()
+
+    def park_at_end(self, reason: str) -> None:
+        """Hold this scene, which no step comes to any more; nothing when nobody controls it.
+
+        Returns when a client lets it go on, or has gone.
+        """
+        self.refresh_clock()
+        while True:
+            with self._playback.lock:
+                if not self.active or self.closed or not self.follow:
+                    return
+                if not self._playback.controlled or not self._playback.attached:
+                    return
+                told, self.is_at_end = self.is_at_end, True
+                self.cancel_grants("the script is over, no step comes any more: look back instead")
+                self.holds[HoldKind.SCRIPT] = reason
+                self.hold_location = ""
+                self.refresh()
+            if not told:
+                self._host.log(LogLevel.WARNING, reason, link=self)
+            self.owner.attend(self, visit=Visit.STOP)
+            # Somebody who asks for a step wants to see one, not the end of everything.
+            if not self.grants:
+                return
 
     def stop(self, info: StopInfo) -> bool:
         """Say that the scene has to stop before a physics step; ``stop_id`` is given here.

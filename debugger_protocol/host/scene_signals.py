@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.host import Host
     from stroboscope.debugger_protocol.host.owners import Owner
 
-__all__ = ["SceneSignals"]
+__all__ = ["TIMED_ROWS", "SceneSignals"]
 
 # The server thread is woken for signal rows at most, and at least, this often [s].
 _SIGNAL_INTERVALS = 1.0 / 30.0, 0.25
-# Of so many signal rows the time of one is taken: that takes time itself.
-_TIMED_ROWS = 16
+TIMED_ROWS = 16
+"""Of so many signal rows the time of one is taken: that takes time itself."""
 
 
 class SceneSignals(ScenePlayback):
@@ -67,11 +67,12 @@ class SceneSignals(ScenePlayback):
         try:
             clock = self.backend.clock()
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self._signals_failed(error)
+            self.signals_failed(error)
         else:
             self.row_before(axis=clock.axis, time=clock.time)
 
-    def _signals_failed(self, error: Exception) -> None:
+    def signals_failed(self, error: Exception) -> None:
+        """Write no more rows, and tell why: the user's simulation goes on."""
         self.ring = None
         self.report_failure(f"reading signals failed, so they are switched off: {error!r}")
 
@@ -82,14 +83,14 @@ class SceneSignals(ScenePlayback):
             return
         spent = self.publisher.time
         try:
-            if spent is None or ring.count % _TIMED_ROWS:
+            if spent is None or ring.count % TIMED_ROWS:
                 ring.before(axis=axis, time=time)
             else:
                 since = spent.now()
                 ring.before(axis=axis, time=time)
-                spent.add(since, times=_TIMED_ROWS)
+                spent.add(since, times=TIMED_ROWS)
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self._signals_failed(error)
+            self.signals_failed(error)
 
     def row_after(self) -> None:
         """Write what the same physics step has computed, and publish the row."""
@@ -98,14 +99,14 @@ class SceneSignals(ScenePlayback):
             return
         spent = self.publisher.time
         try:
-            if spent is None or ring.count % _TIMED_ROWS:
+            if spent is None or ring.count % TIMED_ROWS:
                 ring.after()
             else:
                 since = spent.now()
                 ring.after()
-                spent.add(since, times=_TIMED_ROWS)
+                spent.add(since, times=TIMED_ROWS)
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
-            self._signals_failed(error)
+            self.signals_failed(error)
 
     def rebuild_ring(self) -> None:
         """Fill a new ring with the channels that are wanted now."""

@@ -23,6 +23,7 @@ def attach_at_first_step(options: "RunOptions") -> None:
         return
     # The first step may be a worker thread's, which can't take the descriptor any more.
     session.watch_signals()
+    session.holds_at_end = options.hold_at_end
     instrumentation.before_first_scene(lambda: _open_session(options))
 
 

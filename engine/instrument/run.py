@@ -27,6 +27,7 @@ options:
   --mode MODE           paused (default), playing or fast_forward: how the simulation begins
   --timeout SECONDS     how long the window may stay silent while it starts (default 5)
   --on-disconnect WHAT  continue (default) or hold: what happens when the window goes away
+  --hold-at-end         when the script is over, hold its last scene until Play, to look back
   --end-on-exception    don't stop at an exception that ends the script while a debugger is there
   --no-window           open no window; run at once, clients may join (stroboscope ctl)
   --wait SECONDS        open no window; wait that long for a client before the first step
@@ -37,7 +38,7 @@ options:
 _MODES = ("paused", "playing", "fast_forward")
 _DISCONNECTS = ("continue", "hold")
 _WITH_VALUE = ("--mode", "--timeout", "--on-disconnect", "--wait")
-_FLAGS = ("--end-on-exception", "--no-window", "--detached")
+_FLAGS = ("--hold-at-end", "--end-on-exception", "--no-window", "--detached")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ class RunOptions:
     timeout: float = 5.0
     on_disconnect: str = "continue"
     hold_on_exception: bool = True
+    hold_at_end: bool = False
     window: bool = True
     wait: float | None = None
     detached: bool = False
@@ -70,12 +72,14 @@ def main(argv: Sequence[str]) -> int:
             run_script(options.target, options.args)
     except SystemExit as ending:
         _note_exit_code(ending.code)
+        _call_debugger("hold_at_end")
         raise
     except Exception as error:
         if options.hold_on_exception:
-            _hold(error)
+            _call_debugger("hold_at_exception", error)
         raise
     _note_exit_code(0)
+    _call_debugger("hold_at_end")
     return 0
 
 
@@ -87,10 +91,11 @@ def _note_exit_code(code: object) -> None:
         debugger.the_session().note_exit_code(number)
 
 
-def _hold(error: Exception) -> None:
+def _call_debugger(function: str, *arguments: object) -> None:
+    # Only a script that has imported MuJoCo can have one.
     debugger = sys.modules.get("stroboscope.engine.debugger")
     if debugger is not None:
-        debugger.hold_at_exception(error)
+        getattr(debugger, function)(*arguments)
 
 
 def _mujoco_is_there(options: RunOptions) -> None:
@@ -138,6 +143,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         timeout=_seconds("--timeout", values, default=5.0),
         on_disconnect=_one_of("--on-disconnect", values, _DISCONNECTS),
         hold_on_exception="--end-on-exception" not in flags,
+        hold_at_end="--hold-at-end" in flags,
         window="--no-window" not in flags and "--wait" not in values,
         wait=_seconds("--wait", values, default=0.0) if "--wait" in values else None,
         detached="--detached" in flags,

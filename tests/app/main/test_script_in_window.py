@@ -1,11 +1,13 @@
 """What a script does by itself, as the window shows it: its checkpoints, and its end."""
 
 import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 
 from stroboscope.app.models.checkpoints import kept_checkpoints
 from stroboscope.app.models.session import SessionState
 from stroboscope.debugger_protocol.messages import CheckpointOrigin
-from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource, Goto
 from stroboscope.debugger_protocol.topics import Topic
 
 pytest.importorskip("mujoco")
@@ -80,3 +82,30 @@ def test_the_end_of_a_script_stands_in_the_log_once_and_what_stays(desktop, paus
     ended = [text for text in lines if "script.py ended" in text]
     assert ended == ["script.py ended"], lines
     assert lines[-1].startswith("Its last state stays here to be looked at.")
+
+
+def test_the_end_of_a_script_is_held_when_its_box_is_ticked(desktop, paused, wait_until):
+    scene, process = paused
+    rules = desktop.window.stops.rules
+    desktop.window.panels.show("stops")
+    desktop.window.stops.show_rules()
+    wait_until(rules.hold_at_end.isVisible)
+    box = rules.hold_at_end
+
+    def may_be_clicked() -> bool:
+        rules.ensureWidgetVisible(box)
+        return box.isEnabled() and box.visibleRegion().contains(box.rect().center())
+
+    wait_until(may_be_clicked)
+    assert not rules.hold_at_end.isChecked()
+    QTest.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
+    wait_until(lambda: scene.session.status.hold_at_end)
+    wait_until(rules.hold_at_end.isChecked)
+    desktop.sessions.play()
+    wait_until(lambda: "come to its end" in scene.status.hold_reason, 30)
+    wait_until(lambda: scene.stands_still)
+    scene.session.send(lambda i: Goto(id=i, scene_id=scene.scene_id, axis=5))
+    wait_until(lambda: scene.history.told.view == 5)
+    desktop.sessions.play()
+    wait_until(lambda: scene.session.state is SessionState.LOST, 30)
+    assert process.wait(30) == 0

@@ -65,6 +65,10 @@ CLIENT: list[tuple[Any, str]] = [
         "83a474797065a97365745f7370656564a2696404a57370656564cb3fe0000000000000",
     ),
     (
+        m.HoldAtEnd(id=5, hold=True),
+        "83a474797065ab686f6c645f61745f656e64a2696405a4686f6c64c3",
+    ),
+    (
         m.Step(id=5, scene_id=1, count=10),
         "85a474797065a473746570a2696405a87363656e655f696401a5636f756e740aaf776974685f6465"
         "70656e64656e7473c2",
@@ -151,9 +155,9 @@ SERVER: list[tuple[Any, str]] = [
     ),
     (
         m.SessionStatus(mode=m.PlaybackMode.PLAYING, speed=2.0, controller=3, clients=2),
-        "86a474797065ae73657373696f6e5f737461747573a46d6f6465a7706c6179696e67a57370656564"
+        "87a474797065ae73657373696f6e5f737461747573a46d6f6465a7706c6179696e67a57370656564"
         "cb4000000000000000aa636f6e74726f6c6c657203a7636c69656e747302b3667265655f72756e6e"
-        "696e675f7363656e657300",
+        "696e675f7363656e657300ab686f6c645f61745f656e64c2",
     ),
     (
         m.ControlChanged(controller=None, reason="client 3 left"),
