@@ -25,13 +25,6 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Long, as all deadlines: on a busy machine everything takes its time, and what works ends sooner.
 LEAK_DEADLINE_S = 30.0
 ENDING_S = 0.2
-
-# What hundreds of child processes would do again each: compile the same modules, whatever the
-# shell's PYTHONDONTWRITEBYTECODE says, and the same shaders. The cache of one test is the next's.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
-os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(REPOSITORY / ".cache" / "mesa"))
-
 # Examples have no deadline, which a busy machine misses, and are the same in every run: what fails
 # can be repeated. `make fuzz` is where new ones are tried.
 hypothesis.settings.register_profile(
@@ -43,6 +36,20 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("steady")
 # These two live until the interpreter ends by design.
 _LASTING_CHILDREN = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+
+
+def pytest_configure() -> None:
+    """Let hundreds of child processes share what each would compile again.
+
+    Modules, whatever the shell's PYTHONDONTWRITEBYTECODE says, and shaders: each test has a cache
+    folder of its own, which Mesa would use, and it makes no parents of the folder it is given.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    shaders = REPOSITORY / ".cache" / "mesa"
+    with contextlib.suppress(OSError):  # a checkout to read: everybody compiles
+        shaders.mkdir(parents=True, exist_ok=True)
+        os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(shaders))
 
 
 @pytest.fixture
