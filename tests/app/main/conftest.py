@@ -85,9 +85,16 @@ def click(widget: QWidget) -> None:
 
 
 @pytest.fixture(name="click")
-def click_fixture() -> Callable[[QWidget], None]:
-    """``click(widget)``: what a person does."""
-    return click
+def click_fixture(wait_until: Callable[..., None]) -> Callable[[QWidget], None]:
+    """``click(widget)``: what a person does, who waits until it can be clicked."""
+
+    def wait_and_click(widget: QWidget) -> None:
+        # Asked first: in a dialog no event should run that needs not.
+        if not (widget.isVisible() and widget.isEnabled()):
+            wait_until(lambda: widget.isVisible() and widget.isEnabled())
+        click(widget)
+
+    return wait_and_click
 
 
 @pytest.fixture

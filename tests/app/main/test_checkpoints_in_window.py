@@ -24,7 +24,7 @@ def _scene(desktop, name):
 def _play_to(desktop, axis, wait_until):
     scene = desktop.sessions.shown
     desktop.sessions.play()
-    wait_until(lambda: scene.status.axis >= axis, 20)
+    wait_until(lambda: scene.status.axis >= axis)
     desktop.sessions.pause()
     wait_until(lambda: scene.mode is PlaybackMode.PAUSED)
     wait_until(lambda: scene.stands_still)
@@ -44,7 +44,7 @@ def panel(desktop, run_script, wait_until):
     window.resize(1280, 900)
     window.panels.show("checkpoints")
     wait_until(lambda: len(desktop.sessions.all_scenes()) == 3)
-    wait_until(lambda: all(s.description is not None for s in desktop.sessions.all_scenes()), 20)
+    wait_until(lambda: all(s.description is not None for s in desktop.sessions.all_scenes()))
     desktop.sessions.show(_scene(desktop, "Twin"))
     wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
     wait_until(lambda: desktop.sessions.shown.session.has_control)
@@ -86,10 +86,12 @@ def test_a_state_is_kept_named_compared_and_comes_back(desktop, panel, wait_unti
     panel.choose(first)
     click(panel.restore_button)
     wait_until(lambda: scene.status.step_count == 0)
-    state = scene.latest(Topic.STATE)
-    wait_until(lambda: scene.latest(Topic.STATE) is not None)
-    state = scene.latest(Topic.STATE)
-    assert np.all(state.arrays["qpos"] == 0.0)
+
+    def at_rest():
+        state = scene.latest(Topic.STATE)
+        return state is not None and np.all(state.arrays["qpos"] == 0.0)
+
+    wait_until(at_rest)
 
 
 def test_a_checkpoint_goes_into_another_scene_of_the_same_model_and_no_other(
@@ -121,8 +123,8 @@ def test_a_checkpoint_is_a_ghost_until_it_is_deleted_after_asking(
     wait_until(lambda: panel.table.table.count == 1)
     (kept,) = kept_checkpoints(scene.session)
     panel.toggle_ghost(kept.ref)
-    wait_until(lambda: len(window.scene_view.viewport._scene.others) == 1, 10)
-    assert window.travel.ghosts.rows[0][0].label == kept.info.name
+    wait_until(lambda: len(window.scene_view.viewport._scene.others) == 1)
+    wait_until(lambda: window.travel.ghosts.rows[0][0].label == kept.info.name)
     panel.choose(kept.ref)
     wait_until(panel.delete_button.isEnabled)
     click(panel.delete_button)

@@ -30,7 +30,7 @@ def test_an_observing_window_changes_nothing_until_it_takes_control(
         wait_until(lambda: not transport.control.isVisible())
         click(transport.buttons["play"])
         wait_until(lambda: session.mode is PlaybackMode.PLAYING)
-        assert other.scenes()[0].mode is PlaybackMode.PLAYING
+        wait_until(lambda: other.scenes()[0].mode is PlaybackMode.PLAYING)
 
 
 def test_play_in_the_scope_of_one_scene_holds_the_others(desktop, attached, click, wait_until):
@@ -75,7 +75,7 @@ def test_a_scene_that_waits_for_another_offers_to_step_both(desktop, attached, c
     # Now their thread stands in the second scene's step: the first can't go on alone.
     click(transport.buttons["step"])
     wait_until(lambda: transport.badge.word == "WAITING")
-    assert "Pendulum (2)" in transport.detail.full_text
+    wait_until(lambda: "Pendulum (2)" in transport.detail.full_text)
     click(transport.dependents)
     wait_until(lambda: first.status.step_count >= 2)
 
@@ -91,16 +91,18 @@ def test_the_connect_dialog_lists_what_runs_and_attaches(desktop, pendulums, cli
 
     def use_dialog():
         dialog = QApplication.activeModalWidget()
-        assert isinstance(dialog, ConnectDialog)
+        if not isinstance(dialog, ConnectDialog) or not dialog.list.buttons:
+            QTimer.singleShot(10, use_dialog)  # the test's own time-out is its end
+            return
         (button,) = dialog.list.buttons.values()
         texts.append(button.text())
         click(button)
 
-    QTimer.singleShot(200, use_dialog)
+    QTimer.singleShot(0, use_dialog)
     desktop.window.actions_by_name["connect"].trigger()
     assert texts == ["Connect"]
     wait_until(lambda: desktop.sessions.shown is not None)
-    assert desktop.sessions.shown.session.name == "train.py"
+    wait_until(lambda: desktop.sessions.shown.session.name == "train.py")
 
 
 def test_the_welcome_page_goes_when_a_session_comes_and_returns_when_it_is_removed(
@@ -114,12 +116,12 @@ def test_the_welcome_page_goes_when_a_session_comes_and_returns_when_it_is_remov
     (button,) = window.welcome.sessions.buttons.values()
     click(button)
     wait_until(lambda: desktop.sessions.shown is not None)
-    assert window.pages.currentWidget() is window.scene_view
-    assert window.docks["inspector"].isVisible()
+    wait_until(lambda: window.pages.currentWidget() is window.scene_view)
+    wait_until(window.docks["inspector"].isVisible)
     window.actions_by_name["disconnect"].trigger()
     wait_until(application.has_ended)
-    assert window.pages.currentWidget() is window.welcome
-    assert not window.docks["inspector"].isVisible()
+    wait_until(lambda: window.pages.currentWidget() is window.welcome)
+    wait_until(lambda: not window.docks["inspector"].isVisible())
 
 
 def test_a_connection_file_of_nobody_is_an_error_with_a_banner(desktop, own_folders, wait_until):
@@ -128,8 +130,8 @@ def test_a_connection_file_of_nobody_is_an_error_with_a_banner(desktop, own_fold
     path.chmod(0o600)
     desktop.sessions.open(path)
     wait_until(lambda: desktop.log.counts[LogLevel.ERROR] == 1)
-    assert "Could not connect" in desktop.log.lines[-1].text
-    assert desktop.window.banner.isVisible()
+    assert any("Could not connect" in line.text for line in desktop.log.lines)
+    wait_until(desktop.window.banner.isVisible)
     assert desktop.sessions.sessions == []
     path.unlink()
 
@@ -176,7 +178,7 @@ def test_a_script_that_fails_is_reported_with_its_last_lines(desktop, own_folder
     script.write_text("raise RuntimeError('no such robot')\n")
     desktop.window.start_script(str(script))
     wait_until(lambda: desktop.log.counts[LogLevel.ERROR] == 1, 60)
-    line = desktop.log.lines[-1]
+    (line,) = [line for line in desktop.log.lines if line.level is LogLevel.ERROR]
     assert line.source == "broken.py"
     assert "RuntimeError: no such robot" in line.text
 

@@ -32,7 +32,10 @@ def controls(desktop, run_script, wait_until):
     desktop.window.panels.show("controls")
     controls = desktop.window.controls
     wait_until(lambda: controls.joints.bars)
-    wait_until(lambda: controls.joints.bars["swing"].value is not None)
+    bar = controls.joints.bars["swing"]
+    wait_until(lambda: bar.value is not None)
+    # Where to press is computed from what is laid out.
+    wait_until(lambda: desktop.window.width() == 1280 and bar.isVisible() and bar.bar_width > 24)
     return controls
 
 
@@ -170,7 +173,7 @@ def test_an_equality_is_switched_on(desktop, controls, wait_until, click):
     assert not switch.isChecked()
     QTest.mouseClick(switch, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, switch.height() // 2))
     wait_until(lambda: _state(desktop, "eq_active")[0] == 1)
-    assert switch.isChecked()
+    wait_until(switch.isChecked)
 
 
 def test_an_option_is_edited_marked_and_reverted(desktop, controls, wait_until, click):
@@ -188,7 +191,7 @@ def test_an_option_is_edited_marked_and_reverted(desktop, controls, wait_until, 
     assert "0.005" in row.back.toolTip()
     click(row.back)
     wait_until(lambda: row.value == (0.005,))
-    assert not row.back.isVisible()
+    wait_until(lambda: not row.back.isVisible())
     field.setFocus()
     field.selectAll()
     QTest.keyClicks(field, "-1")

@@ -63,7 +63,7 @@ def test_what_was_changed_before_the_page_was_opened_is_marked_too(desktop, work
     desktop.window.actions_by_name["physics_options"].trigger()
     physics = desktop.window.controls.physics
     wait_until(lambda: "gravity" in physics.options and physics.options["gravity"].value)
-    assert physics.options["gravity"].is_changed
+    wait_until(lambda: physics.options["gravity"].is_changed)
     assert not physics.options["timestep"].is_changed
     physics.options["gravity"].back.click()
     wait_until(lambda: not physics.options["gravity"].is_changed)

@@ -67,8 +67,9 @@ def test_a_grid_draws_neighbours_and_the_one_that_is_looked_at_stays_in_place(
     bar.grid.activated.emit(bar.grid.currentIndex())
     wait_until(lambda: scene.environments.shown == tuple(range(9)))
     drawn = window.scene_view.viewport._scene
-    wait_until(lambda: len(drawn.others) == 8, 10)
-    assert window.scene_view.viewport.camera.distance == pytest.approx(3 * camera.distance)
+    wait_until(lambda: len(drawn.others) == 8)
+    far = pytest.approx(3 * camera.distance)
+    wait_until(lambda: window.scene_view.viewport.camera.distance == far)
     places = np.array([other.pos[0, :2] for other in drawn.others])
     assert len({tuple(np.round(place, 6)) for place in places}) == 8
     scene.environments.select(4)
@@ -78,7 +79,7 @@ def test_a_grid_draws_neighbours_and_the_one_that_is_looked_at_stays_in_place(
     wait_until(lambda: 90 in scene.environments.shown)
     scene.environments.show_grid(64, only_failed=True)
     wait_until(lambda: set(scene.environments.shown) == {90, 3, 40})
-    wait_until(lambda: len(drawn.others) == 2, 10)
+    wait_until(lambda: len(drawn.others) == 2)
     scene.environments.show_grid(1)
     wait_until(lambda: not drawn.others)
 

@@ -69,7 +69,7 @@ def test_the_theme_may_change_while_closed_windows_wait_to_be_freed(display, thr
         [sys.executable, "-P", "-X", "faulthandler", str(THEMES), thread],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr

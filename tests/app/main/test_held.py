@@ -22,12 +22,12 @@ def test_one_key_press_continues_a_held_scene(held, wait_until, key):
     stands_at = scene.status.step_count
     QTest.keyClick(held.window, key)
     wait_until(lambda: scene.status.step_count > stands_at + 5)
-    assert held.window.transport.badge.word == "PLAYING"
+    wait_until(lambda: held.window.transport.badge.word == "PLAYING")
 
 
 def test_the_button_of_a_held_scene_says_continue(held, click, wait_until):
     scene, play = held.sessions.shown, held.window.actions_by_name["play"]
-    assert play.text() == "Continue"
+    wait_until(lambda: play.text() == "Continue")
     assert "Continue" in play.toolTip()
     stands_at = scene.status.step_count
     click(held.window.transport.buttons["play"])

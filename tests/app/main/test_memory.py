@@ -4,8 +4,6 @@ import gc
 import json
 import weakref
 
-from PySide6.QtCore import QEvent
-
 from stroboscope.app.main.application import DesktopApplication
 
 
@@ -88,7 +86,9 @@ def _used_and_closed(qapp, settings_path, application, wait_until):
 def test_a_closed_window_is_freed(qapp, own_folders, pendulums, wait_until):
     path = own_folders / "config" / "settings.json"
     left = _used_and_closed(qapp, path, pendulums(), wait_until)
-    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-    qapp.processEvents()
-    gc.collect()
-    assert [name for name, reference in left.items() if reference() is not None] == []
+
+    def alive():
+        gc.collect()
+        return [name for name, reference in left.items() if reference() is not None]
+
+    wait_until(lambda: not alive())

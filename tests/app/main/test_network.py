@@ -58,8 +58,13 @@ def test_opening_brings_welcome_scenes_and_status(gui, pendulums, wait_until):
     wait_until(lambda: gui.has(Received, SceneStatus) and gui.has(Received, SessionStatus))
     assert isinstance(gui.events[0], Opened)
     assert gui.events[0].key == key
-    added = [e.message.name for e in gui.events if isinstance(getattr(e, "message", 0), SceneAdded)]
-    assert added == ["Pendulum", "Pendulum (2)"]
+
+    def added():
+        gui.poll()
+        messages = [getattr(event, "message", None) for event in gui.events]
+        return [message.name for message in messages if isinstance(message, SceneAdded)]
+
+    wait_until(lambda: added() == ["Pendulum", "Pendulum (2)"])
     assert gui.woken.is_set()
 
 

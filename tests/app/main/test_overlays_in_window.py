@@ -84,7 +84,7 @@ def test_poses_and_forces_in_the_picture_belong_to_one_instant(desktop, resting,
             seen.update(keys)
         return len(seen) > 12
 
-    wait_until(several_pictures, deadline_s=30)
+    wait_until(several_pictures, deadline_s=60)
     click(window.transport.buttons["play"])
 
 

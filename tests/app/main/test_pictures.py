@@ -25,9 +25,6 @@ from stroboscope.app.view3d.camera import CameraState
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.topics import Topic
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
-
 pytest.importorskip("mujoco")
 pytest.importorskip("imageio_ffmpeg")
 
@@ -128,7 +125,6 @@ def choose(dialog, size, custom=None):
 # --- pictures
 
 
-@pytest.mark.slow
 def test_a_picture_at_a_chosen_size_under_the_scenes_name(circling, answer, click):
     def act(dialog):
         choose(dialog, Size.FULL_HD)

@@ -34,4 +34,6 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
         seen["ctrl"] = max(seen["ctrl"], float(abs(scene.data.ctrl).max()))
         scene.log("seen/xfrc", seen["xfrc"])
         scene.step()
-report.write_text(json.dumps(seen))
+# At once: whoever waits for the file reads all of it.
+report.with_suffix(".part").write_text(json.dumps(seen))
+report.with_suffix(".part").replace(report)
