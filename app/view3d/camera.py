@@ -29,6 +29,7 @@ MIN_DISTANCE = 1e-3
 MAX_ELEVATION = 90.0
 DEFAULT_FOVY = 45.0
 FRAME_FILL = 0.8  # of the view's half size, when something is framed
+REACH_FILL = 0.95  # for what is only there now and then
 
 
 class ViewMode(enum.StrEnum):
@@ -203,24 +204,34 @@ def clip_planes(distance: float, extent: float) -> tuple[float, float]:
 
 
 def fitted(
-    state: CameraState, points: Floats, *, aspect: float, covered: float = 0.0
+    state: CameraState,
+    points: Floats,
+    *,
+    aspect: float,
+    covered: float = 0.0,
+    reached: Floats | None = None,
 ) -> CameraState:
     """Return ``state`` moved so that ``points`` (n, 3) just fill the view, with a margin.
 
     Angles stay as they are. In perspective, near points spread wider than far ones, so the centre
     is found together with the distance. Something stands over the upper part of the view, which is
-    ``covered`` (of its height): the points stay below it.
+    ``covered`` (of its height): the points stay below it. Those that are only ``reached`` (m, 3)
+    now and then are in the view, too, but may be behind that.
     """
+    seldom = np.zeros((0, 3)) if reached is None else reached
+    points = np.concatenate([points, seldom])
     right, up, forward = view_axes(state.azimuth, state.elevation)
     axes = np.stack([right, up, forward])
     local = points @ axes.T
     low, high = local.min(axis=0), local.max(axis=0)
     center = (low + high) / 2.0
     tangent = math.tan(math.radians(state.fovy) / 2.0)
-    above = tangent * min(FRAME_FILL, 1.0 - 2.0 * covered)
+    above = np.full(len(points), tangent * min(FRAME_FILL, 1.0 - 2.0 * covered))
+    above[len(points) - len(seldom) :] = tangent * REACH_FILL
     # How far to the left and below, and to the right and above, anything may be seen.
-    lower = np.array([tangent * aspect * FRAME_FILL, tangent * FRAME_FILL])
-    upper = np.array([tangent * aspect * FRAME_FILL, above])
+    wide = np.full(len(points), tangent * aspect * FRAME_FILL)
+    lower = np.stack([wide, np.full(len(points), tangent * FRAME_FILL)])
+    upper = np.stack([wide, above])
     distance = 0.0
     for _ in range(6):
         offset = local - center
@@ -233,8 +244,11 @@ def fitted(
         depth = np.maximum(distance + offset[:, 2], 1e-9) if not state.orthographic else distance
         for axis in (0, 1):
             seen = offset[:, axis] / depth
-            shift = lower[axis] * seen.max() + upper[axis] * seen.min()
-            center[axis] += shift / (lower[axis] + upper[axis]) * distance
+            # As far from the one side as from the other, each in parts of its own limit.
+            most, least = int(np.argmax(seen / upper[axis])), int(np.argmin(seen / lower[axis]))
+            right_limit, left_limit = upper[axis][most], lower[axis][least]
+            shift = left_limit * seen[most] + right_limit * seen[least]
+            center[axis] += shift / (left_limit + right_limit) * distance
     x, y, z = (float(v) for v in center @ axes)
     return dataclasses.replace(state, lookat=(x, y, z), distance=max(distance, MIN_DISTANCE))
 

@@ -160,7 +160,7 @@ class CameraWidget(QWidget):
         if not len(corners):
             center, radius = self._scene.scene_bounds(self._options)
             corners = _around(center, radius)
-        self._fit(state, corners)
+        self._fit(state, corners, self._scene.reach_points(self._options))
 
     def frame_selection(self) -> None:
         """Move the camera so that the selected element fills the view, or do nothing."""
@@ -183,10 +183,14 @@ class CameraWidget(QWidget):
                 )
             )
 
-    def _fit(self, state: CameraState, points: NDArray[np.float64]) -> None:
+    def _fit(
+        self, state: CameraState, points: NDArray[np.float64], reached: NDArray[np.float64]
+    ) -> None:
         free = dataclasses.replace(state, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1)
         covered = min(self._kept_free / max(self.height(), 1), MOST_COVERED)
-        self.set_camera(fitted(free, points, aspect=self._aspect(), covered=covered))
+        self.set_camera(
+            fitted(free, points, aspect=self._aspect(), covered=covered, reached=reached)
+        )
 
     def view(self) -> View:
         """Return the camera of the next frame, with its projection."""

@@ -505,6 +505,10 @@ class DrawnScene:
         """
         return places.framing_points(self, options)
 
+    def reach_points(self, options: ViewOptions) -> NDArray[np.float64]:
+        """Return points (n, 3) [m] where arms of what matters may come to, above all."""
+        return places.reach_points(self, self.scene_items(options))
+
     @property
     def scene_center(self) -> NDArray[np.float64]:
         """Where the bodies are, on average (3,) [m]."""

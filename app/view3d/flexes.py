@@ -175,12 +175,18 @@ class _Skin:
         self._info = info
         self._triangles = triangles
         self._normals = SurfaceNormals(triangles, info.nvert)
+        coordinates = _Coordinates(info, arrays, elements)
+        place = coordinates.of(triangles, owner).ravel()
         if info.flatskin:
             self._corner = triangles.ravel()
             sides = np.arange(len(self._corner), dtype=np.int64).reshape(-1, 3)
         else:
-            self._corner, sides = np.arange(info.nvert), triangles
-        self.uv = _coordinates(info, arrays, elements)[self._corner]
+            # A vertex for each place in the image that it has: one, except at seams.
+            pairs = triangles.ravel() * len(coordinates.places) + place
+            _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+            self._corner, place = triangles.ravel()[first], place[first]
+            sides = np.asarray(inverse.reshape(-1, 3), dtype=np.int64)
+        self.uv = coordinates.places[place]
         self.faces, self.owner = sides, owner
         if info.dim == 2:
             count = len(self._corner)
@@ -226,7 +232,8 @@ class _Faces:
             self._triangles = np.concatenate([elements[shown][:, side] for side in _SIDES])
             self.owner = np.tile(shown, len(_SIDES))
         self.faces = np.arange(3 * len(self._triangles), dtype=np.int64).reshape(-1, 3)
-        self.uv = _coordinates(info, arrays, elements)[self._triangles.ravel()]
+        coordinates = _Coordinates(info, arrays, elements)
+        self.uv = coordinates.places[coordinates.of(self._triangles, self.owner).ravel()]
 
     def posed(self, points: Floats) -> tuple[Floats, Floats]:
         normals = np.repeat(_unit(face_normals(points, self._triangles)), 3, axis=0)
@@ -277,21 +284,29 @@ class _Vertices:
         return vertices.reshape(-1, 3), np.tile(self._normals, (len(points), 1))
 
 
-def _coordinates(info: FlexInfo, arrays: Arrays, elements: Ints) -> Floats:
-    """Return the texture coordinates (nvert, 2) of each vertex."""
-    texcoords = arrays.get("texcoords")
-    if texcoords is None or not len(texcoords):
-        return np.zeros((info.nvert, 2))
-    coordinates = np.asarray(texcoords, dtype=np.float64).reshape(-1, 2)
-    index = arrays.get("element_texcoords")
-    of_vertex = np.zeros(info.nvert, dtype=np.int64)
-    if index is not None and np.shape(index) == elements.shape:
-        # One coordinate per vertex: seams within a flex are rare, and cost a vertex each.
-        known = (elements >= 0) & (elements < info.nvert)
-        of_vertex[elements[known]] = np.asarray(index, dtype=np.int64)[known]
-    elif len(coordinates) == info.nvert:
-        of_vertex = np.arange(info.nvert)
-    return coordinates[np.clip(of_vertex, 0, len(coordinates) - 1)]
+class _Coordinates:
+    """Where in its image each corner of each element lies: at a seam a vertex has several."""
+
+    def __init__(self, info: FlexInfo, arrays: Arrays, elements: Ints) -> None:
+        self._elements = elements
+        given = arrays.get("texcoords")
+        self.places = np.zeros((1, 2))
+        if given is not None and len(given):
+            self.places = np.asarray(given, dtype=np.float64).reshape(-1, 2)
+        index = arrays.get("element_texcoords")
+        if index is not None and np.shape(index) == elements.shape:
+            self._index = np.asarray(index, dtype=np.int64)
+        elif len(self.places) == info.nvert:
+            self._index = elements
+        else:
+            self._index = np.zeros_like(elements)
+        self._index = np.clip(self._index, 0, len(self.places) - 1)
+
+    def of(self, triangles: Ints, owner: Ints) -> Ints:
+        """Return (n, 3) which of ``places`` the corners of ``triangles`` have in their elements."""
+        own = self._elements[owner]
+        corner = (own[:, None, :] == triangles[:, :, None]).argmax(axis=2)
+        return np.asarray(np.take_along_axis(self._index[owner], corner, axis=1))
 
 
 def _owners(shell: Ints, elements: Ints, number: Ints, nvert: int) -> Ints:

@@ -17,6 +17,7 @@ from stroboscope.app.view3d.shader_programs import ItemPrograms
 __all__ = ["GhostPass"]
 
 HULL_OPACITY = 0.34
+_APART = 1e-4  # of the depth range, from one ghost to the next
 HULL_EDGE = (0.95, 0.97, 1.0, 0.75)
 
 
@@ -39,13 +40,16 @@ class GhostPass:
     ) -> int:
         """Draw the ghosts and the hulls, if any; return how many draw calls that took."""
         calls = 0
-        for ghost in buffers.ghosts:
+        for number, ghost in enumerate(buffers.ghosts):
             if ghost.batches:
+                # Two that stand in the same place would share it in stripes: the later one has it.
+                nearer = matrix.copy()
+                nearer[:, 2] -= np.float32(number * _APART) * nearer[:, 3]
                 calls += self._blended(
                     buffers,
                     ghost.batches,
                     light=light,
-                    matrix=matrix,
+                    matrix=nearer,
                     variant=(1, lamps, taps),
                     ghost=ghost,
                     opacity=1.0,

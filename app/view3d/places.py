@@ -13,12 +13,19 @@ from stroboscope.debugger_protocol.scene_description import CameraInfo, JointTyp
 if TYPE_CHECKING:
     from stroboscope.app.view3d.drawn_scene import DrawnScene
 
-__all__ = ["element_position", "framing_points", "ground_under", "scene_bounds", "subtree_center"]
+__all__ = [
+    "element_position",
+    "framing_points",
+    "ground_under",
+    "reach_points",
+    "scene_bounds",
+    "subtree_center",
+]
 
 # A floor further below than this many radii says nothing about how to look at a scene.
 _FALL = 30.0
 # Where an arm may come to, in lengths of it; more arms than these are a crowd.
-_ABOUT = np.array([[0.0, 0.0, 0.75], *([x, y, 0.0] for x in (-0.4, 0.4) for y in (-0.4, 0.4))])
+_ABOUT = np.array([[0.0, 0.0, 1.0], *([x, y, 0.0] for x in (-0.4, 0.4) for y in (-0.4, 0.4))])
 _MOST_ARMS = 16
 
 
@@ -66,7 +73,6 @@ def framing_points(scene: "DrawnScene", options: ViewOptions) -> NDArray[np.floa
     bounds = scene.bounds(items)
     if bounds is None:
         return points
-    points = np.concatenate([points, _reach(scene, items)])
     foot = _foot(scene, *bounds)
     if foot is not None:
         # As wide at the foot as above: what falls shall not leave at the side.
@@ -76,8 +82,8 @@ def framing_points(scene: "DrawnScene", options: ViewOptions) -> NDArray[np.floa
     return points
 
 
-def _reach(scene: "DrawnScene", items: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return points (n, 3) that arms standing on the spot may come to: above and about their joint.
+def reach_points(scene: "DrawnScene", items: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return points (n, 3) [m] that arms standing on the spot may come to, above and about it.
 
     An arm that lies down at first shall not swing out of the picture. What is free to go anywhere
     has no such place, and of a crowd the whole is in sight as it is.
