@@ -33,6 +33,7 @@ ARRAYS_AFTER = (
     "actuator_velocity",
     "sensordata",
 )
+_NAN = math.nan
 READ_BEFORE = (*INPUTS, JOINT_MARGIN)
 """What follows from what a step reads."""
 
@@ -54,7 +55,7 @@ class ChannelReaders:
         self._pyramidal = int(enums.mjtCone.mjCONE_PYRAMIDAL)
         self._first_contact_kind = int(enums.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
         self._keeps_forces_elsewhere = bool(adapter.hidden_state_reason(model))
-        self._step_durations = live().timer.duration
+        self._step_durations = live().timer.duration.data
         self._step_timer = 0.0
 
     def reader(self, name: str) -> Callable[[Any], Any]:
@@ -72,7 +73,7 @@ class ChannelReaders:
             "contact.depth": _contact_depth,
             "constraint.count": operator.attrgetter("nefc"),
             "solver.iterations": _solver_iterations,
-            "timing.step": lambda source: self._step_duration(),
+            "timing.step": self._step_duration,
             "momentum": lambda source: momenta(self._model, source)[0],
             "angular_momentum": lambda source: momenta(self._model, source)[1],
         }
@@ -82,11 +83,11 @@ class ChannelReaders:
         potential, kinetic = self._frames.energy(source, self.row)
         return float({"potential": potential, "kinetic": kinetic}.get(part, potential + kinetic))
 
-    def _step_duration(self) -> float:
+    def _step_duration(self, _source: Any) -> float:
         """Return how long the step took [s], NaN where MuJoCo doesn't measure."""
-        before, self._step_timer = self._step_timer, float(self._step_durations[0])
+        before, self._step_timer = self._step_timer, self._step_durations[0]
         taken = self._step_timer - before
-        return taken if before > 0.0 < taken else math.nan
+        return taken if before > 0.0 < taken else _NAN
 
     def _contact_force(self, source: Any) -> float:
         """Return the sum of all normal forces [N]."""

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import WriteRow
+from stroboscope.engine.data_views import raw_view
 
-__all__ = ["Gather", "count_reader", "gather"]
+__all__ = ["Gather", "count_place", "gather", "iterations_reader", "stretches"]
 
 _DOUBLE, _INT = 8, 4
 # How many integers before the time the counts of a step may stand.
@@ -32,15 +33,11 @@ class Gather:
         self._memory = memory
         self._index = index
 
-    def into(self, rows: NDArray[np.float64], *, live: Callable[[], Any]) -> WriteRow:
-        """Return what copies them all into row number ``slot`` of ``rows``, (n, width).
-
-        ``live`` raises when the data is gone.
-        """
+    def into(self, rows: NDArray[np.float64]) -> WriteRow:
+        """Return what copies them all into row number ``slot`` of ``rows``, (n, width)."""
         take, index, views = self._memory.take, self._index, list(rows)
 
         def write(slot: int) -> None:
-            live()
             # Any mode but "raise", with which NumPy copies twice.
             take(index, 0, views[slot], "clip")
 
@@ -62,8 +59,38 @@ def gather(data: Any, names: Sequence[str]) -> Gather | None:
     return Gather(memory, np.concatenate(places).astype(np.intp))
 
 
-def count_reader(data: Any, channel: str, *, module: Any) -> Callable[[Any], int] | None:
-    """Return what reads a count of ``data`` by its channel's name; None: it stands nowhere known.
+def stretches(data: Any, names: Sequence[str]) -> list[tuple[int, memoryview]] | None:
+    """Return arrays of ``data`` as bytes, each with where it begins when they stand in a row.
+
+    Arrays that stand side by side come as one. None where their numbers are no float64.
+    """
+    found: list[tuple[int, int, int]] = []
+    at = 0
+    for name in names:
+        array: NDArray[np.float64] = getattr(data, name)
+        if array.dtype != np.float64 or not array.flags.c_contiguous:
+            return None
+        address = int(array.ctypes.data)
+        if found and sum(found[-1][1:]) == address:
+            begin, first, size = found.pop()
+            found.append((begin, first, size + array.nbytes))
+        elif array.nbytes:
+            found.append((at, address, array.nbytes))
+        at += array.nbytes
+    return [(begin, raw_view(address, size)) for begin, address, size in found]
+
+
+def count_place(data: Any, channel: str, *, module: Any) -> tuple[memoryview, int] | None:
+    """Return integers and which of them a channel is; None where it is no plain count."""
+    names = {"contact.count": "ncon", "constraint.count": "nefc"}
+    places = _count_places(data, module)
+    if places is None or channel not in names:
+        return None
+    return _counts_of(data), places[names[channel]]
+
+
+def iterations_reader(data: Any, *, module: Any) -> Callable[[Any], int] | None:
+    """Return what reads the iterations of ``data``; None: they stand nowhere known.
 
     What the reader is called with is not looked at.
     """
@@ -71,11 +98,6 @@ def count_reader(data: Any, channel: str, *, module: Any) -> Callable[[Any], int
     if places is None:
         return None
     counts, nefc, nisland = _counts_of(data), places["nefc"], places["nisland"]
-    if channel in ("contact.count", "constraint.count"):
-        at = places["ncon"] if channel == "contact.count" else nefc
-        return lambda _source: counts[at]
-    if channel != "solver.iterations":
-        return None
     niter = _integers(int(data.solver_niter.ctypes.data), data.solver_niter.size)
 
     def iterations(_source: Any) -> int:

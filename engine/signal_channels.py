@@ -21,7 +21,7 @@ from stroboscope.engine.expression_channels import ExpressionChannel, Expression
 from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.limit_channels import LIMIT_CHANNELS, limit_channels
 from stroboscope.engine.live_data import LiveData
-from stroboscope.engine.live_memory import count_reader, gather
+from stroboscope.engine.live_memory import count_place, gather, iterations_reader, stretches
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["ENGINE_CHANNELS", "ChannelTable", "MujocoSignalSource", "channel_table"]
@@ -170,6 +170,9 @@ def sensor_unit_list(model: Any, *, adapter: MujocoAdapter) -> tuple[str, ...]:
     return tuple(units)
 
 
+# So many stretches of memory are copied one by one faster than by one call that gathers numbers.
+_FEW_STRETCHES = 4
+
 # Where one channel stands in a row, and what reads it from the data that holds its instant. A plain
 # pair: this is gone through at every physics step.
 _Writer = tuple[int | slice, Callable[[Any], Any]]
@@ -201,6 +204,8 @@ class MujocoSignalSource(SignalSource):
         self._readers = ChannelReaders(model, live, frames=frames, adapter=adapter)
         self._before: list[_Writer] = []
         self._after: list[_Writer] = []
+        self._counts: list[tuple[int, memoryview, int]] = []
+        """Counts of the step: where each stands in a row, and in which integers."""
         self._expressions: list[ExpressionChannel] = []
         self._scope: ExpressionScope | None = None
         self._runge_kutta = adapter.is_runge_kutta(model)
@@ -252,7 +257,12 @@ class MujocoSignalSource(SignalSource):
         is_number = table[name].width == 1 and name not in LIMIT_CHANNELS
         reader = None
         if not self._runge_kutta:
-            reader = count_reader(self._live(), name, module=self._adapter.module)
+            count = count_place(self._live(), name, module=self._adapter.module)
+            if count is not None:
+                self._counts.append((at, *count))
+                return
+            if name == "solver.iterations":
+                reader = iterations_reader(self._live(), module=self._adapter.module)
         writers = self._before if name in READ_BEFORE else self._after
         writers.append((at if is_number else places[name], reader or self._readers.reader(name)))
 
@@ -291,24 +301,31 @@ class MujocoSignalSource(SignalSource):
 
     def writers(self, rows: NDArray[np.float64]) -> tuple[WriteRow, WriteRow]:
         """Return what writes row number ``slot`` of ``rows``, (n, width), before and after."""
-        views = list(rows)
-        copy_inputs = None if self._inputs is None else self._inputs.into(rows)
-        copy_results = None if self._results is None else self._results.into(rows)
+        views, width = list(rows), self.width
+        copy_inputs = _nothing if self._inputs is None else self._inputs.into(rows)
+        copy_results = _nothing if self._results is None else self._results.into(rows)
         has_more_before = bool(self._expressions or self._before or self._needs_row)
-        write_before, live, later = self._write_before, self._live, self._after
+        write_before, live, counts = self._write_before, self._live, self._counts
+        # Numbers go into the memory of the rows: an item of an array takes twice as long.
+        numbers = rows.data.cast("B").cast("d")
+        later = [(place, read) for place, read in self._after if isinstance(place, int)]
+        parts = [(place, read) for place, read in self._after if isinstance(place, slice)]
 
         def before(slot: int) -> None:
-            if copy_inputs is not None:
-                copy_inputs(slot)
+            live()  # raises when the data is gone
+            copy_inputs(slot)
             if has_more_before:
                 write_before(views[slot])
 
         def after(slot: int) -> None:
-            if copy_results is not None:
-                copy_results(slot)
-            row, data = views[slot], live()
-            for place, read in later:
-                row[place] = read(data)
+            data, first = live(), slot * width
+            copy_results(slot)
+            for at, integers, index in counts:
+                numbers[first + at] = integers[index]
+            for at, read in later:
+                numbers[first + at] = read(data)
+            for part, read in parts:
+                views[slot][part] = read(data)
 
         if self._runge_kutta:
             return before, lambda slot: self.after(views[slot])
@@ -329,6 +346,8 @@ class MujocoSignalSource(SignalSource):
 
     def _write_after(self, row: NDArray[np.float64]) -> None:
         data = self._live()
+        for at, integers, index in self._counts:
+            row[at] = integers[index]
         for place, read in self._after:
             row[place] = read(data)
 
@@ -350,6 +369,7 @@ class _Copies:
         data = live()
         # These views do not keep the data alive: whoever uses them asks for it first.
         self._arrays = [(places[name], getattr(data, name)) for name in names]
+        self._stretches = stretches(data, names)
         self._gather = gather(data, names)
         self._live = live
         self._columns = columns
@@ -361,11 +381,41 @@ class _Copies:
             row[place] = values
 
     def into(self, rows: NDArray[np.float64]) -> WriteRow:
-        """Return what writes row number ``slot`` of ``rows``, (n, width)."""
+        """Return what writes row number ``slot`` of ``rows``, (n, width), of data that is there."""
+        pieces = self._stretches
+        if pieces is not None and len(pieces) <= _FEW_STRETCHES:
+            return self._copy_stretches(rows, pieces)
         if self._gather is None:
             views = list(rows)
             return lambda slot: self.write(views[slot])
-        return self._gather.into(rows[:, self._columns], live=self._live)
+        return self._gather.into(rows[:, self._columns])
+
+    def _copy_stretches(
+        self, rows: NDArray[np.float64], pieces: list[tuple[int, memoryview]]
+    ) -> WriteRow:
+        memory = rows.data.cast("B")
+        width, begin = rows.strides[0], 8 * self._columns.start
+        if len(pieces) == 1:
+            ((at, source),) = pieces
+            begin, size = begin + at, len(source)
+
+            def copy_one(slot: int) -> None:
+                first = slot * width + begin
+                memory[first : first + size] = source
+
+            return copy_one
+        ends = [(begin + at, begin + at + len(source), source) for at, source in pieces]
+
+        def copy(slot: int) -> None:
+            first = slot * width
+            for at, end, source in ends:
+                memory[first + at : first + end] = source
+
+        return copy
+
+
+def _nothing(_slot: int) -> None:
+    pass
 
 
 def _end(places: dict[str, slice]) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.scene_signals import TIMED_ROWS
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
 from stroboscope.engine.callbacks import Event
@@ -127,7 +128,14 @@ class Stepper:
         # An input that is no number shows in the warnings, or in what becomes of the speeds.
         try:
             if signals is not None:
-                link.row_before(axis=counters.axis, time=before)
+                if signals.count % TIMED_ROWS:
+                    try:
+                        signals.before(counters.axis, before)
+                    except Exception as error:  # noqa: BLE001 - the simulation goes on
+                        link.signals_failed(error)
+                        signals = None
+                else:
+                    link.row_before(axis=counters.axis, time=before)
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
@@ -149,7 +157,13 @@ class Stepper:
             counters.single += 1
             history.time_after, history.after = after, motion.tobytes()
             if signals is not None:
-                link.row_after()
+                if signals.count % TIMED_ROWS:
+                    try:
+                        signals.after()
+                    except Exception as error:  # noqa: BLE001 - the simulation goes on
+                        link.signals_failed(error)
+                else:
+                    link.row_after()
             if self._stops.conditions is not None:
                 self._stops.conditions.after(ring, at, data)
         except BaseException:

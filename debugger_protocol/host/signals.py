@@ -8,7 +8,7 @@ how many were.
 import dataclasses
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,8 @@ class SignalRing(RowRing):
         """The ring that is filled instead of this one; once it is set, no row comes any more."""
         self._before, self._after = source.writers(self.values)
         # An item of these takes half of the time that one of an array does.
-        self._axis, self._time = self.axis.data, self.time.data
+        self._axis: Any = self.axis.data
+        self._time: Any = self.time.data
 
     def before(self, axis: int, time: float) -> None:
         """Write the inputs of the coming physics step, which starts at ``axis`` and ``time``."""

@@ -13,7 +13,7 @@ from stroboscope.debugger_protocol.host.host import Host, HostListener
 from stroboscope.debugger_protocol.host.scene_playback import Interest
 from stroboscope.debugger_protocol.messages import LogEntry, PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.live_memory import count_reader, gather
+from stroboscope.engine.live_memory import count_place, gather, iterations_reader, stretches
 from stroboscope.engine.runtime import current_runtime
 
 Scene = physics.Scene
@@ -155,19 +155,37 @@ def test_arrays_and_counts_are_read_where_they_lie(make_scene: Make, drive: Driv
     gathered = gather(data, names)
     assert gathered is not None
     table = np.zeros((2, sum(getattr(data, name).size for name in names)))
-    gathered.into(table, live=lambda: data)(1)
+    gathered.into(table)(1)
     np.testing.assert_array_equal(table[1], np.concatenate([getattr(data, n) for n in names]))
-    counts = {
-        "contact.count": data.ncon,
-        "constraint.count": data.nefc,
-        "solver.iterations": data.solver_niter[: max(1, data.nisland)].max(),
-    }
-    for channel, value in counts.items():
-        read = count_reader(data, channel, module=mujoco)
-        assert read is not None, channel
-        assert read(None) == value > 0, channel
-    assert count_reader(data, "contact.force", module=mujoco) is None
+    for channel, value in {"contact.count": data.ncon, "constraint.count": data.nefc}.items():
+        place = count_place(data, channel, module=mujoco)
+        assert place is not None, channel
+        integers, at = place
+        assert integers[at] == value > 0, channel
+    assert count_place(data, "contact.force", module=mujoco) is None
+    read = iterations_reader(data, module=mujoco)
+    assert read is not None
+    assert read(None) == data.solver_niter[: max(1, data.nisland)].max() > 0
     assert gather(data, []) is None
+
+
+def test_arrays_that_lie_side_by_side_are_one_stretch(make_scene: Make, drive: Drive) -> None:
+    scene = make_scene()
+    drive(scene, 10)
+    data = scene.data
+    nothing = "act"
+    assert getattr(data, nothing).size == 0
+    names = ["qacc", "qpos", nothing, "qvel"]
+    found = stretches(data, names)
+    assert found is not None
+    whole = np.concatenate([getattr(data, name) for name in names]).tobytes()
+    filled = bytearray(len(whole))
+    for at, memory in found:
+        filled[at : at + len(memory)] = memory
+    assert bytes(filled) == whole
+    aligned = data.qvel.ctypes.data == data.qpos.ctypes.data + data.qpos.nbytes
+    assert len(found) == (2 if aligned else 3)
+    assert stretches(data, ["qpos", "efc_type"]) is None  # integers
 
 
 # --- in fast forward, where a step calls nothing else
@@ -229,10 +247,11 @@ def test_a_reset_between_quiet_steps_is_in_their_rows(make_scene: Make, host: Ho
     np.testing.assert_array_equal(found.values[-2], first)
 
 
+@pytest.mark.parametrize("part", ["before", "after"])
 def test_signals_that_fail_in_a_quiet_step_are_switched_off_and_told(
-    make_scene: Make, host: Host, monkeypatch: pytest.MonkeyPatch
+    part: str, make_scene: Make, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> None:
+    def fail(*_: object) -> None:
         raise ArithmeticError("what a source may raise")
 
     scene = make_scene()
@@ -242,7 +261,7 @@ def test_signals_that_fail_in_a_quiet_step_are_switched_off_and_told(
     ring = scene.link.ring
     assert ring is not None
     host.take_events()
-    monkeypatch.setattr(ring, "after", fail)
+    monkeypatch.setattr(ring, part, fail)
     for _ in range(40):
         scene.step()
     assert scene.counters.axis == 80
