@@ -74,16 +74,25 @@ def main() -> int:
     arguments = parser.parse_args()
     if not arguments.command:
         parser.error("no command given")
+    children: list[subprocess.Popen[bytes]] = []
+    came_before: list[int] = []
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        for child in children:
+            child.send_signal(number)
+        if not children:
+            came_before.append(number)
+
+    # From the beginning: who ends this program early must not leave a display behind. The terminal
+    # sends SIGINT to the child as well; here it must only not interrupt.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    signal.signal(signal.SIGTERM, forward)
+    signal.signal(signal.SIGHUP, forward)
     with virtual_display(arguments.size) as display:
         child = subprocess.Popen(arguments.command, env=display_environment(display))
-
-        def forward(number: int, frame: FrameType | None) -> None:
+        children.append(child)
+        for number in came_before:
             child.send_signal(number)
-
-        # The terminal sends SIGINT to the child as well; here it must only not interrupt.
-        signal.signal(signal.SIGINT, lambda number, frame: None)
-        signal.signal(signal.SIGTERM, forward)
-        signal.signal(signal.SIGHUP, forward)
         status = child.wait()
     return 128 - status if status < 0 else status
 

@@ -1,6 +1,7 @@
 """The scripts behind the Makefile, on machines that lack things."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def system_packages(
     alone = script.replace("PATH=$PATH:/usr/sbin:/sbin\n", "")
     assert alone != script
     return subprocess.run(
-        ["/bin/sh", "-c", alone], env=environment, capture_output=True, text=True, timeout=30
+        ["/bin/sh", "-c", alone], env=environment, capture_output=True, text=True, timeout=100
     )
 
 
@@ -86,7 +87,7 @@ def test_root_installs_and_fetches_the_package_lists_when_the_first_try_fails(
 def test_nothing_is_done_when_nothing_is_missing(repository: Path) -> None:
     script = repository / "packaging" / "system_packages.sh"
     result = subprocess.run(
-        ["/bin/sh", script, sys.executable], capture_output=True, text=True, timeout=30
+        ["/bin/sh", script, sys.executable], capture_output=True, text=True, timeout=100
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
@@ -101,7 +102,7 @@ def test_a_python_that_does_not_run_is_not_chosen(repository: Path, tmp_path: Pa
         env={"PATH": str(tmp_path), "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=100,
     )
     assert result.stdout.strip() == str(tmp_path / "python3.12")
 
@@ -114,7 +115,7 @@ def test_a_chosen_python_that_is_too_old_is_refused(repository: Path, tmp_path: 
         env={**os.environ, "PYTHON": str(tmp_path / "python3.9")},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=100,
     )
     assert result.returncode == 1
     assert "is older than 3.11" in result.stderr
@@ -130,7 +131,7 @@ def test_a_command_gets_a_display_of_its_own_and_its_status_is_kept(repository: 
     ]
     displays = {process.stdout.readline().strip() for process in pair}
     for process in pair:
-        process.communicate("go on\n", timeout=60)
+        process.communicate("go on\n", timeout=100)
         assert process.returncode == 7
     assert len(displays) == 2
     assert all(display.startswith("on :") for display in displays)
@@ -147,5 +148,20 @@ def test_ending_the_starter_ends_the_command_and_the_display(
     )
     wait_until(lambda: note.exists() and note.read_text(), 60)
     starter.send_signal(signal.SIGTERM)
-    assert starter.wait(30) == 128 + signal.SIGTERM
+    assert starter.wait(60) == 128 + signal.SIGTERM
     assert not Path(f"/proc/{note.read_text()}").exists()
+
+
+def test_who_ends_the_starter_before_there_is_a_display_leaves_none_behind(
+    repository: Path, tmp_path: Path
+) -> None:
+    server, note = shutil.which("Xvfb"), tmp_path / "pid"
+    stand_in(tmp_path, "Xvfb", f'echo $$ > {note}; kill -TERM $PPID; exec {server} "$@"')
+    script = repository / "packaging" / "with_display.py"
+    result = subprocess.run(
+        [sys.executable, str(script), "sleep", "1000"],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        timeout=100,
+    )
+    assert result.returncode == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{note.read_text().strip()}").exists()
