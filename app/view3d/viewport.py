@@ -471,6 +471,8 @@ class Viewport(PointingWidget):
         self._surface.redraw()
         if self.on_software and self._options.quality is not Quality.LOW:
             self._refine_timer.start()
+        else:
+            self._refine_timer.stop()  # a wish of the quality of before
 
     def _redraw_when_due(self) -> None:
         """Redraw for new poses, at most as often as drawing leaves time for everything else.

@@ -12,6 +12,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.app.view3d.camera import CameraState
 from stroboscope.app.view3d.software_surface import SCALES, MovingScale
+from stroboscope.app.view3d.viewport import REFINE_DELAY_MS
 from stroboscope.resources.themes import DARK
 
 Read = Callable[..., Any]
@@ -64,10 +65,18 @@ def test_a_moving_picture_is_coarse_and_a_standing_one_is_not(
 def test_a_chosen_quality_is_kept_while_things_move(
     played: Any, poses: Any, wait_until: Read
 ) -> None:
+    from PySide6.QtTest import QTest
+
+    wait_until(lambda: played._refined and not played.focusProxy().busy)
+    played.set_camera(dataclasses.replace(FRONT, azimuth=89.0))  # to be drawn well in a moment
     played.options = ViewOptions(quality=Quality.LOW)
     frames = played.stats.frames
-    wait_until(lambda: played.stats.frames > frames)
+    wait_until(lambda: played.stats.frames > frames and not played.focusProxy().busy)
     assert played.stats.scale == 1.0
+    frames = played.stats.frames
+    QTest.qWait(2 * REFINE_DELAY_MS)
+    assert played.stats.frames == frames
+    assert not played._refined
 
 
 def test_what_is_painted_is_what_was_drawn_coarse_or_not(played: Any, wait_until: Read) -> None:
@@ -90,7 +99,7 @@ def test_what_is_painted_is_what_was_drawn_coarse_or_not(played: Any, wait_until
 def test_picking_and_screenshots_do_not_know_of_coarse_pictures(
     played: Any, wait_until: Read
 ) -> None:
-    wait_until(lambda: played.stats.frames > 0)
+    wait_until(lambda: played.stats.frames > 0 and not played.focusProxy().busy)
     played.set_camera(dataclasses.replace(FRONT, azimuth=89.5))
     for index, point in ((2, BALL), (3, CAPSULE)):
         x, y, _ = played.view().project(np.array(point), width=640, height=480)[0]
@@ -159,8 +168,8 @@ def test_wishes_during_one_picture_lead_to_one_more(
     qapp: Any, played: Any, poses: Any, wait_until: Read
 ) -> None:
     played.options = ViewOptions(quality=Quality.LOW)
-    wait_until(lambda: played.stats.frames > 0 and played.focusProxy()._begun is None)
     surface = played.focusProxy()
+    wait_until(lambda: played.stats.frames > 0 and not surface.busy)
     frames, azimuth = played.stats.frames, 80.0
 
     def ask() -> None:
@@ -239,7 +248,7 @@ def test_the_shadow_of_a_coarse_picture_lies_where_that_of_a_fine_one_does(
         at = surface.grab().toImage().pixelColor(round(x), round(y))
         return at.lightnessF()
 
-    wait_until(lambda: played.stats.scale < 1.0 and surface._begun is None)
+    wait_until(lambda: played.stats.scale < 1.0)
     coarse = darkness()
     wait_until(lambda: played._refined and not surface.busy)
     assert coarse == pytest.approx(darkness(), abs=0.03)
