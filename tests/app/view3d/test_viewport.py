@@ -38,9 +38,14 @@ def test_shapes_move_with_their_poses(front: Any, poses: Any, at: Read) -> None:
 def test_nothing_is_drawn_while_nothing_changes(front: Any, qapp: Any, wait_until: Read) -> None:
     from PySide6.QtTest import QTest
 
-    # Where the processor draws, the picture may still be in the making.
-    wait_until(lambda: front.stats.frames > 0 and not getattr(front._surface, "busy", False))
-    QTest.qWait(100)
+    def stands() -> bool:
+        # Where the processor draws, the picture may still be in the making, and the display may
+        # be slow to tell of the window.
+        before = front.stats.frames
+        QTest.qWait(200)
+        return front.stats.frames == before > 0 and not getattr(front._surface, "busy", False)
+
+    wait_until(stands)
     frames = front.stats.frames
     QTest.qWait(400)
     assert front.stats.frames == frames
@@ -175,9 +180,9 @@ def test_poses_that_pour_in_are_drawn_at_the_set_rate(
     import time
 
     front.set_frame_limit(10.0)
-    wait_until(lambda: front.stats.frames > 0)
+    wait_until(lambda: front.stats.frames > 0 and not front._surface.busy)
     frames, updates = front.stats.frames, 0
-    end = time.monotonic() + 0.8
+    start = time.monotonic()
 
     def pour() -> bool:
         nonlocal updates
@@ -185,12 +190,12 @@ def test_poses_that_pour_in_are_drawn_at_the_set_rate(
         xpos[2, 2] += 0.001 * updates
         front.set_poses(xpos, poses[1])
         updates += 1
-        return time.monotonic() > end
+        return front.stats.frames - frames >= 6
 
     wait_until(pour)
-    drawn = front.stats.frames - frames
-    assert 1 <= drawn <= 9
-    assert updates > drawn
+    # One may have been due at once, and a slow machine draws fewer.
+    assert front.stats.frames - frames <= 10.0 * (time.monotonic() - start) + 2
+    assert updates > front.stats.frames - frames
     # The last of them is drawn too, without another call.
     wait_until(lambda: not front._due_timer.isActive())
     last = front._scene.pose_revision
