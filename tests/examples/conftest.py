@@ -53,6 +53,7 @@ def start_script(
     processes: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> RunningScript:
+        known = {path for path, _ in list_sessions(runtime_directory)}
         output_file = tmp_path / f"output-{len(processes)}.txt"
         with output_file.open("w") as output:
             process = subprocess.Popen(
@@ -63,7 +64,6 @@ def start_script(
                 text=True,
             )
         processes.append(process)
-        known = {path for path, _ in list_sessions(runtime_directory)}
 
         def new_sessions() -> list[Path]:
             return [p for p, _ in list_sessions(runtime_directory) if p not in known]
