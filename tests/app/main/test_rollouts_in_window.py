@@ -31,7 +31,7 @@ def tried(desktop, run_script, wait_until, click):
     scene = desktop.sessions.shown
     window.plots.add_signals(PlotSeriesId(scene_key(scene), "qpos", 1))
     desktop.sessions.play()
-    wait_until(lambda: scene.stops.standing is not None, 30)
+    wait_until(lambda: scene.stops.standing is not None)
     details = window.stops.details
     wait_until(lambda: len(details.offers) >= 2)
     for label in list(details.offers)[:2]:
@@ -39,7 +39,7 @@ def tried(desktop, run_script, wait_until, click):
         wait_until(details.offers[label].isEnabled)
         details.ensureWidgetVisible(details.offers[label])
         click(details.offers[label])
-        wait_until(lambda n=count: len(scene.rollouts.rollouts) > n, 20)
+        wait_until(lambda n=count: len(scene.rollouts.rollouts) > n)
     window.panels.show("rollouts")
     wait_until(lambda: window.rollouts.table.table is not None)
     wait_until(lambda: window.rollouts.table.table.count == 2)
@@ -53,50 +53,12 @@ def _click_cell(panel: KeptTable, key, column: str) -> None:
     QTest.mouseClick(view.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
 
 
-def test_two_ticked_rollouts_are_ghosts_dashed_curves_and_a_comparison(
+def test_two_rollouts_are_rows_ghosts_dashed_curves_and_a_comparison(
     desktop, tried, wait_until, click
 ):
     window, scene = desktop.window, tried
     panel = window.rollouts
-    first, second = (rollout_ref(scene.scene_id, r.rollout_id) for r in scene.rollouts.rollouts)
-    wait_until(lambda: {e.ref for e in scene.ghosts.entries} == {first, second})
-    wait_until(lambda: panel.comparison.result is not None, 20)
-    result = panel.comparison.result
-    assert result.differences
-    assert result.first_bit >= 0
-    wait_until(panel.compared.isVisible)
-    assert "first other bit: step" in panel.compared.facts.full_text
-    table = panel.compared.table.table
-    assert table.number("difference", 0) == pytest.approx(
-        result.differences[0].second - result.differences[0].first
-    )
-    window.panels.show("plots")
-    (cell,) = window.plots.cells
-    wait_until(lambda: len(cell.view.dashed_keys()) == 2, 20)
-    names = [row.name for row in cell.legend.rows if row.dashed]
-    assert names == [
-        f"{rollout.name} · {window.store.label(PlotSeriesId(scene_key(scene), 'qpos', 1))}"
-        for rollout in scene.rollouts.rollouts
-    ]
-    button = cell.legend.remove_button_center(next(r.series for r in cell.legend.rows if r.dashed))
-    target = cell.legend.viewport().childAt(cell.legend.viewport().mapFromGlobal(button))
-    QTest.mouseClick(target, LEFT, Qt.KeyboardModifier.NoModifier, target.mapFromGlobal(button))
-    wait_until(lambda: [e.ref for e in scene.ghosts.entries] == [second])
-    wait_until(lambda: len(cell.view.dashed_keys()) == 1)
-    window.panels.show("rollouts")
-    wait_until(panel.table.isVisible)
-    panel.comparison.clear()
-    wait_until(lambda: not panel.compared.isVisible())
-    _click_cell(panel, second, "tick")
-    wait_until(lambda: not scene.ghosts.entries)
-    panel.choose(first)
-    wait_until(panel.drop_button.isEnabled)
-    click(panel.drop_button)
-    wait_until(lambda: [r.rollout_id for r in scene.rollouts.rollouts] == [second.number])
-
-
-def test_numbers_of_rollouts_are_columns_that_sort(desktop, tried, wait_until):
-    panel = desktop.window.rollouts
+    # Numbers are columns that sort.
     table = panel.table.table
     titles = [column.title for column in table.columns]
     assert "max |qvel|" in titles
@@ -108,12 +70,29 @@ def test_numbers_of_rollouts_are_columns_that_sort(desktop, tried, wait_until):
     rows = panel.table.model.shown_rows()
     values = [table.number(drift.key, int(row)) for row in rows]
     assert values == sorted(values)
-
-
-def test_the_height_that_is_clicked_in_a_plot_becomes_a_condition(desktop, tried, wait_until):
-    window, scene = desktop.window, tried
+    # Two that are ticked are compared.
+    first, second = (rollout_ref(scene.scene_id, r.rollout_id) for r in scene.rollouts.rollouts)
+    wait_until(lambda: {e.ref for e in scene.ghosts.entries} == {first, second})
+    wait_until(lambda: panel.comparison.result is not None)
+    result = panel.comparison.result
+    assert result.differences
+    assert result.first_bit >= 0
+    wait_until(panel.compared.isVisible)
+    wait_until(lambda: "first other bit: step" in panel.compared.facts.full_text)
+    assert "first other bit: step" in panel.compared.facts.full_text
+    table = panel.compared.table.table
+    assert table.number("difference", 0) == pytest.approx(
+        result.differences[0].second - result.differences[0].first
+    )
     window.panels.show("plots")
     (cell,) = window.plots.cells
+    wait_until(lambda: len(cell.view.dashed_keys()) == 2)
+    names = [row.name for row in cell.legend.rows if row.dashed]
+    assert names == [
+        f"{rollout.name} · {window.store.label(PlotSeriesId(scene_key(scene), 'qpos', 1))}"
+        for rollout in scene.rollouts.rollouts
+    ]
+    # The height that is clicked in a plot becomes a condition.
     wait_until(lambda: cell.view.isVisible() and cell.view.height() > 40)
     low, high = cell.view.value_range
     place = cell.view.mapToGlobal(QPoint(cell.view.width() // 2, cell.view.height() // 2))
@@ -130,3 +109,20 @@ def test_the_height_that_is_clicked_in_a_plot_becomes_a_condition(desktop, tried
     assert window.stops.conditions.field.line.text() == above.removeprefix("Stop when ")
     window.stops.conditions.field.enter()
     wait_until(lambda: len(scene.conditions.conditions) == 1)
+    # Ghosts go with their curve, with their tick, and when they are dropped.
+    window.panels.show("plots")
+    button = cell.legend.remove_button_center(next(r.series for r in cell.legend.rows if r.dashed))
+    target = cell.legend.viewport().childAt(cell.legend.viewport().mapFromGlobal(button))
+    QTest.mouseClick(target, LEFT, Qt.KeyboardModifier.NoModifier, target.mapFromGlobal(button))
+    wait_until(lambda: [e.ref for e in scene.ghosts.entries] == [second])
+    wait_until(lambda: len(cell.view.dashed_keys()) == 1)
+    window.panels.show("rollouts")
+    wait_until(panel.table.isVisible)
+    panel.comparison.clear()
+    wait_until(lambda: not panel.compared.isVisible())
+    _click_cell(panel, second, "tick")
+    wait_until(lambda: not scene.ghosts.entries)
+    panel.choose(first)
+    wait_until(panel.drop_button.isEnabled)
+    click(panel.drop_button)
+    wait_until(lambda: [r.rollout_id for r in scene.rollouts.rollouts] == [second.number])

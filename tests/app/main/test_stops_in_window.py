@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 
 from stroboscope.app.models.conditions import SavedCondition
 from stroboscope.app.models.rollouts import rollout_ref
@@ -69,69 +70,63 @@ def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
     assert details.stop == stop
     assert "wrist_servo" in stop.culprit
     assert set(details.offers) == {label for label, _ in stop.what_if}
-
-
-def test_a_name_in_the_details_selects_it_and_go_there_moves_the_view(
-    desktop, stopped, wait_until, click
-):
-    window, scene = desktop.window, stopped
-    details = window.stops.details
+    # A name in the details selects it, and Go there moves the view.
     wait_until(lambda: details.links is not None)
-    stop = scene.stops.standing
     place = next(n for n, each in enumerate(stop.elements) if each.kind == "actuator")
     details.links.linkActivated.emit(str(place))
     assert desktop.sessions.selection.element == Element(ElementKind.ACTUATOR, 0)
+    wait_until(lambda: details.go_button.toolTip() == "You are there.")
     assert not details.go_button.isEnabled()
-    assert details.go_button.toolTip() == "You are there."
     QTest.keyClick(window, Qt.Key.Key_Left)
     wait_until(lambda: scene.history.view is not None)
     wait_until(details.go_button.isEnabled)
     click(details.go_button)
     wait_until(lambda: scene.history.view in (None, stop.axis))
+    wait_until(lambda: not scene.session.pending)
 
 
-@pytest.mark.slow  # fails now and then on a busy machine: to be looked into
-def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well(
+def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well_and_play_goes_on_unguarded(
     desktop, stopped, wait_until, click
 ):
     window, scene = desktop.window, stopped
     stop = scene.stops.standing
     wait_until(lambda: "half the timestep" in window.stops.details.offers)
-    click(window.stops.details.offers["half the timestep"])
-    wait_until(lambda: scene.rollouts.rollouts, 20)
+    offer = window.stops.details.offers["half the timestep"]
+    wait_until(offer.isEnabled)
+    window.stops.details.ensureWidgetVisible(offer)
+    click(offer)
+    wait_until(lambda: scene.rollouts.rollouts, 60)
     (rollout,) = scene.rollouts.rollouts
     assert rollout.outcome == "ended"
     assert rollout.timestep == pytest.approx(0.001)
     ref = rollout_ref(scene.scene_id, rollout.rollout_id)
     wait_until(lambda: scene.ghosts.has(ref))
-    wait_until(lambda: scene.latest(Topic.GHOSTS) is not None, 10)
+    wait_until(lambda: scene.latest(Topic.GHOSTS) is not None)
     wait_until(lambda: len(window.scene_view.viewport._scene.others) == 1)
     wait_until(window.travel.ghosts.isVisible)
     wait_until(lambda: window.stops.details.outcomes["half the timestep"].text())
     outcome = window.stops.details.outcomes["half the timestep"]
     wait_until(lambda: "no stop" in outcome.text())
     assert scene.trials.begin(stop) < stop.axis
-    ((_, eye, remove),) = window.travel.ghosts.rows
+    ((_, eye, _),) = window.travel.ghosts.rows
+    wait_until(eye.isVisible)
     click(eye)
     wait_until(lambda: not window.travel.ghosts.rows[0][0].on)
     wait_until(lambda: not window.scene_view.viewport._scene.others)
     ((_, _, remove),) = window.travel.ghosts.rows
+    wait_until(remove.isVisible)
     click(remove)
     wait_until(lambda: not window.travel.ghosts.isVisible())
     assert len(scene.rollouts.rollouts) == 1
-
-
-def test_play_runs_the_step_unguarded_and_the_banner_goes(desktop, stopped, wait_until):
-    window, scene = desktop.window, stopped
-    first = scene.stops.standing
+    # Play runs the step unguarded, and the banner goes.
     wait_until(window.travel.banner.isVisible)
     window.scene_view.viewport.setFocus()
     QTest.keyClick(window, Qt.Key.Key_Space)
-    wait_until(lambda: scene.stops.standing is not first)
+    wait_until(lambda: scene.stops.standing is not stop)
     wait_until(lambda: scene.stops.standing is not None or not window.travel.banner.isVisible())
 
 
-def test_a_rule_that_is_off_stops_nothing_and_comes_back_with_the_script(
+def test_rules_and_conditions_are_set_stop_the_scene_and_survive_a_restart(
     desktop, attach, run_script, wait_until, click
 ):
     process = attach(GOOD)
@@ -144,23 +139,8 @@ def test_a_rule_that_is_off_stops_nothing_and_comes_back_with_the_script(
         QTest.mouseClick(box, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, box.height() // 2))
     wait_until(lambda: scene.stops.told.off == (StopReason.WARNING,))
     wait_until(lambda: scene.stops.told.stop_all)
-    assert window.stops.tabs.tabText(2) == "Rules (1 off)"
-    process.kill()
-    process.wait(10)
-    run_script(GOOD, open_it=False)
-    wait_until(
-        lambda: desktop.sessions.shown is not None and not desktop.sessions.shown.is_stale, 30
-    )
-    again = desktop.sessions.shown
-    wait_until(lambda: again.stops.told.off == (StopReason.WARNING,), 20)
-    assert again.stops.told.stop_all
-
-
-def test_a_condition_is_written_validated_stops_the_scene_and_survives_a_restart(
-    desktop, attach, run_script, wait_until, click
-):
-    process = attach(GOOD)
-    window, scene = desktop.window, desktop.sessions.shown
+    wait_until(lambda: window.stops.tabs.tabText(2) == "Rules (1 off)")
+    # A condition is written, is checked while it is written, and stops the scene.
     window.scene_view.viewport.setFocus()
     QTest.keyClick(window, Qt.Key.Key_F9)
     page = window.stops.conditions
@@ -178,15 +158,18 @@ def test_a_condition_is_written_validated_stops_the_scene_and_survives_a_restart
     click(page.add_button)
     wait_until(lambda: [c.name for c in scene.conditions.conditions] == ["bent"])
     wait_until(lambda: page.field.line.text() == "")
+    wait_until(lambda: len(page.rows) == 1)
     (number,) = page.rows
     row = page.rows[number]
     desktop.sessions.play()
-    wait_until(lambda: scene.stops.standing is not None, 20)
+    wait_until(lambda: scene.stops.standing is not None)
     assert scene.stops.standing.condition_id == number
-    assert scene.mode is PlaybackMode.PAUSED
+    wait_until(lambda: scene.mode is PlaybackMode.PAUSED)
     wait_until(lambda: row.count.text() == "1")
     wait_until(window.travel.banner.isVisible)
     assert "bent" in window.travel.banner.text.text()
+    # Switched off, it comes back like that, and so do the rules, when the script is started again.
+    wait_until(row.enabled.isEnabled)
     QTest.mouseClick(row.enabled, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, 8))
     wait_until(lambda: not scene.conditions.conditions[0].enabled)
     process.kill()
@@ -196,19 +179,24 @@ def test_a_condition_is_written_validated_stops_the_scene_and_survives_a_restart
         lambda: desktop.sessions.shown is not None and not desktop.sessions.shown.is_stale, 30
     )
     again = desktop.sessions.shown
-    wait_until(lambda: [c.name for c in again.conditions.conditions] == ["bent"], 20)
+    wait_until(lambda: [c.name for c in again.conditions.conditions] == ["bent"])
     wait_until(lambda: not again.conditions.conditions[0].enabled)
+    wait_until(lambda: again.stops.told is not None)
+    wait_until(lambda: again.stops.told.off == (StopReason.WARNING,))
+    wait_until(lambda: again.stops.told.stop_all)
     assert again.conditions.mine == (
         SavedCondition(expression="abs(qpos['elbow']) > 0.05", name="bent", enabled=False),
     )
-    wait_until(lambda: page.rows)
+    wait_until(lambda: page.rows and next(iter(page.rows.values())).remove.isEnabled())
     click(next(iter(page.rows.values())).remove)
     wait_until(lambda: not again.conditions.conditions)
     memory = desktop.settings.script(again.session.identity)
     wait_until(lambda: not memory.conditions)
 
 
-def test_what_the_engine_refuses_stays_in_the_field_with_its_reason(desktop, attach, wait_until):
+def test_a_condition_comes_from_a_field_a_ready_made_one_or_a_number_of_a_table(
+    desktop, attach, wait_until
+):
     attach(GOOD)
     window, scene = desktop.window, desktop.sessions.shown
     page = window.stops.conditions
@@ -223,11 +211,7 @@ def test_what_the_engine_refuses_stays_in_the_field_with_its_reason(desktop, att
     page.field.enter()
     assert "one number" in page.field.problem.text()
     assert page.field.line.text() == "qpos"
-
-
-def test_ready_made_conditions_fill_their_blanks_from_the_selection(desktop, attach, wait_until):
-    attach(GOOD)
-    window = desktop.window
+    # Ready-made ones fill their blanks from the selection.
     desktop.sessions.selection.select(Element(ElementKind.GEOM, 2))
     menu = window.stops.conditions.ready_menu()
     actions = {action.text(): action for action in menu.actions()}
@@ -241,16 +225,10 @@ def test_ready_made_conditions_fill_their_blanks_from_the_selection(desktop, att
     limit.trigger()
     assert window.stops.conditions.field.line.text() == "min(joint.margin) < 0"
     menu.close()
-
-
-def test_a_number_of_a_table_becomes_a_condition(desktop, attach, wait_until):
-    attach(GOOD)
-    window = desktop.window
+    # A number of a table becomes one.
     window.panels.show("state")
     panel = window.panels["state"].content
     wait_until(lambda: panel.table.table is not None and panel.table.table.count)
-    from PySide6.QtWidgets import QMenu
-
     view = panel.table.view
     column = view.column_at("position")
     assert column >= 0, [c.key for c in panel.table.table.columns]
@@ -266,7 +244,7 @@ def test_a_number_of_a_table_becomes_a_condition(desktop, attach, wait_until):
 def _play_to(desktop, axis, wait_until):
     scene = desktop.sessions.shown
     desktop.sessions.play()
-    wait_until(lambda: scene.status.axis >= axis, 20)
+    wait_until(lambda: scene.status.axis >= axis)
     desktop.sessions.pause()
     wait_until(lambda: scene.mode is PlaybackMode.PAUSED and scene.history.has_rows)
 
@@ -277,10 +255,12 @@ def test_the_ghost_of_a_state_stays_while_the_scene_moves_on(desktop, attach, wa
     _play_to(desktop, 40, wait_until)
     window.scene_view.viewport.setFocus()
     QTest.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ShiftModifier)
-    wait_until(lambda: window.scene_view.viewport._scene.others, 10)
+    wait_until(lambda: window.scene_view.viewport._scene.others)
+    wait_until(lambda: not scene.session.pending)
     ghost = window.scene_view.viewport._scene.others[0].pos.copy()
     _play_to(desktop, 80, wait_until)
     wait_until(lambda: scene.latest(Topic.GHOSTS, Instant.NOW) is not None)
+    wait_until(lambda: scene.stands_still)
     assert np.allclose(window.scene_view.viewport._scene.others[0].pos, ghost)
     window.actions_by_name["clear_ghosts"].trigger()
     wait_until(lambda: not window.scene_view.viewport._scene.others)

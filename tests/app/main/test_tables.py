@@ -1,8 +1,6 @@
 """Tables in the real window, of scenes of the real engine: known numbers, instants, clicks."""
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.app.models.tables.state import StateKind
 from stroboscope.app.panels.tree_items import NODE_ROLE
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -19,13 +16,12 @@ from stroboscope.debugger_protocol.topics import Instant, Topic
 pytest.importorskip("mujoco")
 
 SCRIPT = """
-import sys
 import stroboscope.engine as physics
 
-scene = physics.create_scene("Case", model=sys.argv[1])
-if len(sys.argv) > 3:
-    scene.ctrl[0] = float(sys.argv[3])
-for _ in range(int(sys.argv[2])):
+scene = physics.create_scene("Case", model={model!r})
+if {control!r}:
+    scene.ctrl[0] = float({control!r})
+for _ in range({steps}):
     scene.step()
 if physics.debugger.attach(timeout_seconds=60.0, launch=False):
     while physics.debugger.is_attached():
@@ -47,29 +43,17 @@ COUPLED = """
 
 
 @pytest.fixture
-def run_case(
-    desktop, own_folders: Path, case_model: Callable[..., Path], wait_until: Callable[..., None]
-) -> Iterator[Callable[..., None]]:
+def run_case(run_script, desktop, case_model: Callable[..., Path], wait_until: Callable[..., None]):
     """``run_case("R13", "-30")``: 1000 steps of a case (or so many), then attach and stand."""
-    path = own_folders / "case.py"
-    path.write_text(SCRIPT, encoding="utf-8")
-    started: list[subprocess.Popen[bytes]] = []
 
-    def run(case: str, *arguments: str, steps: int = 1000) -> None:
+    def run(case: str, control: str = "", *, steps: int = 1000) -> None:
         model = case if "<mujoco>" in case else str(case_model(case))
-        command = [sys.executable, "-P", str(path), model, str(steps), *arguments]
-        started.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
-        wait_until(lambda: find_sessions()[0], 30)
-        desktop.sessions.open(find_sessions()[0][0].path)
-        wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 30)
+        run_script(SCRIPT.format(model=model, control=control, steps=steps))
+        wait_until(lambda: desktop.sessions.shown.status is not None)
+        wait_until(lambda: desktop.sessions.shown.session.has_control)
         wait_until(lambda: desktop.sessions.shown.latest(Topic.POSE) is not None)
 
-    yield run
-    for process in started:
-        process.kill()
-        process.wait(10)
-    for left in (own_folders / "runtime").glob("session-*.json"):
-        left.unlink()
+    return run
 
 
 def panel(desktop, name):
@@ -78,7 +62,7 @@ def panel(desktop, name):
     return desktop.window.panels[name].content
 
 
-def test_r13_contacts_of_a_pressed_box_and_their_sum_while_paused(
+def test_r13_contacts_of_a_pressed_box_their_sum_and_why_it_moves_while_paused(
     desktop, run_case, click, wait_until
 ):
     run_case("R13", "-30")
@@ -90,7 +74,7 @@ def test_r13_contacts_of_a_pressed_box_and_their_sum_while_paused(
     wait_until(lambda: scene.status.step_count == 1001)
     desktop.window.view.set_instant(Instant.EXECUTED)
     wait_until(lambda: "EXECUTED · the last step" in contacts.instant.full_text)
-    assert "step 1\u2009000" in contacts.instant.full_text
+    wait_until(lambda: "step 1\u2009000" in contacts.instant.full_text)
     assert contacts.table.table.number("normal", 0) == pytest.approx(49.62, rel=5e-3)
     assert "Σ normal 49.62" in contacts.table.total.full_text
     # A click on a contact selects the pair of geoms, and the inspector says the same.
@@ -100,8 +84,84 @@ def test_r13_contacts_of_a_pressed_box_and_their_sum_while_paused(
     assert desktop.sessions.selection.element == Element(ElementKind.CONTACT, 0, 1)
     inspector = desktop.window.inspector
     wait_until(lambda: inspector.row("normal") is not None)
+    wait_until(lambda: inspector.row("normal").row.value is not None)
     assert inspector.row("normal").row.value == pytest.approx(49.62, rel=5e-3)
     assert inspector.row("acts on").row.text == "box"
+    # Why answers for the selected joint, and keeps the question when a source is clicked.
+    desktop.sessions.selection.select(None)
+    why = panel(desktop, "why")
+    wait_until(lambda: "Select a joint" in why.table.sentence)
+    desktop.sessions.selection.select(Element(ElementKind.JOINT, 0))
+    wait_until(lambda: why.table.table is not None and why.table.table.count >= 3)
+    table = why.table.table
+    names = [table.text("name", n) for n in range(table.count)]
+    assert {"gravity", "press"} <= set(names)
+    assert "Sum: qacc of lift" in why.table.total.full_text
+    view = why.table.view
+    at = view.visualRect(why.table.model.index(names.index("press"), 0)).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert desktop.sessions.selection.element == Element(ElementKind.ACTUATOR, 0)
+    assert why.choice.name == "lift"
+
+
+def test_r13_numbers_stand_still_are_edited_and_times_of_steps_are_shown_in_both_themes(
+    desktop, run_case, wait_until
+):
+    run_case("R13", "-30")
+    scene, state = desktop.sessions.shown, panel(desktop, "state")
+    wait_until(lambda: state.table.table is not None and state.table.table.count == 1)
+    wait_until(lambda: not scene.session.pending)
+
+    def texts():
+        model = state.table.model
+        return [model.data(model.index(0, n)) for n in range(5)] + [state.instant.full_text]
+
+    before, shown = state.table.table.number("position", 0), texts()
+    frames = scene.latest(Topic.STATE)
+    QTest.qWait(500)
+    state.refresh()
+    assert texts() == shown
+    assert state.table.table.number("position", 0) == before
+    assert scene.latest(Topic.STATE).axis == frames.axis
+    # A number is edited in its cell.
+    view = state.table.view
+    view.setFocus()
+    wait_until(view.hasFocus)  # F2 is the window's elsewhere
+    view.setCurrentIndex(state.table.model.index(0, view.column_at("position")))
+    QTest.keyClick(view, Qt.Key.Key_F2)
+    editor = view.editor
+    editor.setText("no number")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert editor.isVisible(), "what is no number stays to be mended"
+    editor.setText("0,25")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    wait_until(lambda: state.table.table.number("position", 0) == 0.25)
+    # The profiler times stages and steps while the scene runs.
+    desktop.sessions.restore_initial()
+    profiler = panel(desktop, "profiler")
+    desktop.sessions.play()
+    wait_until(lambda: profiler.table.table is not None and profiler.source.parts)
+    wait_until(lambda: profiler.histogram._times is not None)
+    assert profiler.histogram._times.p50 > 0.0
+    wait_until(lambda: sum(part.part for part in profiler.source.parts) == pytest.approx(1.0))
+    wait_until(lambda: profiler.contacts._values.size and profiler.contacts._values[-1] == 4)
+    wait_until(lambda: "of a step's own time" in profiler.summary.full_text)
+    numbers = ("now 4", "max 4")
+    wait_until(lambda: all(each in "".join(profiler.contacts.numbers()) for each in numbers))
+    # Every panel takes the other theme.
+    desktop.sessions.pause()
+    desktop.window.set_theme("light")
+    for name in ("state", "contacts", "constraints", "why", "profiler", "findings"):
+        wait_until(panel(desktop, name).isVisible)
+    desktop.window.panels.show("plots")
+    wait_until(lambda: Topic.TIMING not in scene._subscribed)
+    # A force is no input.
+    panel(desktop, "state").choose(StateKind.ACTUATORS)
+    wait_until(lambda: state.table.table.number("control", 0) is not None)
+    view.setCurrentIndex(state.table.model.index(0, view.column_at("force")))
+    view.editor = None
+    QTest.keyClick(view, Qt.Key.Key_F2)
+    assert view.editor is None
 
 
 def test_c27_the_other_side_is_a_click_away(desktop, run_case, click, wait_until):
@@ -135,80 +195,22 @@ def test_a_panel_subscribes_only_while_it_is_in_front(desktop, run_case, wait_un
     wait_until(lambda: Topic.CONSTRAINTS not in scene._subscribed)
 
 
-def test_tables_stand_still_while_the_scene_does(desktop, run_case, wait_until):
-    run_case("R13", "-30")
-    state = panel(desktop, "state")
-    wait_until(lambda: state.table.table is not None and state.table.table.count == 1)
-    before, text = state.table.table, state.instant.full_text
-    shown = [state.table.model.data(state.table.model.index(0, n)) for n in range(5)]
-    QTest.qWait(500)
-    state.refresh()
-    after = [state.table.model.data(state.table.model.index(0, n)) for n in range(5)]
-    assert (state.instant.full_text, after) == (text, shown)
-    assert before.number("position", 0) == state.table.table.number("position", 0)
-
-
-def test_a_number_is_edited_in_its_cell_while_paused(desktop, run_case, wait_until):
-    run_case("R13", "-30")
-    state = panel(desktop, "state")
-    wait_until(lambda: state.table.table is not None and state.table.table.count == 1)
-    view = state.table.view
-    view.setFocus()
-    wait_until(view.hasFocus)  # F2 is the window's elsewhere
-    view.setCurrentIndex(state.table.model.index(0, view.column_at("position")))
-    QTest.keyClick(view, Qt.Key.Key_F2)
-    editor = view.editor
-    editor.setText("no number")
-    QTest.keyClick(editor, Qt.Key.Key_Return)
-    assert editor.isVisible(), "what is no number stays to be mended"
-    editor.setText("0,25")
-    QTest.keyClick(editor, Qt.Key.Key_Return)
-    wait_until(lambda: state.table.table.number("position", 0) == 0.25)
-    state.choose(StateKind.ACTUATORS)
-    wait_until(lambda: state.table.table.number("control", 0) is not None)
-    view.setCurrentIndex(state.table.model.index(0, view.column_at("force")))
-    view.editor = None
-    QTest.keyClick(view, Qt.Key.Key_F2)
-    assert view.editor is None, "a force is no input"
-
-
-def test_why_answers_for_the_selected_joint_and_keeps_the_question_when_a_source_is_clicked(
-    desktop, run_case, wait_until
+def test_c07_findings_are_a_quiet_line_list_the_overlaps_lead_to_the_geoms_and_are_looked_for_again(
+    desktop, run_case, click, wait_until
 ):
-    run_case("R13", "-30")
-    why = panel(desktop, "why")
-    assert "Select a joint" in why.table.sentence
-    desktop.sessions.selection.select(Element(ElementKind.JOINT, 0))
-    wait_until(lambda: why.table.table.count >= 3)
-    table = why.table.table
-    names = [table.text("name", n) for n in range(table.count)]
-    assert {"gravity", "press"} <= set(names)
-    assert "Sum: qacc of lift" in why.table.total.full_text
-    view = why.table.view
-    at = view.visualRect(why.table.model.index(names.index("press"), 0)).center()
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    assert desktop.sessions.selection.element == Element(ElementKind.ACTUATOR, 0)
-    assert why.choice.name == "lift"
-
-
-def test_the_profiler_times_stages_and_steps_while_the_scene_runs(desktop, run_case, wait_until):
-    run_case("R13", "-30")
-    profiler = panel(desktop, "profiler")
-    desktop.sessions.play()
-    wait_until(lambda: profiler.table.table is not None and profiler.source.parts)
-    wait_until(lambda: profiler.histogram._times is not None)
-    assert 0.0 < profiler.histogram._times.p50 < 0.01
-    assert sum(part.part for part in profiler.source.parts) == pytest.approx(1.0)
-    wait_until(lambda: profiler.contacts._values.size and profiler.contacts._values[-1] == 4)
-    assert profiler.contacts.numbers() in (("now 4 · max 4", ""), ("now 4", "max 4"))
-    wait_until(lambda: "of a step's own time" in profiler.summary.full_text)
-    scene = desktop.sessions.shown
-    desktop.window.panels.show("plots")
-    wait_until(lambda: Topic.TIMING not in scene._subscribed)
-
-
-def test_c07_findings_list_the_overlaps_and_lead_to_the_geoms(desktop, run_case, wait_until):
     run_case("C07", steps=0)
+    window, scene = desktop.window, desktop.sessions.shown
+    # A quiet line and a number, not an alarm.
+    button = window.status.findings
+    wait_until(button.isVisible)
+    count = len(scene.edits.findings)
+    wait_until(lambda: button.text() == f"{count} finding{'s' * (count != 1)} about this model")
+    wait_until(lambda: window.docks["findings"].windowTitle() == f"Findings ({count})")
+    wait_until(lambda: any("overlap" in line.text for line in desktop.log.lines))
+    assert not window.banner.isVisible()
+    assert window.status.counter.text() == "Log"
+    click(button)
+    assert window.docks["findings"].in_front
     findings = panel(desktop, "findings")
     wait_until(lambda: findings.cards)
     text = findings.as_text()
@@ -226,40 +228,16 @@ def test_c07_findings_list_the_overlaps_and_lead_to_the_geoms(desktop, run_case,
     wait_until(lambda: contacts.table.table is not None and contacts.table.table.count == 4)
     depths = sorted(contacts.table.table.number("depth", n) for n in (2, 3))
     assert depths == pytest.approx([500.0, 750.0])
-
-
-def test_findings_are_a_quiet_line_and_a_number_not_an_alarm(desktop, run_case, click, wait_until):
-    run_case("C07", steps=0)
-    window = desktop.window
-    button = window.status.findings
-    wait_until(button.isVisible)
-    count = len(desktop.sessions.shown.edits.findings)
-    assert button.text() == f"{count} finding{'s' * (count != 1)} about this model"
-    assert window.docks["findings"].windowTitle() == f"Findings ({count})"
-    wait_until(lambda: any("overlap" in line.text for line in desktop.log.lines))
-    assert not window.banner.isVisible()
-    assert window.status.counter.text() == "Log"
-    click(button)
-    assert window.docks["findings"].in_front
-
-
-def test_checking_again_asks_the_engine(desktop, run_case, click, wait_until):
-    run_case("C07", steps=1000)
-    scene, findings = desktop.sessions.shown, panel(desktop, "findings")
-    news = []
-    scene.edits.findings_changed.connect(lambda: news.append(scene.edits.findings))
+    # Checking again asks the engine: by now they have come apart.
+    desktop.sessions.fast_forward()
+    wait_until(lambda: scene.status.step_count > 1000)
+    desktop.sessions.pause()
+    wait_until(lambda: scene.stands_still)
+    panel(desktop, "findings")
+    wait_until(findings.again.isVisible)
+    wait_until(findings.again.isEnabled)
     click(findings.again)
-    wait_until(lambda: news)
-    assert "overlap" not in findings.as_text()
-
-
-def test_every_panel_takes_the_other_theme(desktop, run_case, wait_until):
-    run_case("R13", "-30")
-    panels = ("state", "contacts", "constraints", "why", "profiler", "findings")
-    for theme in ("light", "dark"):
-        desktop.window.set_theme(theme)
-        for name in panels:
-            wait_until(panel(desktop, name).isVisible)
+    wait_until(lambda: "overlap" not in findings.as_text())
 
 
 def test_tendons_equalities_and_keyframes_are_in_the_tree_and_can_be_looked_at_and_changed(

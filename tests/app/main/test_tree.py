@@ -39,26 +39,12 @@ def _click(tree, element, *, at_eye=False):
 def tree(desktop, attached, wait_until):
     attached()
     wait_until(lambda: desktop.sessions.shown.latest("pose") is not None)
+    wait_until(lambda: desktop.window.scene_view.drawn_pose is not None)
     return desktop.window.tree
 
 
 def _picture(desktop):
     return bytes(desktop.window.scene_view.viewport.grab_image().constBits())
-
-
-def test_the_eye_hides_in_the_picture_and_selects_nothing(desktop, tree):
-    shown = _picture(desktop)
-    selected = desktop.sessions.selection.element
-    _click(tree, BODY, at_eye=True)
-    assert desktop.sessions.selection.element == selected
-    hidden = _picture(desktop)
-    assert hidden != shown
-    assert _index(tree, ROD).data(HIDDEN_ROLE) is True
-    assert _hit_at_bob(desktop) is None
-    # The eye of a part opens what hides it.
-    _click(tree, ROD, at_eye=True)
-    assert _hit_at_bob(desktop) == Element(ElementKind.GEOM, 2)
-    assert _index(tree, BODY).data(HIDDEN_ROLE) is False
 
 
 def _hit_at_bob(desktop):
@@ -70,7 +56,9 @@ def _hit_at_bob(desktop):
     return hit.element if hit is not None and hit.element != FLOOR else None
 
 
-def test_one_selection_in_tree_picture_and_inspector(desktop, tree, wait_until):
+def test_one_selection_in_tree_picture_and_inspector_and_an_eye_that_hides(
+    desktop, tree, wait_until
+):
     window = desktop.window
     _click(tree, ROD)
     assert desktop.sessions.selection.element == ROD
@@ -93,9 +81,22 @@ def test_one_selection_in_tree_picture_and_inspector(desktop, tree, wait_until):
     assert current.data(NODE_ROLE).element == ROD
     assert tree.view.visualRect(current).isValid()  # its parents are open
     wait_until(lambda: window.inspector.title.full_text == "rod")
+    # The eye hides in the picture and selects nothing.
+    shown = _picture(desktop)
+    selected = desktop.sessions.selection.element
+    _click(tree, BODY, at_eye=True)
+    assert desktop.sessions.selection.element == selected
+    hidden = _picture(desktop)
+    assert hidden != shown
+    assert _index(tree, ROD).data(HIDDEN_ROLE) is True
+    assert _hit_at_bob(desktop) is None
+    # The eye of a part opens what hides it.
+    _click(tree, ROD, at_eye=True)
+    assert _hit_at_bob(desktop) == Element(ElementKind.GEOM, 2)
+    assert _index(tree, BODY).data(HIDDEN_ROLE) is False
 
 
-def test_keys_hide_and_isolate_the_selection_and_show_everything_again(desktop, tree, wait_until):
+def test_keys_and_the_menu_of_an_element_plot_hide_and_isolate(desktop, tree, wait_until):
     window, visibility = desktop.window, desktop.sessions.visibility
     scene = desktop.sessions.shown
     desktop.sessions.selection.select(Element(ElementKind.JOINT, 0))
@@ -112,8 +113,7 @@ def test_keys_hide_and_isolate_the_selection_and_show_everything_again(desktop, 
     QTest.keyClick(window, Qt.Key.Key_I, control)
     assert not visibility.hidden(scene)
 
-
-def test_the_menu_of_an_element_plots_hides_and_isolates(desktop, tree):
+    # The menu of an element does the same, and plots.
     def entries(element):
         menu = tree.menu_of(_index(tree, element).data(NODE_ROLE))
         return {action.text(): action for action in menu.actions()}
@@ -136,24 +136,25 @@ def test_what_is_hidden_stays_hidden_when_the_script_is_started_again(
     first.close()
     wait_until(lambda: desktop.window.transport.badge.word == "DISCONNECTED")
     pendulums("--script", "/somewhere/train.py")
-    wait_until(lambda: desktop.window.transport.badge.word == "PAUSED", 20)
+    wait_until(lambda: desktop.window.transport.badge.word == "PAUSED")
     wait_until(lambda: desktop.sessions.shown.description is not None)
-    assert _index(desktop.window.tree, ROD).data(HIDDEN_ROLE) is True
-    assert not desktop.window.scene_view.viewport._scene.visible(
-        desktop.window.scene_view.viewport.options
-    )[1]
+    viewport = desktop.window.scene_view.viewport
+    wait_until(lambda: not viewport._scene.visible(viewport.options)[1])
+    wait_until(lambda: _index(desktop.window.tree, ROD).data(HIDDEN_ROLE) is True)
 
 
-def test_escape_clears_the_search_then_leaves_it_then_selects_nothing(desktop, tree, wait_until):
+def test_escape_clears_the_search_leaves_it_and_selects_nothing_and_right_steps_or_opens_rows(
+    desktop, tree, wait_until
+):
     window = desktop.window
     desktop.sessions.selection.select(ROD)
-    window.activateWindow()
+    wait_until(window.isActiveWindow)
     QTest.keyClick(window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     wait_until(tree.search.hasFocus)
     QTest.keyClicks(tree.search, "bob")
     QTest.keyClick(tree.search, Qt.Key.Key_Escape)
     assert tree.search.text() == ""
-    assert tree.search.hasFocus()
+    wait_until(tree.search.hasFocus)
     QTest.keyClick(tree.search, Qt.Key.Key_Escape)
     wait_until(tree.view.hasFocus)
     assert desktop.sessions.selection.element == ROD
@@ -163,11 +164,7 @@ def test_escape_clears_the_search_then_leaves_it_then_selects_nothing(desktop, t
     assert desktop.sessions.selection.element == ROD
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert desktop.sessions.selection.element is None
-
-
-def test_right_steps_after_a_click_on_a_scene_and_opens_rows_after_one_inside_it(
-    desktop, tree, wait_until
-):
+    # Right steps after a click on a scene, and opens rows after one inside it.
     scene = desktop.sessions.shown
     row = tree.view.model().index(0, 0, tree.view.model().index(0, 0))
     assert row.data(NODE_ROLE).scene is scene
@@ -182,7 +179,7 @@ def test_right_steps_after_a_click_on_a_scene_and_opens_rows_after_one_inside_it
     QTest.keyClick(desktop.window.focusWidget(), Qt.Key.Key_Right)
     wait_until(lambda: scene.status.step_count == 1)
     _click(tree, ROD)
-    assert tree.view.hasFocus()
+    wait_until(tree.view.hasFocus)
     QTest.keyClick(tree.view, Qt.Key.Key_Up)
     assert desktop.sessions.selection.element != ROD
     QTest.keyClick(tree.view, Qt.Key.Key_Escape)

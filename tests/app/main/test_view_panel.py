@@ -23,16 +23,19 @@ def _options(desktop):
     return desktop.window.scene_view.viewport.options
 
 
-def test_a_click_switches_an_overlay_and_the_menu_says_so(desktop, panel):
+def test_a_click_or_a_key_switches_an_overlay_and_panel_menu_and_picture_agree(
+    desktop, panel, wait_until
+):
+    actions = desktop.window.actions_by_name
+    assert set(panel.switches) == {each.name for each in OVERLAYS}
+    for each in OVERLAYS:
+        assert actions[each.name] in actions.menus[f"Show/{each.group.value}"].actions()
     switch = panel.switches["contacts"]
     QTest.mouseClick(switch, Qt.MouseButton.LeftButton, pos=switch.rect().topLeft() + _INSIDE)
     assert _options(desktop).contacts
     assert desktop.window.actions_by_name["contacts"].isChecked()
-
-
-def test_a_key_switches_an_overlay_and_the_panel_says_so(desktop, panel, wait_until):
+    # A key does it too.
     window = desktop.window
-    window.activateWindow()
     wait_until(window.isActiveWindow)
     window.setFocus()
     QTest.keyClick(window, Qt.Key.Key_F)
@@ -47,14 +50,7 @@ def test_a_key_switches_an_overlay_and_the_panel_says_so(desktop, panel, wait_un
     assert panel.groups["site_groups", 3].isChecked()
 
 
-def test_every_overlay_has_a_switch_an_action_and_a_place_in_the_menu(desktop, panel):
-    actions = desktop.window.actions_by_name
-    assert set(panel.switches) == {each.name for each in OVERLAYS}
-    for each in OVERLAYS:
-        assert actions[each.name] in actions.menus[f"Show/{each.group.value}"].actions()
-
-
-def test_search_finds_by_other_words_and_says_when_there_is_nothing(panel):
+def test_the_panel_is_searched_scales_reset_and_fits_a_narrow_dock(desktop, panel):
     panel.search.setText("servo saturation")
     shown = [name for name, switch in panel.switches.items() if switch.parent().isVisible()]
     assert shown == ["actuators"]
@@ -63,9 +59,7 @@ def test_search_finds_by_other_words_and_says_when_there_is_nothing(panel):
     panel.search.clear()
     assert not panel.nothing.isVisible()
     assert panel.switches["legend"].parent().isVisibleTo(panel)
-
-
-def test_sliders_change_scales_and_reset_brings_everything_back(desktop, panel):
+    # Sliders change scales, and reset brings everything back.
     slider = panel.sliders["force_scale"]
     slider.setValue(slider.pageStep())
     assert _options(desktop).force_scale == pytest.approx(2.0)
@@ -80,17 +74,13 @@ def test_sliders_change_scales_and_reset_brings_everything_back(desktop, panel):
     assert _options(desktop) == ViewOptions()
     assert slider.value() == 0
     assert not panel.reset.isEnabled()
-
-
-def test_the_panel_fits_a_narrow_dock(panel):
-    panel.resize(300, 500)
-    for row, _ in panel._rows:
-        assert row.minimumSizeHint().width() <= 300 - 12 - 8 - 10
-
-
-def test_the_layer_of_solids_is_chosen_by_a_slider(desktop, panel):
+    # The layer of solids is chosen by a slider.
     panel.levels["flex_layer"].setValue(2)
     assert _options(desktop).flex_layer == 2
     assert panel._amounts["flex_layer"].text() == "2"
     panel.reset.click()
     assert panel.levels["flex_layer"].value() == 0
+    # It fits a narrow dock.
+    panel.resize(300, 500)
+    for row, _ in panel._rows:
+        assert row.minimumSizeHint().width() <= 300 - 12 - 8 - 10

@@ -1,8 +1,5 @@
 """Watched expressions in a real window over a real script: values, instants, mistakes, plots."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
@@ -12,7 +9,6 @@ from PySide6.QtWidgets import QApplication
 
 from stroboscope.app.main.plot_feed import scene_key
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.app.models.settings import SettingsStore
 from stroboscope.debugger_protocol.topics import Instant
 
@@ -42,21 +38,13 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
 
 
 @pytest.fixture
-def puck(desktop, own_folders, wait_until):
-    """The window, attached to the script; the script's process ends with the test."""
-    path = own_folders / "script.py"
-    path.write_text(SCRIPT, encoding="utf-8")
-    process = subprocess.Popen([sys.executable, str(path)])
-    wait_until(lambda: find_sessions()[0], 30.0)
-    desktop.sessions.open(find_sessions()[0][0].path)
-    wait_until(lambda: desktop.sessions.shown is not None, 30.0)
-    wait_until(lambda: desktop.sessions.shown.description is not None)
+def puck(desktop, run_script, wait_until):
+    """The window, attached to the script."""
+    run_script(SCRIPT)
+    wait_until(lambda: desktop.sessions.shown.status is not None)
+    wait_until(lambda: desktop.sessions.shown.session.has_control)
     wait_until(lambda: desktop.sessions.shown.stands_still)
-    yield desktop
-    process.kill()
-    process.wait(10)
-    for left in (own_folders / "runtime").glob("session-*.json"):
-        left.unlink()
+    return desktop
 
 
 @pytest.fixture
@@ -78,22 +66,27 @@ def enter(watch, text):
     press(watch, Qt.Key.Key_Return)
 
 
+def step(puck, wait_until):
+    """Take one step and stand."""
+    scene = puck.sessions.shown
+    before = scene.status.axis
+    puck.window.actions_by_name["step"].trigger()
+    wait_until(lambda: not scene.session.pending)
+    wait_until(lambda: scene.stands_still and scene.status.axis == before + 1)
+
+
 def shown(watch, index):
     return watch.rows[index].number.text()
 
 
-def test_a_watch_shows_the_value_of_the_instant_that_is_stated(puck, watch, wait_until, click):
+def test_a_watch_shows_the_value_of_the_instant_that_is_stated(puck, watch, wait_until):
     enter(watch, "qpos['root'][0] * 100")
     enter(watch, "contact['puck','floor'].force[2]")
     enter(watch, "xpos['puck']")
-    sessions = puck.sessions
     wait_until(lambda: shown(watch, 0) not in ("", "—"))
-    scene = sessions.shown
-    before = scene.status.axis
+    scene = puck.sessions.shown
     for _ in range(3):
-        puck.window.actions_by_name["step"].trigger()
-        wait_until(lambda: not scene.session.pending)
-    wait_until(lambda: scene.stands_still and scene.status.axis == before + 3)
+        step(puck, wait_until)
     wait_until(lambda: "NOW" in watch.instant.full_text)
     wait_until(lambda: shown(watch, 0) == "3.000")
     assert watch.rows[0].unit.text().strip() == "m"
@@ -104,40 +97,19 @@ def test_a_watch_shows_the_value_of_the_instant_that_is_stated(puck, watch, wait
     wait_until(lambda: shown(watch, 0) == "2.000")
     assert watch.instant.full_text.startswith("EXECUTED")
     assert "step 2" in watch.moment.full_text
-
-
-def test_what_the_script_logs_counts_with_its_newest_value_of_that_instant(puck, watch, wait_until):
-    scene = puck.sessions.shown
-    for _ in range(3):
-        puck.window.actions_by_name["step"].trigger()
-        wait_until(lambda: not scene.session.pending)
+    # What the script logs counts with its newest value of that instant: three steps are done and
+    # logged (20), and the script stands before the fourth (3).
+    puck.window.view.set_instant(Instant.NOW)
     wait_until(lambda: "reward" in scene.user_channels)
     enter(watch, "reward + ctrl['push']")
-    # Three steps are done and logged (20), and the script stands before the fourth (3).
-    wait_until(lambda: shown(watch, 0) == "23.000")
-    puck.window.actions_by_name["step"].trigger()
-    wait_until(lambda: shown(watch, 0) == "34.000")
+    wait_until(lambda: shown(watch, 3) == "23.000")
+    step(puck, wait_until)
+    wait_until(lambda: shown(watch, 3) == "34.000")
 
 
-def test_a_mistake_is_shown_under_its_place_and_can_be_corrected(watch, wait_until):
-    enter(watch, "norm(qvell)")
-    problem = watch.field.problem.text().split("\n")
-    assert problem[0].startswith("there is no signal 'qvell'; did you mean 'qvel'")
-    assert problem[2].index("^") == problem[1].index("qvell")
-    assert watch.rows == []
-    QTest.keyClick(watch.field.line, Qt.Key.Key_Return)  # once more keeps it
-    (row,) = watch.rows
-    wait_until(lambda: "did you mean" in row.problem.text())
-    assert row.problem.isVisible()
-    QTest.mouseDClick(row, Qt.MouseButton.LeftButton)
-    row.field.line.setText("norm(qvel)")
-    QTest.keyClick(row.field.line, Qt.Key.Key_Return)
-    assert watch.list.texts == ("norm(qvel)",)
-    wait_until(lambda: shown(watch, 0) == "1.000")
-    assert not watch.rows[0].problem.isVisible()
-
-
-def test_names_are_completed(watch):
+def test_names_are_completed_and_a_mistake_is_shown_under_its_place_and_can_be_corrected(
+    watch, wait_until
+):
     QTest.keyClicks(watch.field.line, "qp")
     assert watch.field.offered() == ["qpos"]
     press(watch, Qt.Key.Key_Return)
@@ -155,40 +127,47 @@ def test_names_are_completed(watch):
     QTest.keyClicks(watch.field.line, ".nor")
     press(watch, Qt.Key.Key_Return)
     assert watch.field.line.text() == "contact['disc','floor'].normal"
+    watch.field.set_text("")
+    enter(watch, "norm(qvell)")
+    problem = watch.field.problem.text().split("\n")
+    assert problem[0].startswith("there is no signal 'qvell'; did you mean 'qvel'")
+    assert problem[2].index("^") == problem[1].index("qvell")
+    assert watch.rows == []
+    QTest.keyClick(watch.field.line, Qt.Key.Key_Return)  # once more keeps it
+    (row,) = watch.rows
+    wait_until(lambda: "did you mean" in row.problem.text())
+    wait_until(row.problem.isVisible)
+    QTest.mouseDClick(row, Qt.MouseButton.LeftButton)
+    row.field.line.setText("norm(qvel)")
+    QTest.keyClick(row.field.line, Qt.Key.Key_Return)
+    assert watch.list.texts == ("norm(qvel)",)
+    wait_until(lambda: shown(watch, 0) == "1.000")
+    assert not watch.rows[0].problem.isVisible()
 
 
-def test_a_watch_is_plotted_with_every_physics_step(puck, watch, wait_until, click):
-    enter(watch, "ctrl['push'] * 2 + time * 0")
-    wait_until(lambda: shown(watch, 0) != "—")
-    # Xvfb's pointer does not always come along while windows open and close.
-    spot = QPointF(5.0, 5.0)
-    height = watch.rows[0].sizeHint().height()
-    QApplication.sendEvent(watch.rows[0], QEnterEvent(spot, spot, spot))
-    assert watch.rows[0].sizeHint().height() == height
-    assert watch.rows[0].plot.isVisible()
-    click(watch.rows[0].plot)
-    (series,) = puck.window.plots.plots.all_series()
-    assert series.channel == "= ctrl['push'] * 2 + time * 0"
-    scene = puck.sessions.shown
-    wait_until(lambda: not scene.session.pending)
+def test_a_body_a_watch_that_is_dragged_and_one_that_is_clicked_are_plotted_at_every_step(
+    puck, watch, wait_until, click
+):
+    scene, store, plots = puck.sessions.shown, puck.window.store, puck.window.plots
     first = scene.status.axis
-    puck.sessions.fast_forward()
-    wait_until(lambda: scene.status.axis > first + 500)
-    puck.sessions.pause()
-    wait_until(lambda: scene.stands_still)
-    store = puck.window.store
-    columns = store.columns(scene_key(scene), series.channel)
-    wait_until(lambda: columns.count and columns.axis[-1] == scene.status.axis - 1)
-    assert columns.lost == 0
-    np.testing.assert_array_equal(np.diff(columns.axis), 1)
-    np.testing.assert_array_equal(columns.values(0), 2.0 * (columns.axis - first))
-
-
-def test_a_watch_can_be_dragged_into_a_plot(puck, watch, wait_until):
+    # A body is plotted by its position.
+    puck.window.plot_element(scene, Element(ElementKind.BODY, 1))
+    series = plots.plots.all_series()
+    assert [store.label(each) for each in series] == [
+        f"xpos['puck'][puck.{axis}]" for axis in "xyz"
+    ]
+    assert store.unit(series[0]) == "m"
+    wait_until(lambda: not scene.session.pending)
+    step(puck, wait_until)
+    columns = store.columns(series[0].scene, series[0].channel)
+    wait_until(lambda: columns.count == 1)
+    assert columns.values(0)[0] == pytest.approx(0.0, abs=1e-9)
+    plots.plots.clear()
+    assert not plots.plots.all_series()
+    # A watch is dragged there.
     watch.add("xpos['puck']")
     wait_until(lambda: shown(watch, 0) not in ("", "—"))
     mime = watch.rows[0].number.on_drag()
-    plots = puck.window.plots
     drop = QDropEvent(
         QPointF(plots.rect().center()),
         Qt.DropAction.CopyAction,
@@ -197,33 +176,53 @@ def test_a_watch_can_be_dragged_into_a_plot(puck, watch, wait_until):
         Qt.KeyboardModifier.NoModifier,
     )
     plots.dropEvent(drop)
-    labels = [puck.window.store.label(each) for each in plots.plots.all_series()]
+    labels = [store.label(each) for each in plots.plots.all_series()]
     assert labels == [f"xpos['puck'][puck.{axis}]" for axis in "xyz"]
-
-
-def test_a_body_is_plotted_by_its_position(puck, wait_until):
-    scene = puck.sessions.shown
-    puck.window.plot_element(scene, Element(ElementKind.BODY, 1))
-    store = puck.window.store
-    series = puck.window.plots.plots.all_series()
-    assert store.label(series[0]) == "xpos['puck'][puck.x]"
-    assert store.unit(series[0]) == "m"
+    plots.plots.clear()
+    # A button of a watch plots it, with every physics step.
+    puck.window.panels.show("watch")
+    enter(watch, "ctrl['push'] * 2 + time * 0")
+    wait_until(lambda: shown(watch, 1) not in ("", "—"))
+    # Xvfb's pointer does not always come along while windows open and close.
+    spot, row = QPointF(5.0, 5.0), watch.rows[1]
+    height = row.sizeHint().height()
+    QApplication.sendEvent(row, QEnterEvent(spot, spot, spot))
+    assert row.sizeHint().height() == height
+    wait_until(row.plot.isVisible)
+    click(row.plot)
+    (series,) = plots.plots.all_series()
+    assert series.channel == "= ctrl['push'] * 2 + time * 0"
     wait_until(lambda: not scene.session.pending)
-    puck.window.actions_by_name["step"].trigger()
-    columns = store.columns(series[0].scene, series[0].channel)
-    wait_until(lambda: columns.count == 1)
-    assert columns.values(0)[0] == pytest.approx(0.0, abs=1e-9)
+    begin = scene.status.axis
+    puck.sessions.fast_forward()
+    wait_until(lambda: scene.status.axis > begin + 500)
+    puck.sessions.pause()
+    wait_until(lambda: not scene.session.pending)
+    wait_until(lambda: scene.stands_still)
+    columns = store.columns(scene_key(scene), series.channel)
+    wait_until(lambda: columns.count and columns.axis[-1] == scene.status.axis - 1)
+    assert columns.lost == 0
+    np.testing.assert_array_equal(np.diff(columns.axis), 1)
+    np.testing.assert_array_equal(columns.values(0), 2.0 * (columns.axis - first))
 
 
-def test_watches_are_moved_removed_and_remembered_per_script(puck, watch, own_folders, wait_until):
+def test_watches_are_moved_removed_and_remembered_and_while_hidden_they_ask_for_nothing(
+    puck, watch, own_folders, wait_until
+):
     for text in ("time", "energy.total", "norm(qvel)"):
         watch.add(text)
+    scene = puck.sessions.shown
+    wait_until(lambda: "energy" in scene._subscribed)
+    puck.window.panels.show("inspector")
+    wait_until(lambda: "energy" not in scene._subscribed)
+    puck.window.panels.show("watch")
+    wait_until(lambda: "energy" in scene._subscribed)
     QTest.keyClick(watch.rows[2], Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
     assert watch.list.texts == ("time", "norm(qvel)", "energy.total")
-    assert watch.rows[1].hasFocus()
+    wait_until(watch.rows[1].hasFocus)
     QTest.keyClick(watch.rows[0], Qt.Key.Key_Delete)
     assert watch.list.texts == ("norm(qvel)", "energy.total")
-    identity = puck.sessions.shown.session.identity
+    identity = scene.session.identity
     # Written a second after the change, without anybody closing the window.
     store = SettingsStore(own_folders / "config" / "settings.json")
 
@@ -232,11 +231,3 @@ def test_watches_are_moved_removed_and_remembered_per_script(puck, watch, own_fo
         return memory is not None and memory.watches == ["norm(qvel)", "energy.total"]
 
     wait_until(kept)
-
-
-def test_a_hidden_watch_panel_asks_for_nothing(puck, watch, wait_until):
-    enter(watch, "energy.total")
-    scene = puck.sessions.shown
-    wait_until(lambda: "energy" in scene._subscribed)
-    puck.window.panels.show("inspector")
-    wait_until(lambda: "energy" not in scene._subscribed)
