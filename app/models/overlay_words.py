@@ -50,6 +50,7 @@ class Role(enum.Enum):
     APPLIED_FORCE = (1.0, 0.5, 0.5, 1.0)
     APPLIED_TORQUE = (1.0, 0.65, 0.4, 1.0)
     PERTURBATION = (0.9, 0.9, 0.1, 1.0)
+    SELECT_POINT = (0.9, 0.9, 0.1, 1.0)
     CONNECT = (0.2, 0.2, 0.8, 1.0)
     CONSTRAINT = (0.9, 0.0, 0.0, 1.0)
     TENDON = (0.35, 0.65, 0.95, 1.0)

@@ -308,6 +308,14 @@ OVERLAYS: tuple[Overlay, ...] = (
         words="drag push apply force mouse perturb",
     ),
     Overlay(
+        name="select_point",
+        title="Selected point",
+        group=_B,
+        legend=(LegendEntry(Role.SELECT_POINT, "selected point"),),
+        tip="Where the selected body was pointed at: the mouse pulls it there.",
+        words="select grip touch",
+    ),
+    Overlay(
         name="islands",
         title="Islands",
         group=_S,

@@ -143,6 +143,7 @@ class ViewOptions:
     accelerations: bool = False
     applied_forces: bool = False
     perturbation: bool = True
+    select_point: bool = False
 
     # Islands, sensors, scripts
     islands: bool = False

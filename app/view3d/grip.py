@@ -47,6 +47,14 @@ class Grip(QObject):
         """The body that is held, -1 for none."""
         return self._pulling.body if self._pulling is not None else -1
 
+    @property
+    def touched(self) -> tuple[int, tuple[float, float, float]] | None:
+        """The body that was pointed at when it was selected, and where [m] in its frame."""
+        if self._touched is None:
+            return None
+        body, point = self._touched
+        return body, (float(point[0]), float(point[1]), float(point[2]))
+
     def touch(self, body: int, point: NDArray[np.float64]) -> None:
         """Remember which point (3,) [m] of a body in the world was pointed at."""
         mat = self._scene.body_mat[body]

@@ -454,6 +454,7 @@ class Viewport(PointingWidget):
         return np.concatenate([items.of_element(geom, description) for geom in pair])
 
     def _overlay_picture(self) -> OverlayPicture | None:
+        self._overlays.touched = self.grip.touched
         return self._overlays.picture(
             self._scene,
             options=measured_options(self._options),

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stroboscope.app.models.overlay_words import Amount, Role
 from stroboscope.app.models.selection import ElementKind
+from stroboscope.app.view3d.items import body_of
 from stroboscope.app.view3d.overlays.glyphs import (
     Glyphs,
     Layer,
@@ -22,9 +23,10 @@ from stroboscope.app.view3d.rotations import quat_to_matrix
 from stroboscope.debugger_protocol.edit_messages import Perturb, PerturbKind
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["motion_glyphs", "perturbation_glyphs"]
+__all__ = ["motion_glyphs", "perturbation_glyphs", "touched_glyphs"]
 
 Floats = NDArray[np.float64]
+_TOUCHED = 0.2  # of the mean size, as in MuJoCo
 # Slower than this is standing still, and its direction only noise.
 _STILL = {
     Amount.VELOCITY: 1e-4,
@@ -133,3 +135,18 @@ def perturbation_glyphs(subject: Subject, perturb: Perturb | None) -> Iterator[G
         layer=Layer.SHEER,
         roles=(Role.PERTURBATION,),
     )
+
+
+def touched_glyphs(
+    subject: Subject, touched: tuple[int, tuple[float, float, float]] | None
+) -> Iterator[Glyphs]:
+    """Yield the point that was pointed at when the selected body was selected."""
+    scene, selection = subject.scene, subject.selection
+    if touched is None or selection is None or not subject.options.select_point:
+        return
+    body, point = touched
+    if body_of(selection, subject.facts.description) != body or not 0 < body < len(scene.body_pos):
+        return
+    place = scene.body_pos[body] + scene.body_mat[body] @ np.array(point)
+    radius = _TOUCHED * subject.sizes.mean * subject.options.marker_scale
+    yield spheres(place[None], radius=radius, color=Role.SELECT_POINT, layer=Layer.INSIDE)

@@ -29,7 +29,11 @@ from stroboscope.app.view3d.overlays.frames import frame_glyphs, icon_glyphs
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape
 from stroboscope.app.view3d.overlays.joints import joint_glyphs
 from stroboscope.app.view3d.overlays.mass import mass_glyphs
-from stroboscope.app.view3d.overlays.motion import motion_glyphs, perturbation_glyphs
+from stroboscope.app.view3d.overlays.motion import (
+    motion_glyphs,
+    perturbation_glyphs,
+    touched_glyphs,
+)
 from stroboscope.app.view3d.overlays.sensors import sensor_glyphs
 from stroboscope.app.view3d.overlays.sizes import Sizes
 from stroboscope.app.view3d.overlays.subject import Subject
@@ -86,6 +90,8 @@ class Overlays:
         self._has_ghost = False
         # What a mouse pulls at; the viewport draws its spring.
         self.perturbation: Perturb | None = None
+        # The body that was pointed at when it was selected, and where [m] in its frame.
+        self.touched: tuple[int, tuple[float, float, float]] | None = None
 
     def picture(
         self,
@@ -111,6 +117,7 @@ class Overlays:
             selection,
             hidden_camera,
             self.perturbation,
+            self.touched,
         )
         if key != self._key or self._picture is None:
             facts = self._facts
@@ -129,7 +136,8 @@ class Overlays:
                 selection=selection,
                 hidden_camera=hidden_camera,
             )
-            self._key, self._picture = key, _made(subject, self.perturbation)
+            self._key = key
+            self._picture = _made(subject, self.perturbation, self.touched)
             self._lay_over(scene, self._picture)
         return self._picture
 
@@ -144,8 +152,13 @@ class Overlays:
             scene.set_ghost(None, None)
 
 
-def _made(subject: Subject, perturb: Perturb | None) -> OverlayPicture:
-    parts = tuple(part for part in _glyphs(subject, perturb) if len(part.texels))
+def _made(
+    subject: Subject,
+    perturb: Perturb | None,
+    touched: tuple[int, tuple[float, float, float]] | None,
+) -> OverlayPicture:
+    glyphs = itertools.chain(_glyphs(subject, perturb), touched_glyphs(subject, touched))
+    parts = tuple(part for part in glyphs if len(part.texels))
     groups: dict[tuple[Layer, Shape], list[NDArray[np.float32]]] = {}
     for part in parts:
         groups.setdefault((part.layer, part.shape), []).append(part.texels)
