@@ -64,8 +64,8 @@ def test_every_value_stands_where_its_step_puts_it(own_folders, network, wait_un
         time = store.scenes[key].time
 
         def stands_after(axis):
-            columns = store.columns(key, "tip height")
-            return columns.count and columns.axis[-1] >= axis
+            columns = [store.columns(key, channel) for channel in ("qpos", "tip height")]
+            return all(each.count and each.axis[-1] >= axis for each in columns)
 
         for count in range(1, 6):
             until(lambda: stands_after(time.marks[-1].axis + 100 if time.marks else 100))
@@ -86,7 +86,7 @@ def test_every_value_stands_where_its_step_puts_it(own_folders, network, wait_un
         feed.close()
         network.close()
         try:
-            script.wait(20)
+            script.wait(60)
         finally:
             script.kill()
             script.wait(10)
