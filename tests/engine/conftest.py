@@ -32,6 +32,8 @@ if "driven_scene" not in sys.modules:
     _spec.loader.exec_module(sys.modules["driven_scene"])
 
 from driven_scene import Driven, plain
+from warm_process import Script as WarmScript
+from warm_process import WarmProcess
 
 SCRIPT_DEADLINE_S = 60.0
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -129,7 +131,7 @@ def drive_box(host: Host) -> Iterator[Callable[..., Driven]]:
 class Script:
     """A running script, and how to reach its session."""
 
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[str] | Forked"
     wait_until: Callable[..., None]
 
     def session(self) -> ConnectionInfo:
@@ -180,6 +182,58 @@ def start_script(
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture(scope="session")
+def warm_process() -> Iterator[WarmProcess]:
+    """What starts scripts in no time, each in a process of its own."""
+    process = WarmProcess()
+    yield process
+    process.close()
+
+
+class Forked:
+    """A script that was forked, as ``subprocess.Popen`` shows others."""
+
+    def __init__(self, script: WarmScript, output: Path, errors: Path) -> None:
+        self.pid = script.pid
+        self.poll, self.kill, self._wait = script.poll, script.kill, script.wait
+        self._output, self._errors = output, errors
+
+    @property
+    def returncode(self) -> int | None:
+        return self.poll()
+
+    def communicate(self, timeout: float = SCRIPT_DEADLINE_S) -> tuple[str, str]:
+        """Wait for the end; return standard output and standard error."""
+        self._wait(timeout)
+        return self._output.read_text(), self._errors.read_text()
+
+
+@pytest.fixture
+def start_warm(
+    tmp_path: Path, warm_process: WarmProcess, wait_until: Callable[..., None]
+) -> Iterator[Callable[..., Script]]:
+    """``start_warm(source, *args, command=[...])``: as ``start_script``, in a fraction of its time.
+
+    Where it matters what is imported when, or what the terminal is told, use ``start_script``.
+    """
+    started: list[Forked] = []
+
+    def start(source: str, *args: str, command: list[str] | None = None) -> Script:
+        path = tmp_path / "script.py"
+        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        files = [tmp_path / f"{what} {len(started)}" for what in ("output", "errors")]
+        runner = Path(__file__).with_name("warm_script.py")
+        words = [*(command or [])[1:], str(path), *args]
+        forked = Forked(warm_process.run(runner, *map(str, files), *words), *files)
+        started.append(forked)
+        return Script(forked, wait_until)
+
+    yield start
+    for forked in started:
+        forked.kill()
+        forked.communicate()
 
 
 def parked(client: DebuggerClient, count: int = 1, timeout: float = SCRIPT_DEADLINE_S) -> bool:

@@ -18,8 +18,9 @@ from stroboscope.debugger_protocol.client import DebuggerClient, Frame
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 WAIT = [str(Path(sys.executable).with_name("stroboscope")), "run", "--wait", "60"]
-# What a scene that stands still has of itself, without rows, ghosts and environments.
-_OTHERS = (Topic.SIGNALS, Topic.LOG, Topic.GHOSTS, Topic.ENVIRONMENTS)
+# What a scene that stands still has of itself, without rows, ghosts and environments; looks are
+# told where a script has changed them.
+_OTHERS = (Topic.SIGNALS, Topic.LOG, Topic.GHOSTS, Topic.ENVIRONMENTS, Topic.LOOKS)
 TOPICS = [topic for topic in Topic if topic not in _OTHERS]
 INSTANTS = (Instant.EXECUTED, Instant.NOW)
 DEADLINE_S = 60.0
@@ -104,10 +105,10 @@ def forces_on(frame: Frame, geom: int) -> NDArray[np.float64]:
 
 
 def test_c25_every_value_belongs_to_the_instant_that_is_stated(
-    start_script: Start, wait_parked: Parked, case_model: Case
+    start_warm: Start, wait_parked: Parked, case_model: Case
 ) -> None:
     source = loop(6, setup="mujoco.mj_resetDataKeyframe(model, data, 0)")
-    script = start_script(source, str(case_model("C25")), command=WAIT)
+    script = start_warm(source, str(case_model("C25")), command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -130,11 +131,11 @@ def test_c25_every_value_belongs_to_the_instant_that_is_stated(
 
 
 def test_c35_pausing_and_inspecting_leaves_the_whole_state_bit_identical(
-    start_script: Start, wait_parked: Parked, case_model: Case
+    start_warm: Start, wait_parked: Parked, case_model: Case
 ) -> None:
     setup = "U = np.random.default_rng(0).uniform(-1, 1, (400, model.nu))"
     source = loop(400, setup=setup, control="data.ctrl[:] = U[k]")
-    script = start_script(source, str(case_model("C35")), command=WAIT)
+    script = start_warm(source, str(case_model("C35")), command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -162,10 +163,10 @@ def test_c35_pausing_and_inspecting_leaves_the_whole_state_bit_identical(
 
 
 def test_r13_contact_forces_are_those_of_the_executed_step_also_while_paused(
-    start_script: Start, wait_parked: Parked, case_model: Case
+    start_warm: Start, wait_parked: Parked, case_model: Case
 ) -> None:
     source = loop(1100, control="data.ctrl[0] = -30.0")
-    script = start_script(source, str(case_model("R13")), command=WAIT)
+    script = start_warm(source, str(case_model("R13")), command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -197,12 +198,12 @@ def test_r13_contact_forces_are_those_of_the_executed_step_also_while_paused(
 def test_c26_c27_the_force_on_a_resting_ball_points_up(
     case: str,
     expected: dict[str, float],
-    start_script: Start,
+    start_warm: Start,
     wait_parked: Parked,
     case_model: Case,
 ) -> None:
     source = loop(1001)
-    script = start_script(source, str(case_model(case)), command=WAIT)
+    script = start_warm(source, str(case_model(case)), command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -226,10 +227,10 @@ def test_c26_c27_the_force_on_a_resting_ball_points_up(
 
 
 def test_c07_overlaps_are_told_when_a_client_attaches_before_any_step(
-    start_script: Start, wait_parked: Parked, case_model: Case
+    start_warm: Start, wait_parked: Parked, case_model: Case
 ) -> None:
     source = loop(500)
-    script = start_script(source, str(case_model("C07")), command=WAIT)
+    script = start_warm(source, str(case_model("C07")), command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()

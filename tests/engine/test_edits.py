@@ -105,7 +105,7 @@ class Arm:
 
 @pytest.fixture
 def arm(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     model_path: Callable[[str], Path],
 ) -> Iterator[Callable[..., Arm]]:
@@ -114,7 +114,7 @@ def arm(
 
     def start(*, step: str = WHOLE, steps: int = 400, before: str = "pass") -> Arm:
         source = LOOP.format(step=step, before=before)
-        script = start_script(source, str(model_path("arm")), str(steps), command=WAIT)
+        script = start_warm(source, str(model_path("arm")), str(steps), command=WAIT)
         client = script.connect()
         clients.append(client)
         assert wait_parked(client)

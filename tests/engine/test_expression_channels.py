@@ -136,9 +136,9 @@ for k in range(30):
 
 
 def test_a_subscribed_expression_sends_every_physics_step(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(SCRIPT)
+    script = start_warm(SCRIPT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -171,9 +171,9 @@ def test_a_subscribed_expression_sends_every_physics_step(
 
 
 def test_a_wrong_expression_fails_the_subscription_and_nothing_else(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(SCRIPT)
+    script = start_warm(SCRIPT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()

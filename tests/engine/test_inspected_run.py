@@ -116,7 +116,6 @@ STACK = """
 """
 
 
-@pytest.mark.slow  # fails now and then on a busy machine: to be looked into
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("attached", [False, True])
 def test_one_failing_scene_does_not_stop_or_change_the_others(
@@ -234,7 +233,7 @@ def test_whatever_is_commanded_every_state_is_one_of_the_undisturbed_run(
         assert sum(thread.result(60) for thread in threads) > 500
 
 
-TOLD = frozenset(EVERYTHING) - {Topic.TIMING, Topic.GHOSTS, Topic.ENVIRONMENTS}
+TOLD = frozenset(EVERYTHING) - {Topic.TIMING, Topic.GHOSTS, Topic.ENVIRONMENTS, Topic.LOOKS}
 
 
 @contextlib.contextmanager

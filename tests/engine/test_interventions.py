@@ -361,10 +361,10 @@ def test_noise_is_as_wide_as_asked_for_correlated_and_within_the_range(
     )
     driven.give(SetControlNoise(id=0, scene_id=driven.id, std=0.2, rate=0.02))
     driven.host.set_interest(driven.scene.link, Interest(channels=("ctrl",)))
-    driven.step(4000)
+    driven.step(2000)
     ring = driven.scene.link.ring
     rows = ring.read(0, limit=ring.capacity).values
-    assert rows.shape == (4000, 2)
+    assert rows.shape == (2000, 2)
     assert np.abs(rows[:, 0]).max() <= 1.0
     # Half a range is 1 and 2; neighbours 0.002 s apart are correlated by exp(-0.1).
     np.testing.assert_allclose(rows.std(axis=0), (0.2, 0.4), rtol=0.2)

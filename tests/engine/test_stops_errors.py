@@ -42,14 +42,14 @@ DEADLINE_S = 60.0
 @pytest.mark.parametrize("event", ["pre", "post"])
 @pytest.mark.parametrize("arguments", ["", "nstep=3"])
 def test_a_callback_that_raises_holds_the_scene_and_then_the_exception_goes_on(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     model_path: Callable[[str], Any],
     event: str,
     arguments: str,
 ) -> None:
     source = CALLBACK.format(event=event, arguments=arguments)
-    script = start_script(source, str(model_path("arm")))
+    script = start_warm(source, str(model_path("arm")))
     line = source.splitlines().index('        raise ValueError("no policy")') + 1
     with script.connect() as client:
         assert wait_parked(client)
@@ -79,11 +79,11 @@ def test_a_callback_that_raises_holds_the_scene_and_then_the_exception_goes_on(
 
 
 def test_a_rule_that_is_off_lets_the_exception_go_on_at_once(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     model_path: Callable[[str], Any],
 ) -> None:
-    script = start_script(CALLBACK.format(event="pre", arguments=""), str(model_path("arm")))
+    script = start_warm(CALLBACK.format(event="pre", arguments=""), str(model_path("arm")))
     with script.connect() as client:
         assert wait_parked(client)
         client.set_stop_rules(client.scenes()[0].scene_id, off=["callback"])
@@ -94,11 +94,11 @@ def test_a_rule_that_is_off_lets_the_exception_go_on_at_once(
 
 
 def test_a_client_that_leaves_lets_the_exception_go_on(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     model_path: Callable[[str], Any],
 ) -> None:
-    script = start_script(CALLBACK.format(event="post", arguments=""), str(model_path("arm")))
+    script = start_warm(CALLBACK.format(event="post", arguments=""), str(model_path("arm")))
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()

@@ -44,7 +44,7 @@ while True:
 
 @pytest.fixture
 def arm(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     model_path: Callable[[str], Path],
 ) -> Iterator[Callable[..., tuple[DebuggerClient, int, Any]]]:
@@ -52,7 +52,7 @@ def arm(
     clients: list[DebuggerClient] = []
 
     def start(bad: int = -1) -> tuple[DebuggerClient, int, Any]:
-        script = start_script(LOOP, str(model_path("arm")), str(bad), command=RUN)
+        script = start_warm(LOOP, str(model_path("arm")), str(bad), command=RUN)
         client = script.connect()
         clients.append(client)
         assert wait_parked(client)
@@ -168,9 +168,9 @@ while True:
 
 
 def test_data_that_a_script_has_let_go_of_stays_as_rollouts(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool], model_path: Any
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool], model_path: Any
 ) -> None:
-    script = start_script(EPISODES, str(model_path("arm")), command=RUN)
+    script = start_warm(EPISODES, str(model_path("arm")), command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
@@ -209,9 +209,9 @@ while True:
 
 
 def test_checkpoints_are_compared_and_restored_into_other_scenes_of_the_same_model(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool], model_path: Any
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool], model_path: Any
 ) -> None:
-    script = start_script(THREE, str(model_path("arm")), command=RUN)
+    script = start_warm(THREE, str(model_path("arm")), command=RUN)
     with script.connect() as client:
         client.fast_forward()
         assert client.wait_until(
@@ -258,9 +258,9 @@ time.sleep(1000)
 
 
 def test_a_script_runs_on_when_the_client_that_looks_back_is_killed(
-    start_script: Callable[..., Any], model_path: Callable[[str], Path]
+    start_warm: Callable[..., Any], model_path: Callable[[str], Path]
 ) -> None:
-    script = start_script(LOOP, str(model_path("arm")), "-1", command=RUN)
+    script = start_warm(LOOP, str(model_path("arm")), "-1", command=RUN)
     process = subprocess.Popen(
         [sys.executable, "-c", TRAVELLER, script.session().session_id],
         stdout=subprocess.PIPE,

@@ -306,11 +306,17 @@ def test_no_frame_is_made_for_a_client_that_has_stopped_reading(
     client.fast_forward()
     wait_until(lambda: publisher.interest)
     os.kill(process.pid, signal.SIGSTOP)
-    wait_until(lambda: not publisher.interest)
-    wait_until(lambda: not stepper.scene.link.applied_interest.intervals)
-    made, axis = backend.frames_taken, backend.axis
-    wait_until(lambda: backend.axis > axis + 20_000)
-    assert backend.frames_taken == made
+
+    def none_is_made() -> bool:
+        made, axis = backend.frames_taken, backend.axis
+        wait_until(lambda: backend.axis > axis + 20_000)
+        return backend.frames_taken == made
+
+    # Until all buffers on the way are full it still takes some, now and then.
+    wait_until(none_is_made)
+    assert not publisher.interest
+    assert not stepper.scene.link.applied_interest.intervals
+    made = backend.frames_taken
     os.kill(process.pid, signal.SIGCONT)
     wait_until(lambda: backend.frames_taken > made + 3)
 

@@ -37,9 +37,9 @@ PLANNER = """
 
 
 def test_a_client_sees_candidates_and_tries_another_gain_from_the_past(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(PLANNER)
+    script = start_warm(PLANNER)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
