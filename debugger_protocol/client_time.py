@@ -166,6 +166,28 @@ class TimeClient(EditingClient):
         """Forget a rollout."""
         self._command(tm.DropRollout, scene_id=scene_id, rollout_id=rollout_id)
 
+    def derive_number(
+        self,
+        scene_id: int,
+        expression: str,
+        *,
+        reduction: tm.Reduction | str = tm.Reduction.MAX,
+        name: str = "",
+        rollout_ids: Iterable[int] = (),
+    ) -> None:
+        """Compute a number of rollouts (none: of all), in the background; see ``rollouts``.
+
+        ``scene_id`` 0: of scenes that have ended. ``reduction``: max, min, mean or last.
+        """
+        self._command(
+            tm.DeriveNumber,
+            scene_id=scene_id,
+            expression=expression,
+            reduction=tm.Reduction(reduction),
+            name=name,
+            rollout_ids=tuple(rollout_ids),
+        )
+
     def show_ghosts(self, scene_id: int, ghosts: Iterable[tm.GhostRef]) -> None:
         """Show these, and no others, in the topic ``ghosts`` of a scene."""
         self._command(tm.ShowGhosts, scene_id=scene_id, ghosts=tuple(ghosts))

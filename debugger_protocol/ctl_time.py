@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.time_messages import (
     EditKind,
     GhostRef,
     GhostSource,
+    Reduction,
     RolloutInfo,
     Segment,
     StopInfo,
@@ -87,6 +88,12 @@ def _add_branches(add: Add) -> None:
     )
     rollouts = add("rollouts", "list the rollouts of a scene, or of scenes that have ended")
     rollouts.add_argument("--ended", action="store_true", help="of scenes that have ended")
+    derive = add("derive", 'compute a number of rollouts: "max(contact.depth)"')
+    derive.add_argument("expression")
+    derive.add_argument("--reduction", choices=[each.value for each in Reduction], default="max")
+    derive.add_argument("--name", default="", help="what the number is called")
+    derive.add_argument("--ended", action="store_true", help="of scenes that have ended")
+    derive.add_argument("--rollouts", nargs="*", type=int, default=[], help="of these only")
     drop = add("drop-rollout", "forget a rollout")
     drop.add_argument("rollout", type=int)
     ghosts = add("ghosts", f"show others beside a scene: {_REFERENCE}; none: show none")
@@ -277,6 +284,14 @@ def _rollout(info: RolloutInfo) -> str:
     )
 
 
+def _derive(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    of = 0 if a.ended else scene_id
+    client.derive_number(
+        of, a.expression, reduction=a.reduction, name=a.name, rollout_ids=a.rollouts
+    )
+    out.write("it is being computed: `stroboscope ctl rollouts` lists it\n")
+
+
 def _drop_rollout(
     client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
 ) -> None:
@@ -460,6 +475,7 @@ TIME_COMMANDS: dict[str, Command] = {
     "checkpoints": _checkpoints,
     "resimulate": _resimulate,
     "rollouts": _rollouts,
+    "derive": _derive,
     "drop-rollout": _drop_rollout,
     "ghosts": _ghosts,
     "compare": _compare,

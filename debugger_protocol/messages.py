@@ -41,6 +41,7 @@ from stroboscope.debugger_protocol.time_messages import (
     BreakWhen,
     CompareStates,
     ContinueFromHere,
+    DeriveNumber,
     DropRollout,
     EditCondition,
     Environments,
@@ -79,6 +80,7 @@ __all__ = [
     "CompareStates",
     "ContinueFromHere",
     "ControlChanged",
+    "DeriveNumber",
     "Done",
     "DropCheckpoint",
     "DropRollout",
@@ -535,6 +537,7 @@ ClientMessage = (
     | BreakWhen
     | CompareStates
     | ContinueFromHere
+    | DeriveNumber
     | DropRollout
     | EditCondition
     | Fork

@@ -15,6 +15,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     GhostRef,
+    Reduction,
     RolloutInfo,
     Segment,
     StatesCompared,
@@ -63,6 +64,10 @@ class FinishedRun(abc.ABC):
         self, channels: Sequence[str], *, first: int, last: int, max_rows: int
     ) -> Iterator[Arrays]:
         """Yield rows as :meth:`TimeMachine.read_rows` does."""
+
+    def derive(self, expression: str, *, reduction: Reduction, name: str) -> Iterator[object]:
+        """Return what computes a number, and adds it to ``info``; as :meth:`TimeMachine.derive`."""
+        raise CommandError("this scene's engine computes no numbers of rollouts")
 
 
 class Keeper(abc.ABC):
@@ -182,12 +187,21 @@ class TimeMachine(abc.ABC):
         rollouts both are steps, which ``axis`` then is. Raises CommandError for other channels.
         """
 
-    def finish(self) -> FinishedRun | None:
-        """Return what stays when the scene is closed, None for nothing; called once, at its end.
+    def derive(
+        self, rollout_ids: Sequence[int], expression: str, *, reduction: Reduction, name: str
+    ) -> Iterator[object]:
+        """Return what computes a number of rollouts (none: of all), and adds it to theirs.
+
+        Run on another thread, a little with each step; what it reads is prepared here.
+        """
+        raise CommandError("this scene's engine computes no numbers of rollouts")
+
+    def finish(self) -> Sequence[FinishedRun]:
+        """Return what stays when the scene is closed, oldest first; called once, at its end.
 
         On the owner thread, or on any when that has ended.
         """
-        return None
+        return ()
 
     # --- stops
 

@@ -17,6 +17,7 @@ __all__ = [
     "CompareStates",
     "ConditionInfo",
     "ContinueFromHere",
+    "DeriveNumber",
     "DropRollout",
     "EditCondition",
     "EditKind",
@@ -27,6 +28,7 @@ __all__ = [
     "GoLive",
     "Goto",
     "ReadRows",
+    "Reduction",
     "RemoveCondition",
     "Resimulate",
     "RolloutInfo",
@@ -155,6 +157,30 @@ class DropRollout(Command, frozen=True, kw_only=True, tag="drop_rollout"):
 
     scene_id: int
     rollout_id: int
+
+
+class Reduction(enum.StrEnum):
+    """How one number comes of the values of many steps; what is no number counts for nothing."""
+
+    MAX = "max"
+    MIN = "min"
+    MEAN = "mean"
+    LAST = "last"
+
+
+class DeriveNumber(Command, frozen=True, kw_only=True, tag="derive_number"):
+    """Compute a number of rollouts (empty: all of the scene's): of an expression, over their steps.
+
+    Of ``scene_id`` 0: of scenes that have ended. Answered when it was begun; the numbers join those
+    of each rollout as they come, under ``name`` (empty: "max time [s]"). What can't be computed
+    from rows alone fails.
+    """
+
+    scene_id: int
+    expression: str
+    reduction: Reduction = Reduction.MAX
+    name: str = ""
+    rollout_ids: tuple[int, ...] = ()
 
 
 class GhostSource(enum.StrEnum):

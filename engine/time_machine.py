@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.time_machine import (
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     GhostRef,
+    Reduction,
     RolloutInfo,
     Segment,
     StatesCompared,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["MujocoTimeMachine"]
 
 # What stays of a scene that has ended.
-_FINISHED_ROWS, _FINISHED_BYTES = 5_000, 4 << 20
+_FINISHED_ROWS, _FINISHED_BYTES, _FINISHED_SEGMENTS = 5_000, 4 << 20, 8
 _AHEAD_STEPS = 500
 """How many steps are tried where nothing is recorded, unless somebody says."""
 
@@ -144,6 +145,12 @@ class MujocoTimeMachine(TimeMachine):
         """Forget a rollout."""
         self._rollouts.store.drop(rollout_id)
 
+    def derive(
+        self, rollout_ids: Sequence[int], expression: str, *, reduction: Reduction, name: str
+    ) -> Iterator[object]:
+        """Return what computes a number of rollouts (none: of all), on another thread."""
+        return self._rollouts.derive(rollout_ids, expression, reduction=reduction, name=name)
+
     def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
         """Return where a ghost's bodies are."""
         return self._rollouts.ghost_pose(
@@ -167,24 +174,54 @@ class MujocoTimeMachine(TimeMachine):
         axes = self._navigation.axes(first, last)
         return self._rollouts.read_history(axes, self._past.row, channels, max_rows=max_rows)
 
-    def finish(self) -> FinishedRun | None:
-        """Return the rows of the last segment, as far as they are not too many."""
-        history = self._history
-        last = history.segments.last
-        if last is None:
-            return None
-        begin, end = last.segment.begin, self._scene.counters.axis
-        size = history.ring.width
-        begin = max(begin, end - min(_FINISHED_ROWS, _FINISHED_BYTES // size), history.ring.first)
-        rows = [history.ring.row(axis) for axis in range(begin, end)]
+    def finish(self) -> Sequence[FinishedRun]:
+        """Return what is left of the newest segments, as far as their rows are not too many."""
+        history, live = self._history, self._scene.counters.axis
+        ring = history.ring
+        left = min(_FINISHED_ROWS, _FINISHED_BYTES // ring.width)
+        runs: list[FinishedRun] = []
+        end = live
+        for stretch in history.segments.newest_first():
+            # What was thinned out would have to be stepped to: the script may be waiting.
+            first = max(stretch.segment.begin, ring.first, ring.dense)
+            begin = max(first, end - left)
+            if 0 <= begin < end:
+                run = self._finished(stretch.segment, begin, end, is_newest=end == live)
+                if run is None:
+                    break
+                runs.append(run)
+                left -= end - begin
+            end = stretch.segment.begin
+            if left <= 0 or len(runs) == _FINISHED_SEGMENTS or end <= max(ring.dense, ring.first):
+                break
+        return tuple(reversed(runs))
+
+    def _finished(
+        self, segment: Segment, begin: int, end: int, *, is_newest: bool
+    ) -> FinishedRun | None:
+        """Return what is left of a segment's steps ``begin`` to ``end`` - 1."""
+        scene, ring = self._scene, self._history.ring
+        rows = [ring.row(axis) for axis in range(begin, end)]
         stored = [row for row in rows if row is not None]
-        if not stored or len(stored) != len(rows):
+        if len(stored) != len(rows):
             return None
+        after = self._rollouts.standing_row() if is_newest and scene.counters.axis == end else None
+        if after is not None:
+            stored.append(after)
+        name = scene.name
+        if not is_newest or segment.episode:
+            name += f", episode {segment.episode}"
+        if begin > segment.begin:
+            name += f", the last {end - begin:,} steps"
+        stop = scene.link.past.stops.newest
+        is_here = stop is not None and stop.reason is not StopReason.CONDITION
+        bad = stop if is_here and stop is not None and begin <= stop.axis <= end else None
         return self._rollouts.finished(
             np.array(stored),
-            timestep=history.ring.timestep(begin),
-            name=self._scene.name,
-            outcome="ended",
+            timestep=ring.timestep(begin),
+            name=name,
+            outcome=bad.message if bad is not None else "ended",
+            event_step=bad.axis - begin if bad is not None else -1,
         )
 
     # --- stops

@@ -80,7 +80,7 @@ class RolloutFeed:
             for entry in scene.ghosts.entries
             if entry.on
             and entry.ref.source is GhostSource.ROLLOUT
-            and entry.ref.scene_id == scene.scene_id
+            and entry.ref.scene_id in (0, scene.scene_id)  # 0: of scenes that have ended
         ]
         channels = self._channels(scene)
         wanted = {(entry.ref, channel) for entry in entries for channel in channels}
@@ -103,7 +103,12 @@ class RolloutFeed:
         )
 
     def _read(self, scene: SceneModel, ref: GhostRef, channel: str) -> None:
-        info = scene.rollouts.find(ref.number)
+        ended = scene.session.finished.rollouts
+        info = (
+            scene.rollouts.find(ref.number)
+            if ref.scene_id
+            else next((each for each in ended if each.rollout_id == ref.number), None)
+        )
         if info is None or scene.is_stale:
             return
         pieces: list[Rows] = []
@@ -121,7 +126,7 @@ class RolloutFeed:
         scene.session.send(
             lambda i: ReadRows(
                 id=i,
-                scene_id=scene.scene_id,
+                scene_id=ref.scene_id,
                 channels=(channel,),
                 rollout_id=ref.number,
                 max_rows=_MAX_ROWS,

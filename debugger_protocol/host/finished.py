@@ -1,7 +1,8 @@
 """What the host keeps for all scenes: scenes that have ended, and how engines reach checkpoints."""
 
+import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,10 +13,10 @@ from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
 from stroboscope.debugger_protocol.message_base import Command
 from stroboscope.debugger_protocol.time_machine import FinishedRun, Keeper
 from stroboscope.debugger_protocol.time_messages import (
+    DeriveNumber,
     DropRollout,
     GhostRef,
     ReadRows,
-    RolloutInfo,
     SceneRollouts,
 )
 
@@ -37,19 +38,18 @@ class FinishedRuns:
     def __init__(self) -> None:
         self.told = SceneRollouts(scene_id=0, rollouts=())
         self._lock = threading.Lock()
-        self._runs: dict[int, tuple[RolloutInfo, FinishedRun]] = {}
+        self._runs: dict[int, FinishedRun] = {}
         self._next_id = 1
         self._dropped = 0
 
     def add(self, run: FinishedRun) -> None:
         """Keep one; the oldest make room."""
         with self._lock:
-            info = msgspec.structs.replace(run.info, rollout_id=self._next_id)
-            self._runs[self._next_id] = (info, run)
+            self._runs[self._next_id] = run
             self._next_id += 1
-            nbytes = sum(each.nbytes for _, each in self._runs.values())
+            nbytes = sum(each.nbytes for each in self._runs.values())
             while len(self._runs) > 1 and (len(self._runs) > _KEPT_RUNS or nbytes > _KEPT_BYTES):
-                _, oldest = self._runs.pop(next(iter(self._runs)))
+                oldest = self._runs.pop(next(iter(self._runs)))
                 nbytes -= oldest.nbytes
                 self._dropped += 1
             self._tell()
@@ -61,11 +61,11 @@ class FinishedRuns:
         link.is_finished = True
         try:
             machine = link.backend.time_machine()
-            run = machine.finish() if machine is not None else None
+            runs = machine.finish() if machine is not None else ()
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             link.report_failure(f"what it has done could not be kept: {error!r}")
             return
-        if run is not None:
+        for run in runs:
             self.add(run)
 
     def find(self, rollout_id: int) -> FinishedRun:
@@ -76,7 +76,7 @@ class FinishedRuns:
             raise CommandError(
                 f"of finished scenes there is no rollout {rollout_id}: it made room for newer ones"
             )
-        return found[1]
+        return found
 
     def drop(self, rollout_id: int) -> None:
         """Forget one of them."""
@@ -85,8 +85,16 @@ class FinishedRuns:
             self._runs.pop(rollout_id, None)
             self._tell()
 
-    def obey(self, command: Command, ticket: Ticket) -> None:
-        """Do what a client asks of scenes that have ended, all at once; CommandError."""
+    def refresh(self) -> None:
+        """Tell what is known of them by now."""
+        with self._lock:
+            self._tell()
+
+    def obey(self, command: Command, ticket: Ticket) -> Iterator[object] | None:
+        """Do what a client asks of scenes that have ended; CommandError.
+
+        What takes long is returned, for another thread to go through.
+        """
         match command:
             case DropRollout():
                 self.drop(command.rollout_id)
@@ -99,13 +107,24 @@ class FinishedRuns:
                     last=last,
                     max_rows=min(command.max_rows, MAX_ROWS),
                 )
-                for _ in rows_of(pieces, ticket, command):
-                    pass
+                return rows_of(pieces, ticket, command)
+            case DeriveNumber():
+                return self._derive(command)
             case _:
                 raise CommandError(
                     "there is no scene 0: of scenes that have ended, rollouts can be read, shown "
                     "as ghosts and compared in other scenes, and dropped"
                 )
+        return None
+
+    def _derive(self, command: DeriveNumber) -> Iterator[object]:
+        """Compute a number of some runs, one after the other; the first refusal is of all."""
+        runs = [self.find(number) for number in command.rollout_ids or tuple(self._runs)]
+        each = [
+            run.derive(command.expression, reduction=command.reduction, name=command.name)
+            for run in runs
+        ]
+        return itertools.chain.from_iterable(each)
 
     def forget_parent(self) -> None:
         """In a forked child: nothing has ended here yet, and nobody holds the lock."""
@@ -121,7 +140,10 @@ class FinishedRuns:
     def _tell(self) -> None:
         self.told = SceneRollouts(
             scene_id=0,
-            rollouts=tuple(info for info, _ in self._runs.values()),
+            rollouts=tuple(
+                msgspec.structs.replace(run.info, rollout_id=number)
+                for number, run in self._runs.items()
+            ),
             dropped=self._dropped,
         )
 

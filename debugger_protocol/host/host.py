@@ -18,6 +18,7 @@ import msgspec
 from stroboscope.debugger_protocol.backend import SceneBackend
 from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.deriving import Deriver, among_finished
 from stroboscope.debugger_protocol.host.edits import AT_REST_FIELDS, EDIT_WORDS
 from stroboscope.debugger_protocol.host.events import HostListener
 from stroboscope.debugger_protocol.host.finished import FinishedRuns, HostKeeper
@@ -78,6 +79,7 @@ class Host(HostNews):
         self._publishing_last = threading.Lock()
         self.finished = FinishedRuns()
         """What is left of scenes that have ended."""
+        self.deriver = Deriver(self)
         self.keeper = HostKeeper(lambda: self._links, self.finished)
         self._closing: deque[tuple[SceneLink, str]] = deque()
 
@@ -229,6 +231,7 @@ class Host(HostNews):
         self.playback.lock = threading.Lock()
         self._publishing_last = threading.Lock()
         self.finished.forget_parent()
+        self.deriver.forget_parent()
         self.playback.attached = False
         survivor = threading.current_thread()
         for thread, owner in list(self._owners.items()):
@@ -433,10 +436,7 @@ class Host(HostNews):
         ticket = Ticket(TIME_WORDS[type(command)], scene_id, reply)
         ticket.tell = tell or ticket.tell
         if not scene_id:
-            self.finished.obey(command, ticket)
-            with self.playback.lock:
-                ticket.settle()
-            return ticket
+            return among_finished(self, command, ticket)
         with self.playback.lock:
             self._check_attached()
             if isinstance(command, PAUSING):

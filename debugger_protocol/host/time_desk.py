@@ -11,6 +11,7 @@ import msgspec
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.deriving import derive
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
 from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
@@ -23,6 +24,7 @@ from stroboscope.debugger_protocol.time_messages import (
     BreakWhen,
     CompareStates,
     ContinueFromHere,
+    DeriveNumber,
     DropRollout,
     EditCondition,
     Environments,
@@ -62,6 +64,7 @@ TIME_WORDS: dict[type[Command], str] = {
     ContinueFromHere: "continue from here",
     Resimulate: "re-simulation",
     DropRollout: "drop rollout",
+    DeriveNumber: "derive number",
     ShowGhosts: "ghosts",
     CompareStates: "compare",
     ReadRows: "reading rows",
@@ -267,6 +270,8 @@ class TimeDesk:
             case SetHistory():
                 self.go_live("the history was set")
                 machine.set_history(keep=command.keep, max_bytes=command.max_bytes)
+            case DeriveNumber():
+                derive(self._host, self._link, _derivation(machine, command))
             case DropRollout():
                 machine.drop_rollout(command.rollout_id)
                 self._dropped.add(command.rollout_id)
@@ -545,6 +550,12 @@ class TimeDesk:
         """Forget what is of the model that is gone."""
         self.ghosts.clear()
         self.go_live("the model was replaced")
+
+
+def _derivation(machine: TimeMachine, command: DeriveNumber) -> Iterator[object]:
+    return machine.derive(
+        command.rollout_ids, command.expression, reduction=command.reduction, name=command.name
+    )
 
 
 def _steps(count: int) -> int:

@@ -12,13 +12,15 @@ from stroboscope.debugger_protocol.time_machine import Keeper
 from stroboscope.debugger_protocol.time_messages import (
     GhostRef,
     GhostSource,
+    Reduction,
     StatesCompared,
     WhatIf,
 )
 from stroboscope.engine.checkpoint import Checkpoint
-from stroboscope.engine.errors import StateError
+from stroboscope.engine.errors import SceneDestroyedError, StateError
 from stroboscope.engine.model_fields import known_models
 from stroboscope.engine.rollouts.compare import compare_rollouts, compare_states
+from stroboscope.engine.rollouts.derived import derived_numbers_of
 from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
 from stroboscope.engine.rollouts.numbers import derived_numbers, logged_numbers
 from stroboscope.engine.rollouts.resimulation import Resimulation, resimulate
@@ -88,7 +90,19 @@ class RolloutDesk:
             made.numbers.update(derived_numbers(made, self._adapter))
             self.store.add(made)
 
-    def finished(self, rows: Row, *, timestep: float, name: str, outcome: str) -> FinishedScene:
+    def standing_row(self) -> Row | None:
+        """Return the state that the scene stands at; None when its data is gone."""
+        try:
+            data = self._world.live()
+        except SceneDestroyedError:
+            return None
+        row = np.empty(self._layout.size)
+        self._adapter.mj_getState(self._world.model, data, row, self._adapter.integration)
+        return row
+
+    def finished(
+        self, rows: Row, *, timestep: float, name: str, outcome: str, event_step: int = -1
+    ) -> FinishedScene:
         """Return what stays of this scene, whose last rows these are, (steps + 1, row)."""
         world = self._world
         rollout = StoredRollout(
@@ -98,12 +112,36 @@ class RolloutDesk:
             model=world.model,
             digest=world.codec.digest,
             outcome=outcome,
+            event_step=event_step,
             # The model is a part of what is kept: nobody else has it any more.
             extra_bytes=int(self._adapter.module.mj_sizeModel(world.model)),
         )
         rollout.numbers.update(derived_numbers(rollout, self._adapter, self._probe))
         rollout.numbers.update(logged_numbers(self._scene.link.user_channels.values()))
         return FinishedScene(rollout, adapter=self._adapter)
+
+    def derive(
+        self, rollout_ids: Sequence[int], text: str, *, reduction: Reduction, name: str
+    ) -> Iterator[object]:
+        """Return what computes a number of some rollouts (none: of all), on another thread."""
+        store = self.store
+        chosen = rollout_ids or [info.rollout_id for info in store.infos()]
+        if not chosen:
+            raise CommandError(f"{self._scene.name!r} has no rollouts yet to compute numbers of")
+        rollouts = [store.get(number) for number in chosen]
+        if not rollout_ids:  # all that are of this model
+            digest = self._world.codec.digest
+            rollouts = [each for each in rollouts if each.digest == digest]
+        for each in rollouts:
+            self._check_model(each)
+        return derived_numbers_of(
+            rollouts,
+            text,
+            reduction=reduction,
+            name=name,
+            note=lambda rollout, title, value: store.note(rollout.rollout_id, title, value),
+            adapter=self._adapter,
+        )
 
     # --- read
 

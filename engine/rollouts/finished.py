@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.time_machine import FinishedRun
+from stroboscope.debugger_protocol.time_messages import Reduction
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.rollouts.derived import derived_numbers_of
 from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
 from stroboscope.engine.rollouts.stored import StoredRollout
 from stroboscope.engine.signal_channels import channel_table
@@ -20,6 +22,22 @@ class FinishedScene(FinishedRun):
         self.info = rollout.info()
         self.nbytes = rollout.nbytes
         self._adapter = adapter
+
+    def derive(self, expression: str, *, reduction: Reduction, name: str) -> Iterator[object]:
+        """Return what computes a number, and adds it to what is told."""
+
+        def note(rollout: StoredRollout, title: str, value: float) -> None:
+            rollout.numbers[title] = value
+            self.info = rollout.info()
+
+        return derived_numbers_of(
+            [self.rollout],
+            expression,
+            reduction=reduction,
+            name=name,
+            note=note,
+            adapter=self._adapter,
+        )
 
     def read_rows(
         self, channels: Sequence[str], *, first: int, last: int, max_rows: int

@@ -59,6 +59,14 @@ CLIENT: list[tuple[Any, str]] = [
         "745f696402",
     ),
     (
+        m.DeriveNumber(
+            id=40, scene_id=1, expression="contact.depth", name="deepest", rollout_ids=(2,)
+        ),
+        "87a474797065ad6465726976655f6e756d626572a2696428a87363656e655f696401aa6578707265"
+        "7373696f6ead636f6e746163742e6465707468a9726564756374696f6ea36d6178a46e616d65a764"
+        "656570657374ab726f6c6c6f75745f6964739102",
+    ),
+    (
         m.ShowGhosts(
             id=39,
             scene_id=1,

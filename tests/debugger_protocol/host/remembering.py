@@ -430,9 +430,9 @@ class Memory(TimeMachine):
             )
         return read(self.rows, channels, first, last, max_rows)
 
-    def finish(self) -> FinishedRun | None:
+    def finish(self) -> Sequence[FinishedRun]:
         if not self.rows:
-            return None
+            return ()
         rows = list(self.rows.values())
         info = RolloutInfo(
             rollout_id=0,
@@ -441,7 +441,7 @@ class Memory(TimeMachine):
             timestep=TIMESTEP,
             time=rows[-1].time,
         )
-        return Run(info, rows, nbytes=80 * len(rows))
+        return (Run(info, rows, nbytes=80 * len(rows)),)
 
     # --- stops
 
