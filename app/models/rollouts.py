@@ -1,13 +1,17 @@
 """Rollouts of a scene: re-simulations, a planner's candidates, and scenes that have ended."""
 
+import dataclasses
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.time_messages import (
+    DeriveNumber,
     DropRollout,
     GhostRef,
     GhostSource,
+    Reduction,
     Resimulate,
     RolloutInfo,
     SceneRollouts,
@@ -17,7 +21,47 @@ from stroboscope.debugger_protocol.time_messages import (
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["RolloutsModel", "rollout_ref"]
+__all__ = ["OFFERED_NUMBERS", "DerivedNumber", "RolloutsModel", "rollout_ref"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DerivedNumber:
+    """A number of rollouts that can be asked for: of ``expression``, under ``name``."""
+
+    title: str
+    name: str
+    expression: str
+    reduction: Reduction = Reduction.MAX
+
+    def command(self, id: int, *, scene_id: int, rollout_ids: tuple[int, ...]) -> DeriveNumber:
+        """Return what asks for it."""
+        return DeriveNumber(
+            id=id,
+            scene_id=scene_id,
+            expression=self.expression,
+            reduction=self.reduction,
+            name=self.name,
+            rollout_ids=rollout_ids,
+        )
+
+
+OFFERED_NUMBERS = (
+    DerivedNumber("Deepest penetration", "max penetration [m]", "contact.depth"),
+    DerivedNumber("Largest contact force", "max contact force [N]", "contact.force"),
+    DerivedNumber("Most contacts", "most contacts", "contact.count"),
+    DerivedNumber("Largest speed", "max |qvel|", "max(abs(qvel))"),
+    DerivedNumber("Largest acceleration", "max |qacc|", "max(abs(qacc))"),
+    DerivedNumber("Largest actuator load", "max actuator load", "max(actuator.load)"),
+    DerivedNumber(
+        "Smallest distance to a joint limit",
+        "min joint margin",
+        "min(joint.margin)",
+        Reduction.MIN,
+    ),
+    DerivedNumber("Highest energy", "max energy [J]", "energy.total"),
+    DerivedNumber("Lowest energy", "min energy [J]", "energy.total", Reduction.MIN),
+)
+"""What is offered beside an expression of one's own."""
 
 
 def rollout_ref(scene_id: int, rollout_id: int) -> GhostRef:
@@ -87,6 +131,21 @@ class RolloutsModel:
         if sent is not None:
             self._under_way[sent] = name
             self._tell_running()
+
+    def derive(self, number: DerivedNumber) -> None:
+        """Compute a number of all of them, and of what is left of scenes that have ended."""
+        scene = self._scene
+        if scene.is_stale:
+            return
+        for scene_id, rollouts in (
+            (scene.scene_id, self.rollouts),
+            (0, scene.session.finished.rollouts),
+        ):
+            missing = tuple(
+                each.rollout_id for each in rollouts if number.name not in dict(each.numbers)
+            )
+            if missing:
+                scene.session.send(partial(number.command, scene_id=scene_id, rollout_ids=missing))
 
     def drop(self, rollout_id: int) -> None:
         """Forget a rollout."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 
 from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.numbers import count_text
-from stroboscope.app.models.rollouts import rollout_ref
+from stroboscope.app.models.rollouts import OFFERED_NUMBERS, DerivedNumber, rollout_ref
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
@@ -34,6 +35,7 @@ class RolloutsPanel(KeptTable):
     ) -> None:
         self._known: dict[GhostRef, RolloutInfo] = {}
         self._pair: frozenset[GhostRef] = frozenset()
+        self.dialog: QInputDialog | None = None
         super().__init__(sessions, palette, tell=tell)
         self.refresh()
 
@@ -51,8 +53,13 @@ class RolloutsPanel(KeptTable):
             "List what differs between two, most different first, and since which step.",
             self.compare_chosen,
         )
+        self.number_button = self.button(
+            "Number…",
+            "Compute another number of every rollout: a column to sort by.",
+            self._open_numbers,
+        )
         self.drop_button = self.button("Drop", "Forget it.   Delete", self.delete_chosen)
-        return (self.ghost_button, self.compare_button, self.drop_button)
+        return (self.ghost_button, self.compare_button, self.number_button, self.drop_button)
 
     # --- showing
 
@@ -109,6 +116,8 @@ class RolloutsPanel(KeptTable):
         why_not = why_not_changeable(self.scene)
         self.allow(self.ghost_button, "" if refs else "Select a rollout.")
         self.allow(self.compare_button, "" if len(refs) == 2 else "Select two rollouts.")
+        none = "" if self._known else "There are no rollouts yet."
+        self.allow(self.number_button, why_not or none)
         mine = [ref for ref in refs if ref.scene_id]
         nothing = "" if mine else "Select a rollout; those of ended scenes make room by themselves."
         self.allow(self.drop_button, why_not or nothing)
@@ -129,6 +138,48 @@ class RolloutsPanel(KeptTable):
     def _ghost_chosen(self) -> None:
         for ref in self.chosen():
             self.toggle_ghost(ref)
+
+    def number_menu(self) -> QMenu:
+        """Return the menu of numbers that can be computed."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        known = {name for info in self._known.values() for name, _ in info.numbers}
+        for number in OFFERED_NUMBERS:
+            action = menu.addAction(number.title)
+            every = all(number.name in dict(info.numbers) for info in self._known.values())
+            action.setEnabled(number.name not in known or not every)
+            action.triggered.connect(lambda _=False, each=number: self.derive(each))
+        menu.addSeparator()
+        menu.addAction("Of an expression…").triggered.connect(lambda _=False: self._ask_number())
+        return menu
+
+    def _open_numbers(self) -> None:
+        button = self.number_button
+        self.number_menu().popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+    def derive(self, number: DerivedNumber) -> None:
+        """Have a number computed; it appears row by row."""
+        if self.scene is not None:
+            self.scene.rollouts.derive(number)
+            self.tell(f"Computing {number.name}.")
+
+    def _ask_number(self) -> None:
+        dialog = QInputDialog(self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setWindowTitle("Number of every rollout")
+        dialog.setLabelText(
+            "The largest value over all steps of an expression, as in max(abs(qvel)) or "
+            "contact.depth"
+        )
+        dialog.textValueSelected.connect(self._derive_text)
+        self.dialog = dialog
+        dialog.finished.connect(lambda _result: setattr(self, "dialog", None))
+        dialog.open()
+
+    def _derive_text(self, text: str) -> None:
+        text = text.strip()
+        if text:
+            self.derive(DerivedNumber(text, f"max {text}", text))
 
     def delete_chosen(self) -> None:
         """Forget the selected rollouts: they can be simulated again."""

@@ -126,3 +126,21 @@ def test_two_rollouts_are_rows_ghosts_dashed_curves_and_a_comparison(
     wait_until(panel.drop_button.isEnabled)
     click(panel.drop_button)
     wait_until(lambda: [r.rollout_id for r in scene.rollouts.rollouts] == [second.number])
+
+
+def test_a_number_that_somebody_asks_for_becomes_a_column(desktop, tried, wait_until, click):
+    scene = tried
+    panel = desktop.window.rollouts
+    wait_until(panel.number_button.isEnabled)
+    menu = panel.number_menu()
+    titles = {action.text(): action for action in menu.actions()}
+    assert not titles["Deepest penetration"].isEnabled(), "every rollout has it already"
+    titles["Largest acceleration"].trigger()
+    menu.close()
+    wait_until(lambda: all("max |qacc|" in dict(e.numbers) for e in scene.rollouts.rollouts), 30)
+    wait_until(lambda: "max |qacc|" in panel.table.as_text(everything=True))
+    panel._ask_number()
+    wait_until(lambda: panel.dialog is not None and panel.dialog.isVisible())
+    panel.dialog.setTextValue("qpos[0] * 2")
+    panel.dialog.accept()
+    wait_until(lambda: "max qpos[0] * 2" in panel.table.as_text(everything=True), 30)
