@@ -393,7 +393,7 @@ class PanelSet(QObject):
         left, right, timeline, plots, log = (self._first(area) for area in PanelArea)
         side = min(300, max(200, round(window.width() * 0.21)))
         window.resizeDocks([left, right], [side, side + 68], horizontal)
-        bottom = min(380, max(216, round(window.height() * 0.33)))
+        bottom = min(380, max(204, round(window.height() * 0.3)))
         window.resizeDocks([timeline, plots, log], [TIMELINE_HEIGHT, bottom, bottom], vertical)
         width = max(window.width(), 600)
         window.resizeDocks([plots, log], [round(width * 0.67), round(width * 0.33)], horizontal)
