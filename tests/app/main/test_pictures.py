@@ -22,7 +22,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.panels.film_dialog import FilmDialog
 from stroboscope.app.panels.picture_dialog import PictureDialog
 from stroboscope.app.view3d.camera import CameraState
-from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
 
 pytest.importorskip("mujoco")
@@ -127,20 +127,20 @@ def choose(dialog, size, custom=None):
 
 def test_a_picture_at_a_chosen_size_under_the_scenes_name(circling, answer, click):
     def act(dialog):
-        choose(dialog, Size.FULL_HD)
+        choose(dialog, Size.HD)
         click(dialog.save_button)
 
     path = answer(PictureDialog, act, "a.png")
     QTest.keyClick(circling, Qt.Key.Key_P, CONTROL_SHIFT)
     image = QImage(str(path))
-    assert (image.width(), image.height()) == (1920, 1080)
+    assert (image.width(), image.height()) == (1280, 720)
     ball(pixels(image))
     ((_, start),) = answer.asked
     assert start.name == "Circling_1_2_0.000s.png"
     answer(PictureDialog, lambda dialog: click(dialog.save_button), "b")
     circling.actions_by_name["picture"].trigger()
     assert answer.asked[1][1].parent == path.parent, "the last folder is remembered"
-    assert QImage(str(path.parent / "b.png")).width() == 1920, "so is the size"
+    assert QImage(str(path.parent / "b.png")).width() == 1280, "so is the size"
 
 
 def test_a_picture_of_depth_can_be_saved_as_its_numbers(circling, answer, click):
@@ -202,26 +202,31 @@ def test_a_picture_of_the_whole_window_at_twice_its_size(circling, answer, click
 
 
 class Watcher:
-    """Notes how often the event loop comes round, and every progress dialog on show."""
+    """Notes how often the event loop comes round, and every progress dialog on show.
+
+    In processor time of this process: by the clock it depends on who else wants the processor.
+    """
 
     def __init__(self) -> None:
         self.said: list[str] = []
         self.values: list[int] = []
+        self.maximum = 0
         self.act = lambda dialog: None
         self.longest = 0.0
-        self._last = time.monotonic()
+        self._last = time.process_time()
         self._timer = QTimer()
         self._timer.timeout.connect(self._look)
         self._timer.start(10)
 
     def _look(self) -> None:
-        now = time.monotonic()
+        now = time.process_time()
         self.longest, self._last = max(self.longest, now - self._last), now
         for dialog in QApplication.topLevelWidgets():
             if isinstance(dialog, QProgressDialog) and dialog.isVisible():
                 if dialog.labelText() not in self.said:
                     self.said.append(dialog.labelText())
                 self.values.append(dialog.value())
+                self.maximum = dialog.maximum()
                 self.act(dialog)
 
     def stop(self) -> None:
@@ -230,20 +235,19 @@ class Watcher:
 
 def test_a_large_picture_leaves_the_window_alive_and_says_how_far_it_is(circling, answer, click):
     def act(dialog):
-        choose(dialog, Size.CUSTOM, (4096, 2560))
+        choose(dialog, Size.CUSTOM, (2048, 2560))
         click(dialog.save_button)
 
     path = answer(PictureDialog, act, "large.png")
     watcher = Watcher()
-    began = time.monotonic()
+    began = time.process_time()
     circling.actions_by_name["picture"].trigger()
-    took = time.monotonic() - began
+    took = time.process_time() - began
     watcher.stop()
-    assert QImage(str(path)).size().toTuple() == (4096, 2560)
+    assert QImage(str(path)).size().toTuple() == (2048, 2560)
     ball(pixels(QImage(str(path))))
-    assert any("Drawing a picture of 4096 × 2560" in text for text in watcher.said)
+    assert any("Drawing a picture of 2048 × 2560" in text for text in watcher.said)
     assert len(set(watcher.values)) > 3
-    # Of the time that all of it took: in seconds it depends on who else wants the processor.
     assert watcher.longest < 0.25 * took, (watcher.longest, took)
     assert not [
         d
@@ -261,17 +265,16 @@ def test_a_large_picture_can_be_cancelled_and_leaves_no_file(circling, answer, c
     path = answer(PictureDialog, act, "never.png")
     watcher = Watcher()
     watcher.act = lambda dialog: dialog.cancel()
-    began = time.monotonic()
     circling.actions_by_name["picture"].trigger()
     watcher.stop()
     assert watcher.said
+    assert max(watcher.values) < 0.5 * watcher.maximum
     assert not path.exists()
     assert answer.asked == []
     assert circling.status.currentMessage() == "The picture was cancelled."
     frames = circling.scene_view.viewport.stats.frames
     circling.scene_view.viewport.set_camera(dataclasses.replace(ABOVE, distance=6.0))
     wait_until(lambda: circling.scene_view.viewport.stats.frames > frames)
-    assert time.monotonic() - began < 30.0
 
 
 def test_what_cannot_be_drawn_or_written_is_said(circling, answer, click, own_folders, wait_until):
@@ -339,7 +342,7 @@ def test_a_film_of_stepped_time_has_a_frame_for_every_instant(
     recorder = circling.commands.pictures.recorder
     QTest.keyClick(circling, Qt.Key.Key_R, CONTROL_SHIFT)
     wait_until(lambda: recorder.is_recording)
-    assert circling.status.recording.isVisible()
+    wait_until(circling.status.recording.isVisible)
     first = circling.scene_view.drawn_pose.time
     for _ in range(20):  # 20 times 5 steps of 0.01 s: one second, 20 frames after the first
         before = circling.scene_view.drawn_pose.time
@@ -351,9 +354,9 @@ def test_a_film_of_stepped_time_has_a_frame_for_every_instant(
     bar = circling.commands.pictures.bar
     wait_until(lambda: "21 frames" in bar.frames.text())
     click(bar.stop_button)
-    wait_until(lambda: recorder.writer is None, 30)
-    assert not circling.status.recording.isVisible()
-    assert not bar.isVisible()
+    wait_until(lambda: recorder.writer is None)
+    wait_until(lambda: not circling.status.recording.isVisible())
+    wait_until(lambda: not bar.isVisible())
     facts, frames = decode(path)
     assert facts["size"] == (320, 240)
     assert facts["fps"] == 20
@@ -373,28 +376,48 @@ def test_a_film_of_a_playing_scene_keeps_its_pace(circling, answer, click, wait_
     circling.actions_by_name["film"].trigger()
     begun = circling.scene_view.drawn_pose.time
     circling.actions_by_name["play"].trigger()
-    wait_until(lambda: circling.scene_view.drawn_pose.time > begun + 1.5, 30)
+    wait_until(lambda: circling.scene_view.drawn_pose.time > begun + 1.0)
+    circling.actions_by_name["play"].trigger()
+    scene = circling.sessions.shown
+    wait_until(lambda: scene.mode is PlaybackMode.PAUSED and scene.stands_still)
+    # The last picture of a scene that plays may be left out; now there is time for it.
+    circling.sessions.step(1)
+    wait_until(lambda: circling.scene_view.drawn_pose.time >= scene.status.time - 0.005)
     circling.actions_by_name["film"].trigger()
     ended = circling.scene_view.drawn_pose.time
-    wait_until(lambda: recorder.writer is None, 30)
+    wait_until(lambda: recorder.writer is None)
     _, frames = decode(path)
-    assert len(frames) == pytest.approx(30.0 * (ended - begun), abs=12)
+    assert len(frames) == pytest.approx(30.0 * (ended - begun), abs=3)
     places = [ball(frame) for frame in frames]
     assert np.ptp([x for x, _ in places]) > 0.2, "nothing moves"
 
 
 def test_a_film_of_real_time_goes_on_while_paused(circling, answer, click, wait_until, decode):
     path = answer(FilmDialog, film_dialog(click, fps=20.0, base="wall"), "w.mp4")
-    recorder = circling.commands.pictures.recorder
+    recorder, view = circling.commands.pictures.recorder, circling.scene_view.viewport
     circling.actions_by_name["film"].trigger()
-    wait_until(lambda: recorder.writer.frames >= 20)
-    assert recorder.dropped <= 3, "a still picture drops nothing"
+    began = None
+
+    def stood_still():
+        """For ten frames of the film: what was on its way into the picture may come first."""
+        nonlocal began
+        content = view.content
+        if recorder._drawn != content:
+            began = None
+        elif began is None or content != began[0]:
+            began = (content, recorder.writer.frames, recorder.dropped)
+        return began is not None and recorder.writer.frames >= began[1] + 10
+
+    wait_until(stood_still)
+    assert recorder.dropped == began[2], "a still picture drops nothing"
     circling.actions_by_name["look_front"].trigger()
-    wait_until(lambda: recorder.writer.frames >= 40)
+    wait_until(lambda: view.content != began[0] and recorder._drawn == view.content)
+    turned = recorder.writer.frames
+    wait_until(lambda: recorder.writer.frames >= turned + 10)
     circling.actions_by_name["film"].trigger()
-    wait_until(lambda: recorder.writer is None, 30)
+    wait_until(lambda: recorder.writer is None)
     _, frames = decode(path)
-    assert len(frames) >= 40
+    assert len(frames) >= turned + 10
     assert np.abs(frames[0].astype(int) - frames[-1]).max() > 60, "the camera has not moved"
 
 
@@ -416,7 +439,7 @@ def test_a_film_into_a_folder_that_is_gone_is_a_sentence(
     circling.actions_by_name["film"].trigger()
     wait_until(lambda: circling.commands.pictures.recorder.writer is None)
     wait_until(lambda: circling.banner.isVisible())
-    assert "there is no folder" in circling.banner.text.text()
+    wait_until(lambda: "there is no folder" in circling.banner.text.text())
     assert circling.commands.pictures.recorder.writer is None
     assert circling.actions_by_name["film"].text() == "Record film…"
 
@@ -443,7 +466,7 @@ def test_the_view_that_is_filmed_may_go(circling, answer, click, wait_until, dec
     recorder = circling.commands.pictures.recorder
     wait_until(lambda: recorder.writer.frames >= 2)
     circling.actions_by_name["views_one"].trigger()
-    wait_until(lambda: recorder.writer is None, 30)
+    wait_until(lambda: recorder.writer is None)
     assert len(decode(path)[1]) >= 2
 
 
@@ -461,16 +484,16 @@ def test_a_film_outlives_the_application_it_is_of(
     recorder = window.commands.pictures.recorder
     window.actions_by_name["film"].trigger()
     window.actions_by_name["play"].trigger()
-    wait_until(lambda: recorder.writer.frames > 8, 30)
+    wait_until(lambda: recorder.writer.frames > 8)
     process.kill()
     wait_until(lambda: desktop.sessions.shown.is_stale)
     assert recorder.is_recording
     window.actions_by_name["film"].trigger()
-    wait_until(lambda: recorder.writer is None, 30)
+    wait_until(lambda: recorder.writer is None)
     _, frames = decode(path)
     assert len(frames) > 8
-    assert not window.status.recording.isVisible()
-    assert not window.commands.pictures.bar.isVisible()
+    wait_until(lambda: not window.status.recording.isVisible())
+    wait_until(lambda: not window.commands.pictures.bar.isVisible())
 
 
 def test_pictures_and_films_stand_in_the_view_menu_with_their_keys(desktop):
