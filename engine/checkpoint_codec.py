@@ -141,7 +141,7 @@ class CheckpointCodec:
     ) -> Checkpoint:
         """Return the checkpoint of the state as it stands, as an object."""
         row, hidden = self.read_row()
-        row.flags.writeable = False
+        row.setflags(write=False)
         return Checkpoint(
             self._head,
             row,

@@ -67,7 +67,8 @@ class StateMethods:
         ``envs_idx`` on a scene without environments. Nothing has changed then.
         """
         self._guard()
-        refuse_environments(envs_idx, scene_name=self.link.name)
+        if envs_idx is not None:
+            refuse_environments(envs_idx, scene_name=self.link.name)
         if state is not None and keyframe is not None:
             raise ValueError("give state or keyframe, not both")
         if as_initial and state is None and keyframe is None:
@@ -126,7 +127,8 @@ class StateMethods:
         for debuggers, too, which may go back to it.
         """
         self._guard()
-        refuse_environments(envs_idx, scene_name=self.link.name)
+        if envs_idx is not None:
+            refuse_environments(envs_idx, scene_name=self.link.name)
         if name is not None and (not isinstance(name, str) or not name.strip()):
             raise ValueError(f"a checkpoint's name must be text that is not empty, not {name!r}")
         made = self.states.checkpoint(name or "", note=note)
@@ -152,7 +154,8 @@ class StateMethods:
         state raised; the scene is bit-identical then.
         """
         self._guard()
-        refuse_environments(envs_idx, scene_name=self.link.name)
+        if envs_idx is not None:
+            refuse_environments(envs_idx, scene_name=self.link.name)
         exactness = self.states.restore_checkpoint(checkpoint_of(checkpoint), with_model=with_model)
         if self.link.active:
             self.link.state_replaced("the script restored a checkpoint")

@@ -483,7 +483,7 @@ class Stepper:
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""
         self._history.restored()
-        self._time_from = float(self._live().time)
+        self._time_from = self._time[0]
 
     def mend(self) -> None:
         """Make the data usable again after a step that failed: another state is written into it."""
