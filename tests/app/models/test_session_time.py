@@ -232,7 +232,7 @@ def _cut(draw, stream):
 def _feed(clock, frame):
     axis = np.array([row[0] for row in frame], np.int64)
     session, segment = clock.locate(axis, np.array([row[1] for row in frame]))
-    assert session == pytest.approx(_DT * axis)
+    np.testing.assert_allclose(session, _DT * axis, rtol=1e-6, atol=1e-12)
     return session, segment
 
 
@@ -255,7 +255,7 @@ def test_a_replaced_state_whose_message_is_late_is_no_other_timestep():
     assert clock.now.axis == 100
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_every_row_stands_at_its_step_when_restores_are_told_before_their_rows(data):
     engine, user, restores = data.draw(recordings(told_first=True))
@@ -276,7 +276,7 @@ def test_every_row_stands_at_its_step_when_restores_are_told_before_their_rows(d
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_every_row_stands_at_its_step_in_whatever_order_things_arrive(data):
     engine, user, restores = data.draw(recordings(told_first=False))

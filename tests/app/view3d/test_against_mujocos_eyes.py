@@ -1,6 +1,7 @@
 """What lies under a pixel, and how deep, is what MuJoCo's renderer says: its depth and its ids."""
 
 import dataclasses
+import functools
 import os
 import subprocess
 import sys
@@ -44,12 +45,13 @@ np.savez(path, depth=depth, ids=ids, geom=int(mujoco.mjtObj.mjOBJ_GEOM))
 """
 
 
-@pytest.fixture
-def theirs(tmp_path: Path) -> Any:
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """``theirs(name)``: depth (h, w) [m] and number of the geom (h, w), -1: none."""
 
+    @functools.cache
     def draw(name: str) -> Any:
-        path = tmp_path / "theirs.npz"
+        path = tmp_path_factory.mktemp("theirs") / "theirs.npz"
         command = [sys.executable, "-c", THEIRS, name, str(path), str(WIDTH), str(HEIGHT)]
         folders = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, "MUJOCO_GL": "egl", "PYTHONPATH": folders}
