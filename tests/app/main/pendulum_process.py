@@ -2,7 +2,7 @@
 
 Run as ``python pendulum_process.py [--scenes N] [--name NAME] [--mode MODE] [--busy SECONDS]``.
 It prints one line of JSON when clients can connect, steps while somebody is attached, and ends.
-``--busy`` computes that long between two steps, as slow scripts do.
+``--busy`` is in its own code that long between two steps, as slow scripts are.
 """
 
 import argparse
@@ -254,9 +254,7 @@ def main() -> int:
             if pendulum.steps % 10 == 0:
                 link.log("reward", -abs(pendulum.angle))
         if options.busy:
-            end = time.monotonic() + options.busy
-            while time.monotonic() < end:
-                pass
+            time.sleep(options.busy)
     sys.stdout.write("detached\n")
     server.stop()
     return 0

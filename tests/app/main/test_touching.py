@@ -86,39 +86,27 @@ def _select(desktop, name):
 
 
 def _pos(desktop, body):
-    return np.array(desktop.sessions.shown.latest(Topic.POSE).arrays["xpos"][body])
+    """Return where a body stands; no number while nothing of the shown instant has come."""
+    frame = desktop.sessions.shown.latest(Topic.POSE)
+    return np.full(3, np.nan) if frame is None else np.array(frame.arrays["xpos"][body])
 
 
-def test_a_spring_pulls_the_selected_body_and_the_script_never_sees_it(
+def _per_pixel(hand):
+    """Return how far a pixel is at the distance of the camera [m]."""
+    return 2.0 * 4.0 * np.tan(np.radians(22.5)) / hand.viewport.height()
+
+
+def test_hands_twist_and_pull_what_moves_and_the_script_never_sees_it(
     desktop, hand, wait_until, own_folders
 ):
     scene, body = desktop.sessions.shown, _select(desktop, "hand")
-    before = _pos(desktop, body)
+    shift = CONTROL | Qt.KeyboardModifier.ShiftModifier
     desktop.sessions.play()
     wait_until(lambda: scene.mode is PlaybackMode.PLAYING)
-    hand.press(RIGHT, hand.pixel(body))
-    hand.move(RIGHT, QPoint(60, 0))
-    assert hand.viewport._overlays.perturbation is not None
-    assert "Pulling hand" in desktop.window.status.currentMessage()
-    assert hand.surface.cursor().shape() is Qt.CursorShape.ClosedHandCursor
-    wait_until(lambda: scene.edits.interventions.perturbed_body == body)
-    wait_until(lambda: _pos(desktop, body)[0] > before[0] + 0.05)
-    hand.release(RIGHT)
-    wait_until(lambda: scene.edits.interventions.perturbed_body == -1)
-    assert hand.viewport._overlays.perturbation is None
-    assert desktop.window.status.currentMessage() == ""
-    desktop.sessions.remove(scene.session)
-    wait_until(lambda: (own_folders / "report.json").exists())
-    assert json.loads((own_folders / "report.json").read_text())["xfrc"] == 0.0
-
-
-def test_a_twist_turns_the_body_about_what_the_mouse_turns_it(desktop, hand, wait_until):
-    scene, body = desktop.sessions.shown, _select(desktop, "hand")
-    desktop.sessions.play()
-    wait_until(lambda: scene.mode is PlaybackMode.PLAYING)
+    # A twist turns the body about what the mouse turns it; Esc lets go.
     quat = np.array(scene.latest(Topic.POSE).arrays["xquat"][body])
-    hand.press(LEFT, hand.pixel(body), CONTROL | Qt.KeyboardModifier.ShiftModifier)
-    hand.move(LEFT, QPoint(80, 0), CONTROL | Qt.KeyboardModifier.ShiftModifier)
+    hand.press(LEFT, hand.pixel(body), shift)
+    hand.move(LEFT, QPoint(80, 0), shift)
     assert "Twisting hand" in desktop.window.status.currentMessage()
 
     def turned():
@@ -130,78 +118,97 @@ def test_a_twist_turns_the_body_about_what_the_mouse_turns_it(desktop, hand, wai
     wait_until(lambda: scene.edits.interventions.perturbed_body == -1)
     assert desktop.sessions.selection.element is not None, "Esc let go and did no more"
     hand.release(LEFT)
-
-
-def test_a_mocap_body_follows_the_mouse_while_paused_and_the_edit_can_be_reverted(
-    desktop, hand, wait_until
-):
-    scene, body = desktop.sessions.shown, _select(desktop, "guide")
-    before = _pos(desktop, body)
-    hand.drag(RIGHT, QPoint(0, -80), start=hand.pixel(body))
-    span = 2.0 * 4.0 * np.tan(np.radians(22.5)) / hand.viewport.height()
-    wait_until(lambda: _pos(desktop, body)[2] == pytest.approx(before[2] + 80 * span, rel=1e-3))
-    assert _pos(desktop, body)[0] == pytest.approx(before[0], abs=1e-9)
-    wait_until(lambda: scene.edits.last is not None)
-    scene.edits.revert(scene.edits.last.edit_id)
-    wait_until(lambda: _pos(desktop, body)[2] == pytest.approx(before[2], abs=1e-12))
-
-
-def test_a_free_body_is_moved_and_turned_at_once_while_paused(desktop, hand, wait_until):
-    scene, body = desktop.sessions.shown, _select(desktop, "crate")
-    before = _pos(desktop, body)
-    hand.drag(RIGHT, QPoint(40, 0), start=hand.pixel(body))
-    wait_until(lambda: _pos(desktop, body)[0] > before[0] + 0.1)
-    moved = _pos(desktop, body)
-    hand.drag(LEFT, QPoint(0, 40), start=hand.pixel(body))
-    wait_until(lambda: abs(scene.latest(Topic.POSE).arrays["xquat"][body][0]) < 0.99)
-    assert _pos(desktop, body) == pytest.approx(moved, abs=1e-6)
-    assert scene.edits.interventions.perturbed_body == -1
-
-
-def test_a_body_is_moved_from_where_it_stands_not_from_the_executed_step(desktop, hand, wait_until):
-    scene, body = desktop.sessions.shown, _select(desktop, "crate")
-    scene.edits.set_state(EditField.QVEL, 2, [20.0])
-    wait_until(lambda: not scene.session.pending)
-    desktop.sessions.step()
-    wait_until(lambda: scene.status.step_count == 1)
-    wait_until(lambda: scene.has_instant(Instant.EXECUTED) and scene.has_instant(Instant.NOW))
-    wait_until(lambda: scene.stands_still)
-    now = np.array(scene.latest(Topic.POSE, Instant.NOW).arrays["xpos"][body])
-    desktop.window.view.set_instant(Instant.EXECUTED)
-    hand.drag(RIGHT, QPoint(0, -40), start=hand.pixel(body))
-    assert desktop.window.view.instant is Instant.NOW
-    # One step is 0.1 m here.
-    wanted = now[2] + 40 * 2.0 * 4.0 * np.tan(np.radians(22.5)) / hand.viewport.height()
-    wait_until(lambda: _pos(desktop, body)[2] == pytest.approx(wanted, abs=1e-3))
-
-
-def test_with_nothing_selected_the_body_under_the_mouse_is_taken(desktop, hand, wait_until):
-    body = _body(desktop, "crate")
-    before = _pos(desktop, body)
-    hand.drag(RIGHT, QPoint(40, 0), start=hand.pixel(body))
-    wait_until(lambda: _pos(desktop, body)[0] > before[0] + 0.1)
-    assert desktop.sessions.selection.element.kind is ElementKind.GEOM
-
-
-def test_what_cant_be_pulled_says_why_and_the_camera_stays(desktop, hand, wait_until):
-    camera = hand.viewport.camera
-    for name, word in (("post", "fixed to the world"), ("world", "does not move")):
-        body = _select(desktop, name)
-        hand.drag(RIGHT, QPoint(40, 0), start=QPoint(50, 50))
-        assert word in desktop.window.status.currentMessage(), body
-    assert hand.viewport.camera == camera
-    assert not desktop.sessions.shown.edits.entries
-    assert desktop.log.counts[LogLevel.ERROR] == 0
-    wait_until(lambda: not desktop.window.status.currentMessage(), 10)
-
-
-def test_a_hand_lets_go_when_another_scene_is_shown(desktop, hand, wait_until):
-    scene, body = desktop.sessions.shown, _select(desktop, "hand")
+    # From rest again, a spring pulls.
+    desktop.sessions.pause()
+    wait_until(lambda: scene.mode is PlaybackMode.PAUSED and not scene.session.pending)
+    desktop.sessions.restore_initial()
+    wait_until(lambda: scene.status.step_count == 0 and scene.stands_still)
+    wait_until(lambda: _pos(desktop, body)[0] == 0.0)
     desktop.sessions.play()
     wait_until(lambda: scene.mode is PlaybackMode.PLAYING)
+    hand.press(RIGHT, hand.pixel(body))
+    hand.move(RIGHT, QPoint(60, 0))
+    assert hand.viewport._overlays.perturbation is not None
+    assert "Pulling hand" in desktop.window.status.currentMessage()
+    assert hand.surface.cursor().shape() is Qt.CursorShape.ClosedHandCursor
+    wait_until(lambda: scene.edits.interventions.perturbed_body == body)
+    wait_until(lambda: _pos(desktop, body)[0] > 0.05)
+    hand.release(RIGHT)
+    wait_until(lambda: scene.edits.interventions.perturbed_body == -1)
+    assert hand.viewport._overlays.perturbation is None
+    assert desktop.window.status.currentMessage() == ""
+    # A hand lets go when another scene is shown.
     hand.press(RIGHT, hand.pixel(body))
     hand.move(RIGHT, QPoint(60, 0))
     wait_until(lambda: scene.edits.interventions.perturbed_body == body)
     desktop.sessions.show(None)
     wait_until(lambda: scene.edits.interventions.perturbed_body == -1)
     hand.release(RIGHT)
+    desktop.sessions.remove(scene.session)
+    report = own_folders / "report.json"
+    wait_until(lambda: report.exists() and report.read_text().endswith("}"))
+    assert json.loads(report.read_text())["xfrc"] == 0.0
+
+
+def test_bodies_are_moved_and_turned_at_once_while_paused(desktop, hand, wait_until):
+    scene, body = desktop.sessions.shown, _body(desktop, "crate")
+    forty = 40 * _per_pixel(hand)
+    nearer = forty * (4.0 - 0.15) / 4.0  # where it is taken, on its front
+    # With nothing selected the body under the mouse is taken.
+    before = _pos(desktop, body)
+    hand.drag(RIGHT, QPoint(40, 0), start=hand.pixel(body))
+    wait_until(lambda: _pos(desktop, body)[0] == pytest.approx(before[0] + nearer, abs=2e-3))
+    assert desktop.sessions.selection.element.kind is ElementKind.GEOM
+    # A free body that is selected is moved and turned.
+    _select(desktop, "crate")
+    wait_until(lambda: hand.viewport._scene.body_pos[body][0] == _pos(desktop, body)[0])
+    hand.drag(RIGHT, QPoint(-40, 0), start=hand.pixel(body))
+    wait_until(lambda: _pos(desktop, body)[0] == pytest.approx(before[0], abs=2e-3))
+    wait_until(lambda: not scene.session.pending)
+    moved = _pos(desktop, body)
+    hand.drag(LEFT, QPoint(0, 40), start=hand.pixel(body))
+    wait_until(lambda: abs(scene.latest(Topic.POSE).arrays["xquat"][body][0]) < 0.99)
+    wait_until(lambda: not scene.session.pending)
+    assert _pos(desktop, body) == pytest.approx(moved, abs=1e-6)
+    assert scene.edits.interventions.perturbed_body == -1
+    # It is moved from where it stands, not from the executed step; one step is 0.1 m here.
+    scene.edits.set_state(EditField.QVEL, 2, [20.0])
+    wait_until(lambda: not scene.session.pending)
+    desktop.sessions.step()
+    wait_until(lambda: scene.status.step_count == 1)
+    wait_until(lambda: scene.has_instant(Instant.EXECUTED) and scene.has_instant(Instant.NOW))
+    wait_until(lambda: scene.stands_still)
+    wait_until(lambda: scene.latest(Topic.POSE, Instant.NOW).step == 1)
+    now = np.array(scene.latest(Topic.POSE, Instant.NOW).arrays["xpos"][body])
+    assert now[0] == pytest.approx(before[0] + 0.1, abs=2e-3)
+    desktop.window.view.set_instant(Instant.EXECUTED)
+    hand.drag(RIGHT, QPoint(0, -40), start=hand.pixel(body))
+    assert desktop.window.view.instant is Instant.NOW
+    wait_until(lambda: _pos(desktop, body)[2] > now[2] + 0.9 * nearer)
+    assert _pos(desktop, body)[0] == pytest.approx(now[0], abs=1e-6)
+
+
+def test_a_mocap_body_follows_the_mouse_the_edit_can_be_reverted_and_what_cant_move_says_why(
+    desktop, hand, wait_until
+):
+    scene, body = desktop.sessions.shown, _select(desktop, "guide")
+    before = _pos(desktop, body)
+    hand.drag(RIGHT, QPoint(0, -80), start=hand.pixel(body))
+    wanted = before[2] + 80 * _per_pixel(hand)
+    wait_until(lambda: _pos(desktop, body)[2] == pytest.approx(wanted, rel=1e-3))
+    assert _pos(desktop, body)[0] == pytest.approx(before[0], abs=1e-9)
+    wait_until(lambda: not scene.session.pending and scene.edits.last is not None)
+    scene.edits.revert(scene.edits.last.edit_id)
+    wait_until(lambda: _pos(desktop, body)[2] == pytest.approx(before[2], abs=1e-12))
+    wait_until(lambda: not scene.session.pending)
+    # What can't be pulled says why, and the camera stays.
+    camera, entries = hand.viewport.camera, len(scene.edits.entries)
+    for name, word in (("post", "fixed to the world"), ("world", "does not move")):
+        body = _select(desktop, name)
+        hand.drag(RIGHT, QPoint(40, 0), start=QPoint(50, 50))
+        assert word in desktop.window.status.currentMessage(), body
+    assert hand.viewport.camera == camera
+    wait_until(lambda: not scene.session.pending)
+    assert len(scene.edits.entries) == entries
+    assert desktop.log.counts[LogLevel.ERROR] == 0
+    wait_until(lambda: not desktop.window.status.currentMessage())
