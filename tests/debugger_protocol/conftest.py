@@ -179,6 +179,21 @@ class SmallServer:
         self.call(send)
 
 
+def _frames_until(client: Any, enough: Callable[[list[Any]], object]) -> list[Any]:
+    frames: list[Any] = []
+    while not enough(frames):
+        frame = client.next_frame(60)
+        assert frame is not None, f"no more frames came after {frames[-3:]}"
+        frames.append(frame)
+    return frames
+
+
+@pytest.fixture
+def frames_until() -> Callable[..., list[Any]]:
+    """``frames_until(client, lambda frames: …)``: read frames until there are those one wants."""
+    return _frames_until
+
+
 @pytest.fixture
 def limits() -> Limits:
     """Override in a module to test other limits."""

@@ -107,19 +107,15 @@ def test_frames_arrive_with_arrays_and_none_after_the_timeout(small_server):
         assert not frame.arrays["xpos"].flags.writeable
 
 
-def test_frames_nobody_fetched_are_replaced_and_counted(small_server, wait_until):
+def test_frames_nobody_fetched_are_replaced_and_counted(small_server, wait_until, frames_until):
     with DebuggerClient.connect() as client:
         for step in range(1, 51):
             small_server.broadcast([small_server.frame(step)])
         small_server.broadcast([m.LogEntry(level=m.LogLevel.INFO, text="end", wall_time=0.0)])
         wait_until(lambda: client.log_entries())
-        seen, missed = 0, 0
-        while (frame := client.next_frame(timeout=0.2)) is not None:
-            seen += 1
-            missed += frame.dropped
-            last = frame.step
-        assert last == 50
-        assert seen + missed == 50
+        frames = frames_until(client, lambda frames: frames and frames[-1].step == 50)
+        assert len(frames) + sum(frame.dropped for frame in frames) == 50
+        assert client.next_frame(timeout=0.0) is None
 
 
 def test_the_description_is_fetched_once(small_server):

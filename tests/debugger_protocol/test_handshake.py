@@ -512,7 +512,7 @@ def test_wrong_secrets_in_numbers_do_not_lock_out_the_right_one(small_server):
     def hammer():
         while not stop.is_set():
             try:
-                DebuggerClient.connect(wrong, timeout=2.0)
+                DebuggerClient.connect(wrong)
             except ProtocolError as error:
                 refused.append(type(error))
 
@@ -520,15 +520,16 @@ def test_wrong_secrets_in_numbers_do_not_lock_out_the_right_one(small_server):
     for thread in threads:
         thread.start()
     try:
-        for _ in range(5):
+        let_in = 0
+        while let_in < 5 or AuthenticationError not in refused:
             with DebuggerClient.connect() as client:
                 client.play()
+            let_in += 1
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    assert AuthenticationError in refused
-    assert len(small_server.joined) == 5
+    assert len(small_server.joined) == let_in
 
 
 def test_the_ninth_client_is_told_why_it_is_not_let_in(small_server):

@@ -123,24 +123,25 @@ def test_runge_kutta_frames_are_of_the_steps_start_and_not_of_its_last_stage() -
     assert scene.data.xpos[1, 0] != pytest.approx(1 / 120, abs=1e-3)
 
 
+@pytest.mark.parametrize("steps", [60, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", ["humanoid", "arm"])
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_asking_for_frames_at_every_step_and_while_paused_leaves_the_run_bit_identical(
-    make_scene: Make, drive: Drive, model: str, integrator: physics.Integrator
+    make_scene: Make, drive: Drive, model: str, integrator: physics.Integrator, steps: int
 ) -> None:
     options = physics.SceneOptions(integrator=integrator)
-    undisturbed = drive(make_scene(model, options=options), 200)
+    undisturbed = drive(make_scene(model, options=options), steps)
     scene = make_scene(model, options=options)
-    controls = np.random.default_rng(0).uniform(-1, 1, (200, scene.model.nu))
+    controls = np.random.default_rng(0).uniform(-1, 1, (steps, scene.model.nu))
     source = backend(scene).signal_source(sorted(scene.world.channels))
     row = np.empty(source.width)
-    for k in range(200):
+    for k in range(steps):
         scene.ctrl[:] = controls[k]
         source.before(row)
         executed(scene)
         source.after(row)
         backend(scene).frame_now(TOPICS)
-        if k == 100:
+        if k == steps // 2:
             for _ in range(20):
                 backend(scene).frame_now(TOPICS)
                 physics.DynamicArrayUint8()

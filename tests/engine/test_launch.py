@@ -164,18 +164,18 @@ def test_a_silent_window_is_given_up_after_the_timeout(
 def test_what_a_starting_window_prints_extends_the_wait(
     window: Callable[..., Path],
 ) -> None:
-    # Five times 0.4 s of loading are longer than the timeout, and never as long silent.
+    # Eight times 0.6 s of loading are longer than the timeout, and never as long silent.
     window(
         """
         import sys, threading
-        for part in range(5):
+        for part in range(8):
             sys.stderr.write("stroboscope: starting … part %d\\n" % part)
             sys.stderr.flush()
-            threading.Event().wait(0.4)
+            threading.Event().wait(0.6)
         """,
         CONNECTS,
     )
-    assert attach(timeout=1.9) is True
+    assert attach(timeout=4.5) is True
 
 
 def test_a_window_that_hands_over_to_the_open_one_has_not_failed(

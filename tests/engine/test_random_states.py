@@ -27,7 +27,7 @@ from random_models import RandomModel, disturb, random_model
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 STEPS = 200
-QUICK = range(40)
+QUICK = range(20)
 MANY = range(1000, 1500)
 SLEEPY = frozenset({"sleep", "dominoes"})
 

@@ -236,7 +236,7 @@ class Traveller:
         oracle = self.oracle
         assert self.driven.scene.counters.axis == oracle.axis, word
         # The script writes its controls after the step that was asked for, or was abandoned.
-        end = time.monotonic() + 5.0
+        end = time.monotonic() + 60.0
         while (differs := np.flatnonzero(self.driven.state() != oracle.live)).size:
             assert time.monotonic() < end, f"{word}: {differs} of the state differ"
         history = self.client.history(self.driven.id)
@@ -246,7 +246,7 @@ class Traveller:
 
     def frame(self) -> tuple[float, bytes, bytes]:
         """Return what is shown of the row that is looked at."""
-        end = time.monotonic() + 10.0
+        end = time.monotonic() + 60.0
         while time.monotonic() < end:
             slot = self.driven.scene.link.publisher.slots.get((Topic.STATE, Instant.PAST))
             if slot is not None and slot.clock.axis == self.oracle.view:

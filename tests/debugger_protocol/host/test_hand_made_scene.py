@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.client import DebuggerClient, Frame
 from stroboscope.debugger_protocol.connection_file import list_sessions
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
@@ -18,7 +18,9 @@ main(launch=False)
 
 
 def test_the_hand_made_scene_is_looked_at_paused_stepped_and_plotted(
-    runtime_directory: Path, wait_until: Callable[..., None]
+    runtime_directory: Path,
+    wait_until: Callable[..., None],
+    frames_until: Callable[..., list[Frame]],
 ) -> None:
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-c", WITHOUT_MUJOCO],
@@ -36,14 +38,16 @@ def test_the_hand_made_scene_is_looked_at_paused_stepped_and_plotted(
             client.step(1, 3)
             assert client.scenes()[0].step_count == 3
             client.subscribe(1, [Topic.SIGNALS], ["energy"])
-            frames = []
-            while (frame := client.next_frame(0.5)) is not None:
-                frames.append(frame)
-            now = [f for f in frames if f.topic is Topic.POSE and f.instant is Instant.NOW][-1]
-            assert now.axis == 3
-            assert now.arrays["xquat"].shape == (3, 4)
-            energy = [f.arrays["energy"] for f in frames if f.topic is Topic.SIGNALS]
-            assert sum(len(rows) for rows in energy) >= 2
+
+            def is_shown(frames: list[Frame]) -> bool:
+                poses = [f for f in frames if f.topic is Topic.POSE and f.instant is Instant.NOW]
+                return any(f.axis == 3 and f.arrays["xquat"].shape == (3, 4) for f in poses)
+
+            def is_plotted(frames: list[Frame]) -> bool:
+                energy = [f.arrays["energy"] for f in frames if f.topic is Topic.SIGNALS]
+                return sum(len(rows) for rows in energy) >= 2
+
+            frames_until(client, lambda frames: is_shown(frames) and is_plotted(frames))
             client.fast_forward()
             output, _ = process.communicate(timeout=60)
         assert process.returncode == 0, output

@@ -68,7 +68,7 @@ def test_two_stepping_threads_count_exactly(host: Host, client: DebuggerClient, 
     steppers = [Stepper(host, name, nstep=nstep) for name in "AB"]
     assert client.wait_until(lambda c: len(c.scenes()) == 2, 60)
     scenes = [Counted(client, stepper.scene.link.scene_id) for stepper in steppers]
-    give_commands(client, scenes, count=500, seed=nstep)
+    give_commands(client, scenes, count=150, seed=nstep)
     for stepper, scene in zip(steppers, scenes, strict=True):
         assert stepper.scene.backend.total_steps == scene.total
         loose = stepper.scene.loose_physics  # a restore in mid-step leaves some
@@ -84,7 +84,7 @@ def test_two_scenes_on_one_thread_count_exactly(host: Host, client: DebuggerClie
     assert client.wait_until(lambda c: len(c.scenes()) == 2, 60)
     chance = random.Random(3)
     client.pause()
-    for _ in range(300):
+    for _ in range(100):
         scene = chance.choice((a, b))
         before = (a.backend.total_steps, b.backend.total_steps)
         match chance.choice(("run", "step", "restore")):

@@ -168,7 +168,7 @@ class Traveller:
 
     def frame(self) -> tuple[int, float, float, float]:
         """Return the frame of the row that is looked at; it may have been shown already."""
-        end = time.monotonic() + 10.0
+        end = time.monotonic() + 60.0
         while time.monotonic() < end:
             slot = self.stepper.scene.link.publisher.slots.get((Topic.STATE, Instant.PAST))
             if slot is not None and slot.clock.axis == self.oracle.view:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from oscillator import Scene, Stepper, parked
 
-from stroboscope.debugger_protocol.client import CommandError, CommandTimeout, DebuggerClient
+from stroboscope.debugger_protocol.client import CommandError, CommandTimeout, DebuggerClient, Frame
 from stroboscope.debugger_protocol.exceptions import ConnectionLost
 from stroboscope.debugger_protocol.host import hub
 from stroboscope.debugger_protocol.host.host import Host
@@ -25,7 +25,7 @@ from stroboscope.debugger_protocol.messages import (
     SceneRestored,
 )
 from stroboscope.debugger_protocol.scene_description import BodyInfo, SceneDescription
-from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.debugger_protocol.topics import Instant, Topic
 
 Wait = Callable[..., None]
 FAST = PlaybackMode.FAST_FORWARD
@@ -161,7 +161,10 @@ def test_release_all_ends_the_session_and_tells_why(
 
 
 def test_a_backend_that_fails_is_reported_once_and_never_hurts(
-    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+    host: Host,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    frames_until: Callable[..., list[Frame]],
 ) -> None:
     client = connect()
     stepper = own(host, "A")
@@ -180,10 +183,11 @@ def test_a_backend_that_fails_is_reported_once_and_never_hurts(
     assert client.wait_until(lambda c: bool(c.log_entries()), 60)
     entries = [entry.text for entry in client.log_entries()]
     assert sum("no state" in text for text in entries) == 1
-    topics = set()
-    while (frame := client.next_frame(0.3)) is not None:
-        topics.add(frame.topic)
-    assert topics == {Topic.POSE}
+    frames = frames_until(
+        client,
+        lambda frames: frames and (frames[-1].instant, frames[-1].axis) == (Instant.NOW, 100),
+    )
+    assert {frame.topic for frame in frames} == {Topic.POSE}
 
 
 # --- other processes

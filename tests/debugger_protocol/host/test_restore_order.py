@@ -5,14 +5,17 @@ from collections.abc import Callable
 import numpy as np
 from oscillator import Stepper
 
-from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.client import DebuggerClient, Frame
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.messages import SceneRestored
 from stroboscope.debugger_protocol.topics import Topic
 
 
 def test_a_restore_is_told_before_the_rows_that_follow_it_and_no_row_is_lost(
-    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+    host: Host,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    frames_until: Callable[..., list[Frame]],
 ) -> None:
     client = connect()
     own(host, "A")
@@ -24,9 +27,8 @@ def test_a_restore_is_told_before_the_rows_that_follow_it_and_no_row_is_lost(
         client.restore_initial(1)
         boundaries += [e for e in client.events() if isinstance(e, SceneRestored)]
     client.pause()
-    frames = []
-    while (frame := client.next_frame(0.3)) is not None:
-        frames.append(frame)
+    last = client.scenes()[0].axis - 1
+    frames = frames_until(client, lambda frames: frames and frames[-1].arrays["axis"][-1] == last)
     axis = np.concatenate([frame.arrays["axis"] for frame in frames])
     time = np.concatenate([frame.arrays["time"] for frame in frames])
     assert sum(frame.dropped for frame in frames) == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from oscillator import Scene, Stepper, parked
 
-from stroboscope.debugger_protocol.client import CommandError, CommandTimeout, DebuggerClient
+from stroboscope.debugger_protocol.client import CommandError, CommandTimeout, DebuggerClient, Frame
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.server import DebugServer, Patience
 from stroboscope.debugger_protocol.limits import Limits
@@ -80,7 +80,7 @@ def test_waiting_for_a_client_counts_silence(server: DebugServer) -> None:
 def test_a_client_that_comes_ends_the_wait(
     server: DebugServer, connect: Callable[[], DebuggerClient]
 ) -> None:
-    waiting = threading.Thread(target=server.wait_for_client, args=(10,))
+    waiting = threading.Thread(target=server.wait_for_client, args=(60,))
     waiting.start()
     connect()
     waiting.join(60)
@@ -141,7 +141,10 @@ def test_a_pause_says_at_once_where_everything_stands(
 
 
 def test_restore_is_announced_and_the_scene_is_shown_as_it_stands(
-    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+    host: Host,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    frames_until: Callable[..., list[Frame]],
 ) -> None:
     client = connect()
     own(host, "A")
@@ -151,13 +154,14 @@ def test_restore_is_announced_and_the_scene_is_shown_as_it_stands(
     assert any(isinstance(event, SceneRestored) for event in client.events())
     assert client.scenes()[0].step_count == 0
     assert client.scenes()[0].axis == 40
-    frames = []
-    while (frame := client.next_frame(0.3)) is not None:
-        frames.append(frame)
-    # A slot that is filled anew keeps its place in the queue: which instant comes last is chance.
-    newest = [frame for frame in frames if frame.instant is Instant.NOW][-1]
+    newest = frames_until(
+        client,
+        lambda frames: (
+            frames
+            and (frames[-1].instant, frames[-1].axis, frames[-1].step) == (Instant.NOW, 40, 0)
+        ),
+    )[-1]
     assert newest.arrays["xpos"][1, 2] == 1.0
-    assert newest.axis == 40
 
 
 def test_a_new_window_sees_a_standing_scene_at_once(
@@ -183,18 +187,23 @@ def test_a_new_window_sees_a_standing_scene_at_once(
 
 
 def test_executed_frames_hold_the_state_before_their_step(
-    host: Host, connect: Callable[..., DebuggerClient], own: Callable[..., Stepper]
+    host: Host,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    frames_until: Callable[..., list[Frame]],
 ) -> None:
     client = connect()
     own(host, "A")
     client.subscribe(1, [Topic.STATE])
-    while client.next_frame(0.2) is not None:
-        pass
     client.step(1)
     frames = {}
-    while (frame := client.next_frame(0.3)) is not None:
-        frames[frame.instant] = frame
-    executed, now = frames[Instant.EXECUTED], frames[Instant.NOW]
+
+    def both(seen: list[Frame]) -> bool:
+        frames.update({(frame.instant, frame.axis): frame for frame in seen[-1:]})
+        return {(Instant.EXECUTED, 0), (Instant.NOW, 1)} <= set(frames)
+
+    frames_until(client, both)
+    executed, now = frames[Instant.EXECUTED, 0], frames[Instant.NOW, 1]
     assert (executed.axis, executed.step, executed.time) == (0, 0, 0.0)
     assert executed.arrays["qpos"].tolist() == [1.0]
     assert (now.axis, now.step, now.time) == (1, 1, pytest.approx(0.002))
@@ -480,7 +489,7 @@ def test_a_released_control_lets_the_scenes_go(
 
 
 def test_listening_changes_nothing_until_control_is_asked_for(
-    host: Host, own: Callable[..., Stepper]
+    host: Host, own: Callable[..., Stepper], wait_until: Callable[..., None]
 ) -> None:
     server = DebugServer(host)
     server.start(control=False)
@@ -496,9 +505,7 @@ def test_listening_changes_nothing_until_control_is_asked_for(
         client.pause()
         assert client.wait_until(parked, 60)
     axis = stepper.scene.backend.axis
-    deadline = time.monotonic() + 5
-    while stepper.scene.backend.axis <= axis + 10:
-        assert time.monotonic() < deadline
+    wait_until(lambda: stepper.scene.backend.axis > axis + 10)
     server.stop()
 
 

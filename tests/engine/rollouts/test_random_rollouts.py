@@ -27,6 +27,7 @@ if "random_models" not in sys.modules:
 from random_models import disturb, random_model
 
 StateOf = Callable[[physics.Scene], NDArray[np.float64]]
+SEEDS = [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40))]
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def scene_of() -> Callable[[int], physics.Scene]:
     return make
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_candidate_is_what_a_single_scene_does(
     scene_of: Callable[[int], physics.Scene], state_of: StateOf, seed: int
 ) -> None:
@@ -65,7 +66,7 @@ def test_every_candidate_is_what_a_single_scene_does(
                 scene.step(nstep=nstep)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_recorded_inputs_come_out_as_they_were(
     scene_of: Callable[[int], physics.Scene], state_of: StateOf, seed: int
 ) -> None:
