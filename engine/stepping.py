@@ -269,7 +269,7 @@ class Stepper:
             if held:
                 return True
         stops.let_through(trouble)
-        if trouble.reason is StopReason.AUTORESET:
+        if trouble.is_reset:
             self.notice_reset()
         return False
 

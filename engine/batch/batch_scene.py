@@ -513,10 +513,10 @@ class BatchScene(SceneLife, BatchConditionMethods):
         self._guard()
         return self.stops.last
 
-    def note_self_reset(self, env: int) -> None:
-        """Note that MuJoCo has reset an environment by itself; for the engine."""
-        self.stops.resets += 1
-        self.selected.conditions.begin_anew(np.array([env]))
+    def note_self_resets(self, envs: NDArray[np.intp]) -> None:
+        """Note that MuJoCo has reset environments by itself; for the engine."""
+        self.stops.resets += len(envs)
+        self.selected.conditions.begin_anew(envs)
         self.link.past.stops.note_resets(self.stops.resets)
 
 

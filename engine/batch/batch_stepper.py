@@ -27,6 +27,7 @@ Rows = NDArray[np.float64]
 # Each stop is explained, which takes milliseconds: of so many in one step.
 _MOST_STOPS = 8
 _SHOWN = 8
+_WENT_BACK = "the simulation time went back"
 
 
 class BatchStepper:
@@ -46,6 +47,7 @@ class BatchStepper:
         self.put_in: slice | None = None
         """Which inputs of the selected environment are a client's for the step that comes."""
         self._own_inputs = np.empty(scene.environments.layout.size)
+        self._were_reset: list[int] = []
         self._step_done: tuple[Rows, NDArray[np.intp]]
         """All rows before the last physics step, and which environments have not taken it."""
 
@@ -130,6 +132,8 @@ class BatchStepper:
         self._counters.shared.add_physics(1)
         if len(taken_back):
             self._took_back(taken_back)
+        if self._were_reset:
+            self._tell_resets()
         self._step_done = before, taken_back
         return raised
 
@@ -204,8 +208,16 @@ class BatchStepper:
 
     def _let_through(self, env: int, trouble: Trouble) -> None:
         self.watch.let_through(env, trouble)
-        if trouble.reason is StopReason.AUTORESET:
-            self._scene.note_self_reset(env)
+        if trouble.is_reset:
+            self._were_reset.append(env)
+
+    def _tell_resets(self) -> None:
+        """Note which environments MuJoCo has reset in the step that is counted by now."""
+        envs, self._were_reset = np.array(self._were_reset, dtype=np.intp), []
+        self._history.replaced(
+            SegmentKind.EPISODE, envs, before=self._history.counts(), text=_WENT_BACK
+        )
+        self._scene.note_self_resets(envs)
 
     def _stop(self, troubles: list[tuple[int, Trouble]]) -> tuple[list[StopEvent], bool]:
         """Say which environments went wrong in one step; return that, and whether that holds."""

@@ -4,6 +4,7 @@ The stepper looks at the numbers itself (see :class:`StepWatch` for which); what
 when they look unusual, and may take its time.
 """
 
+import dataclasses
 import math
 from typing import Any
 
@@ -94,8 +95,11 @@ class StepWatch:
     def after(self, row: NDArray[np.float64]) -> Trouble | None:
         """Return what is wrong with the step that began with ``row``."""
         trouble = self._after(row)
+        if trouble is None:
+            return None
         # What began with a number that is none is to blame for all that follows.
-        return trouble if trouble is None else self._not_finite(row) or trouble
+        wrong = self._not_finite(row)
+        return trouble if wrong is None else dataclasses.replace(wrong, is_reset=trouble.is_reset)
 
     def _after(self, row: NDArray[np.float64]) -> Trouble | None:
         warnings, seen = self._views.warnings, self.seen
@@ -163,6 +167,7 @@ class StepWatch:
             time_after=self._views.time[0],
             warning=name,
             warning_info=info,
+            is_reset=reason is StopReason.AUTORESET,
         )
 
     def _speeds(self, row: NDArray[np.float64]) -> Trouble | None:

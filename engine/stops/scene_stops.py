@@ -53,7 +53,7 @@ class SceneStops:
     def let_through(self, trouble: Trouble) -> None:
         """Note that the step in trouble counts all the same: the next one may have it too."""
         self._let_through = (trouble.key, self._scene.counters.axis)
-        if trouble.reason is StopReason.AUTORESET:
+        if trouble.is_reset:
             self.resets += 1
             self._scene.link.past.stops.note_resets(self.resets)
 

@@ -49,6 +49,8 @@ class Trouble:
     warning: str = ""
     warning_info: int = -1
     error: Exception | None = None
+    is_reset: bool = False
+    """Whether MuJoCo has reset the state in that step, whatever it is called."""
 
     @property
     def time(self) -> float:
