@@ -7,7 +7,6 @@ the screen shows meanwhile, as fast as it shows it, becomes a GIF. Pointer and k
 it, because a screen's picture has neither.
 """
 
-import dataclasses
 import math
 import os
 import subprocess
@@ -143,8 +142,6 @@ def _play(stage: Stage, camera: Camera) -> None:
     scene, window = stage.shown(), stage.window
     assert scene.description is not None
     actor = Actor(stage, camera)
-    view = window.scene_view.viewport
-    view.set_camera(dataclasses.replace(view.camera, distance=1.4 * view.camera.distance))
     names = [joint.name for joint in scene.description.joints]
     stage.select("joint", names.index("wrist"))
     stage.run_events(1.0)

@@ -165,6 +165,7 @@ QPushButton:hover {{ background: {hover}; }}
 QPushButton:focus {{ border-color: {p.accent}; }}
 QPushButton:pressed {{ background: {p.line}; }}
 QPushButton:disabled {{ color: {p.disabled}; }}
+QPushButton[result="true"]:disabled {{ color: {p.text}; background: transparent; }}
 QPushButton[compact="true"] {{ min-height: 0; padding: 0 8px; }}
 QPushButton[primary="true"] {{ background: {p.accent}; color: {p.on_accent};
     border-color: {p.accent};

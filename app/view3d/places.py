@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.items import ItemKind, body_of
-from stroboscope.debugger_protocol.scene_description import CameraInfo, JointType, LightInfo
+from stroboscope.debugger_protocol.scene_description import (
+    CameraInfo,
+    JointType,
+    LightInfo,
+    SceneDescription,
+)
 
 if TYPE_CHECKING:
     from stroboscope.app.view3d.drawn_scene import DrawnScene
@@ -27,6 +32,7 @@ _FALL = 30.0
 # Where an arm may come to, in lengths of it; more arms than these are a crowd.
 _ABOUT = np.array([[0.0, 0.0, 1.0], *([x, y, 0.0] for x in (-0.4, 0.4) for y in (-0.4, 0.4))])
 _MOST_ARMS = 16
+_UPRIGHT = 0.95  # the height of a hinge's axis, of which 1 is all
 
 
 def ground_under(scene: "DrawnScene") -> float:
@@ -91,22 +97,34 @@ def reach_points(scene: "DrawnScene", items: NDArray[np.int64]) -> NDArray[np.fl
     description = scene.description
     if description is None:
         return np.zeros((0, 3))
-    bodies, joints = description.bodies, description.joints
-    root = np.arange(len(bodies))
-    for i, body in enumerate(bodies):  # parents come before children
-        if 0 < body.parent < i and bodies[body.parent].weld != 0:
-            root[i] = root[body.parent]
-    hinges = {joint.body: joint for joint in reversed(joints) if joint.type is JointType.HINGE}
-    arms = [body for body in hinges if root[body] == body]
+    joints = description.joints
+    above = _ancestors(description)
     travels = {joint.body for joint in joints if joint.type in (JointType.FREE, JointType.SLIDE)}
-    points = []
-    for arm in [arm for arm in arms if arm not in travels][:_MOST_ARMS]:
-        anchor = scene.body_pos[arm] + scene.body_mat[arm] @ np.array(hinges[arm].pos)
-        corners = scene.corners(items[root[scene.items.body[items]] == arm])
-        if len(corners) and np.isfinite(anchor).all():
+    found: dict[int, NDArray[np.float64]] = {}  # by the first body of the arm
+    for joint in joints:
+        chain = [joint.body, *above[joint.body]]
+        if chain[-1] in found or travels.intersection(chain):
+            continue
+        mat = scene.body_mat[joint.body]
+        if joint.type is JointType.HINGE and abs((mat @ np.array(joint.axis))[2]) > _UPRIGHT:
+            continue  # turns on the spot: what it carries stays as high as it is
+        anchor = scene.body_pos[joint.body] + mat @ np.array(joint.pos)
+        carried = [joint.body in (body, *above[body]) for body in range(len(above))]
+        corners = scene.corners(items[np.array(carried)[scene.items.body[items]]])
+        if len(corners) and np.isfinite(anchor).all() and len(found) < _MOST_ARMS:
             reach = float(np.linalg.norm(corners - anchor, axis=1).max())
-            points.append(anchor + reach * _ABOUT)
-    return np.concatenate(points) if points else np.zeros((0, 3))
+            found[chain[-1]] = anchor + reach * _ABOUT
+    return np.concatenate([*found.values(), np.zeros((0, 3))])
+
+
+def _ancestors(description: SceneDescription) -> list[tuple[int, ...]]:
+    """Return of each body the moving bodies above it, the nearest first."""
+    bodies = description.bodies
+    above: list[tuple[int, ...]] = []
+    for i, body in enumerate(bodies):  # parents come before children
+        hangs = 0 < body.parent < i and bodies[body.parent].weld != 0
+        above.append((body.parent, *above[body.parent]) if hangs else ())
+    return above
 
 
 def _foot(

@@ -142,6 +142,8 @@ class StopBanner(CornerFrame):
             return
         name = stop.what_if[0][0]
         trial = scene.trials.find(stop.stop_id, name)
+        # What came of it is to be read, not pressed.
+        set_property(self.try_button, "result", "true" if trial is not None else "")
         why_not = why_not_changeable(scene)
         if trial is not None:
             self.try_button.setText(f"{name}: {trial_word(scene, trial)}")

@@ -95,3 +95,16 @@ def test_an_arm_that_lies_down_may_rise_without_leaving_the_picture(framed: Any)
 def test_what_can_t_turn_is_framed_as_it_stands(framed: Any) -> None:
     arm, stiff = framed(ARM.format(joint=HINGE)), framed(ARM.format(joint=""))
     assert stiff.camera.distance < arm.camera.distance
+
+
+def test_an_arm_that_turns_on_the_spot_is_framed_as_it_stands(framed: Any) -> None:
+    upright, stiff = framed(ARM.format(joint='<joint axis="0 0 1"/>')), framed(ARM.format(joint=""))
+    assert upright.camera.distance == pytest.approx(stiff.camera.distance)
+
+
+def test_what_travels_is_framed_as_it_stands(framed: Any) -> None:
+    stiff, sliding = (
+        framed(ARM.format(joint="")),
+        framed(ARM.format(joint=f"<joint type='slide'/>{HINGE}")),
+    )
+    assert sliding.camera.distance == pytest.approx(stiff.camera.distance)
