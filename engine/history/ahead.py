@@ -1,16 +1,19 @@
-"""Memory that is ready before rows go into it.
+"""What histories will want soon, made by another thread than the one that steps.
 
-The first write to a page of new memory makes the kernel find it and clear it. For the thread that
-steps that took as long as all else that a row costs, so another one does it: one for all histories
-of a process, which ends by itself when nobody has wanted anything for a moment.
+The first write to a page of new memory makes the kernel find it and clear it, and what is left of
+rows that are thinned out is worked out of many of them: each took as long as all else that a row
+costs. One thread does both for all histories of a process, and ends by itself when nobody has
+wanted anything for a moment.
 """
 
+import contextlib
 import queue
 import threading
 
-from stroboscope.engine.history.block import Block
+from stroboscope.engine.history.block import Block, Dropped
+from stroboscope.engine.history.packing import RowPacking
 
-__all__ = ["BlocksAhead", "Order"]
+__all__ = ["BlockOrder", "BlocksAhead", "DroppedOrder"]
 
 # Blocks of fewer bytes come from memory that is there; asking for them would take longer.
 _FEWEST_BYTES = 64 << 10
@@ -18,7 +21,7 @@ _FEWEST_BYTES = 64 << 10
 _IDLE = 0.25
 
 
-class Order:
+class BlockOrder:
     """A block of ``capacity`` rows that is on its way: ``block`` is None until it is ready."""
 
     __slots__ = ("block", "capacity", "words")
@@ -34,8 +37,25 @@ class Order:
         self.block = block
 
 
+class DroppedOrder:
+    """What will be left of the rows of ``block``; ``dropped`` is None until it is known."""
+
+    __slots__ = ("_block", "_packing", "dropped")
+
+    def __init__(self, block: Block, packing: RowPacking) -> None:
+        self._block: Block | None = block
+        self._packing = packing
+        self.dropped: Dropped | None = None
+
+    def make(self) -> None:
+        """Work it out, if the block is still there for the same rows."""
+        block, self._block = self._block, None  # which knows this order: they'd keep each other
+        if block is not None and block.order is self:
+            self.dropped = Dropped(block, self._packing)
+
+
 class BlocksAhead:
-    """Makes blocks that will be wanted; any thread."""
+    """Makes what will be wanted; any thread."""
 
     def __init__(self) -> None:
         self.forget_parent()
@@ -43,14 +63,24 @@ class BlocksAhead:
     def forget_parent(self) -> None:
         """Begin anew; in a forked child the parent's thread is not there."""
         self._lock = threading.Lock()
-        self._orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[BlockOrder | DroppedOrder] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def order(self, capacity: int, words: int, *, nbytes: int) -> Order | None:
+    def order(self, capacity: int, words: int, *, nbytes: int) -> BlockOrder | None:
         """Have a block of ``nbytes`` made; None where that is not worth while."""
         if nbytes < _FEWEST_BYTES:
             return None
-        order = Order(capacity, words)
+        order = BlockOrder(capacity, words)
+        self._put(order)
+        return order
+
+    def order_dropped(self, block: Block, packing: RowPacking) -> None:
+        """Have it worked out what will be left of the rows of ``block``, which is full."""
+        if block.nbytes >= _FEWEST_BYTES:
+            block.order = order = DroppedOrder(block, packing)
+            self._put(order)
+
+    def _put(self, order: BlockOrder | DroppedOrder) -> None:
         with self._lock:
             self._orders.put(order)
             if self._thread is None:
@@ -61,7 +91,6 @@ class BlocksAhead:
                     self._thread.start()
                 except RuntimeError:  # no more threads, or the interpreter is ending
                     self._thread = None
-        return order
 
     def _run(self) -> None:
         while True:
@@ -73,5 +102,7 @@ class BlocksAhead:
                         self._thread = None
                         return
                 continue
-            order.make()
+            # Where it fails, the block was used for other rows meanwhile: nobody waits for it.
+            with contextlib.suppress(Exception):
+                order.make()
             del order  # or it would keep a block that nobody wants any more

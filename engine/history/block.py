@@ -34,6 +34,7 @@ class Block:
         "dropped",
         "end",
         "flags",
+        "order",
         "rows",
         "steps",
         "stride",
@@ -50,6 +51,8 @@ class Block:
         self.flags: NDArray[np.uint8] = np.zeros(capacity, dtype=np.uint8)
         self.axes: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self.dropped: list[Dropped] = []
+        self.order: Any = None
+        """Who is working out what will be left of its rows; see :mod:`.ahead`."""
         self.begin = self.end = 0
         self.stride = 1
         self.count = 0
@@ -64,6 +67,7 @@ class Block:
         self.begin = self.end = axis
         self.stride, self.count = 1, 0
         self.dropped = []
+        self.order = None
         self.flags[:] = 0
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.history.ahead import BlocksAhead, Order
+from stroboscope.engine.history.ahead import BlockOrder, BlocksAhead
 from stroboscope.engine.history.block import Block, Dropped, block_bytes
 from stroboscope.engine.history.packing import RowPacking
 
@@ -81,7 +81,7 @@ class RowRing:
         self._on_merge = on_merge
         self._wanted_capacity = capacity
         self._ahead = ahead
-        self._order: Order | None = None
+        self._order: BlockOrder | None = None
         """The block that is made for the time when this one is full; counted as one of ours."""
         self._capacity = self._rows = 0
         self._blocks: list[Block] = []
@@ -133,7 +133,7 @@ class RowRing:
         self.steps = block.steps.data
         self.timesteps = block.timesteps.data
         self.at, self.size, self.advance = 0, self._rows, 1
-        self._order_next()
+        self._order_ahead()
 
     def flag(self) -> None:
         """Say of the row that comes that it does not follow from the one before."""
@@ -331,13 +331,19 @@ class RowRing:
                 self._thin_out()
         return self._block_of_rows(self._capacity)
 
-    def _order_next(self) -> None:
-        """Have the next block made while this one is filled, where it will be a new one."""
-        size = self._new_block_bytes
-        if self._ahead is None or self._order is not None or self._spare:
+    def _order_ahead(self) -> None:
+        """Have the next block made while this one is filled, or what will be left of the oldest."""
+        size, ahead = self._new_block_bytes, self._ahead
+        if ahead is None:
             return
-        if self.nbytes + 2 * size <= self._limit():  # that one, and one for merging into
-            self._order = self._ahead.order(self._capacity, self._packing.words, nbytes=size)
+        if self.nbytes + 2 * size > self._limit():
+            dense = (i for i, block in enumerate(self._blocks) if block.stride == 1)
+            first = next(dense)  # the one that is being filled, if no other
+            for block in self._blocks[first : first + 2]:
+                if block.order is None and block is not self._head:
+                    ahead.order_dropped(block, self._packing)
+        elif self._order is None and not self._spare:  # and one more is left for merging into
+            self._order = ahead.order(self._capacity, self._packing.words, nbytes=size)
             self._block_bytes += 0 if self._order is None else size
 
     def _cancel_order(self) -> None:
@@ -380,7 +386,9 @@ class RowRing:
         at = 0
         for block, places in zip((first, second), kept, strict=True):
             if block.stride == 1:
-                merged.dropped.append(Dropped(block, self._packing))
+                order = block.order
+                known = None if order is None else order.dropped
+                merged.dropped.append(known or Dropped(block, self._packing))
                 self._dropped_bytes += merged.dropped[-1].nbytes
             else:
                 merged.dropped.extend(block.dropped)
@@ -415,7 +423,7 @@ class RowRing:
 
     def _free(self, block: Block) -> None:
         """Keep a block to be filled again, unless it is larger than those that rows go into."""
-        block.dropped = []
+        block.dropped, block.order = [], None
         if block.capacity == self._capacity:
             self._spare.append(block)
         else:

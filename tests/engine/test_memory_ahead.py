@@ -108,6 +108,38 @@ def test_rows_are_the_same_in_memory_that_was_made_ready(
         assert kept.tobytes() == row.tobytes()
 
 
+def test_what_is_left_of_old_rows_is_worked_out_in_time_and_right(
+    make_scene: Make, state_of: Callable[[physics.Scene], np.ndarray], wait_until: Wait
+) -> None:
+    scene = make_scene("humanoid")
+    scene.keep_history(max_bytes=5 << 20)
+    random = np.random.default_rng(0)
+    rows: list[np.ndarray] = []
+    ring = scene.history.ring
+    ready = 0
+    while ring.dense <= 1000:
+        if ring.at == ring.size and ring.dense >= 0:
+            orders = [block.order for block in ring._blocks if block.order is not None]
+            wait_until(lambda: all(order.dropped is not None for order in orders))  # noqa: B023
+            ready += bool(orders)
+        scene.ctrl[:] = random.uniform(-1, 1, scene.model.nu)
+        rows.append(state_of(scene))
+        scene.step()
+        ring = scene.history.ring
+    assert ready > 5
+    inputs = scene.history.packing.layout.inputs
+    thinned_out = 0
+    for axis in range(ring.first, len(rows)):
+        assert ring.time(axis) == rows[axis][0]
+        assert ring.step(axis) == axis
+        assert ring.inputs(axis).tobytes() == rows[axis][inputs].tobytes()
+        if not ring.is_stored(axis):
+            thinned_out += 1
+            assert ring.is_hash_of(rows[axis], axis)
+            assert not ring.is_hash_of(rows[axis - 1], axis)
+    assert thinned_out > 300
+
+
 def test_memory_goes_when_the_rows_are_forgotten_and_so_does_the_thread(
     make_scene: Make, wait_until: Wait, ours: Ours
 ) -> None:
