@@ -3,6 +3,7 @@
 import numpy as np
 from PySide6.QtCore import QMimeData
 
+from stroboscope.app.main.environment_plots import EnvironmentPlots
 from stroboscope.app.models.element_values import ValueRow, signals_of
 from stroboscope.app.models.expressions import expression_problem
 from stroboscope.app.models.plot_colours import PLOT_COLOURS
@@ -110,6 +111,7 @@ class PlotFeed:
         self._subscribed: dict[SceneKey, set[str]] = {}
         self._wanted_by: dict[SceneKey, dict[str, frozenset[str]]] = {}
         self._closers: dict[SceneKey, list[tuple[object, object]]] = {}
+        self._environments: dict[SceneKey, EnvironmentPlots] = {}
         sessions.scene_added.connect(self._add)
         sessions.scene_removed.connect(self._remove)
         sessions.session_changed.connect(self._on_session)
@@ -175,6 +177,9 @@ class PlotFeed:
         scene.status_changed.connect(lambda: self._on_status(key, scene))
         scene.signal_rate_changed.connect(lambda: self._on_rate(key, scene))
         scene.restored.connect(lambda reason: self._on_restored(key, scene, reason))
+        self._environments[key] = EnvironmentPlots(
+            scene, key, self._store, lambda: self._subscribed.get(key, ())
+        )
         if scene.channels:
             self._set_channels(key, scene)
 
@@ -206,6 +211,7 @@ class PlotFeed:
         self._scenes.pop(key, None)
         self._subscribed.pop(key, None)
         self._wanted_by.pop(key, None)
+        self._environments.pop(key).close()
         self._store.set_stale(key)
 
     def _on_session(self, session: SessionModel) -> None:
@@ -229,7 +235,11 @@ class PlotFeed:
                 key,
                 np.asarray(axis, np.int64),
                 np.asarray(time, np.float64),
-                {name: np.asarray(values, np.float64) for name, values in arrays.items()},
+                {
+                    name: np.asarray(values, np.float64)
+                    for name, values in arrays.items()
+                    if self._environments[key].accepts(name)
+                },
                 lost=frame.dropped,
             )
         except ValueError as error:

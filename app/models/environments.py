@@ -65,9 +65,13 @@ class EnvironmentsModel:
 
     def receive(self, message: Environments) -> None:
         """Take what the application says."""
-        failed = message.failed != self.told.failed
-        self.told = message
-        if self._only_failed and failed:
+        before, self.told = self.told, message
+        # A stop has selected one that is not in the grid: the grid comes along.
+        is_left = message.selected != before.selected and self._asked is None
+        is_left = is_left and len(message.shown) < min(self._size, message.count)
+        if (self._only_failed and message.failed != before.failed) or (
+            is_left and not self._only_failed and self._scene.session.has_control
+        ):
             self._send(message.selected)
         self.changed.emit()
 
@@ -75,6 +79,11 @@ class EnvironmentsModel:
         """Look at one environment; the grid follows when it is not in there."""
         if self.count:
             self._send(min(max(number, 0), self.count - 1))
+
+    def look_at(self, number: int) -> None:
+        """Look at an environment that something is about, unless it is looked at; -1: none."""
+        if 0 <= number < self.count and number != self.selected:
+            self._send(number)
 
     def move(self, offset: int) -> None:
         """Look at the environment so many numbers further, around the end."""

@@ -298,6 +298,20 @@ class PlotStore:
                 self.want(*which)
         self.changed.emit()
 
+    def begin_anew(self, key: SceneKey) -> None:
+        """Drop all rows of a scene, and how its times go on: they will be another environment's."""
+        scene = self._scenes.get(key)
+        if scene is None:
+            return
+        scene.time = SessionTime(timestep=scene.time.timestep)
+        for which in tuple(self._columns):
+            if which[0] == key:
+                self._forget_columns(which)
+        for which in tuple(self._wanted):
+            if which[0] == key:
+                self.want(*which)
+        self.changed.emit()
+
     @property
     def nbytes(self) -> int:
         """Bytes held by all rows."""

@@ -22,6 +22,7 @@ __all__ = [
     "Reason",
     "StopsModel",
     "stop_headline",
+    "stop_message",
     "stop_place",
     "stop_sentence",
     "stop_text",
@@ -70,20 +71,25 @@ def stop_place(stop: StopInfo) -> str:
     return " · ".join(parts)
 
 
+def stop_message(stop: StopInfo) -> str:
+    """Return what happened without the environment, where its place stands beside it."""
+    return stop.message.removeprefix(f"environment {stop.env}: ")
+
+
 def stop_headline(stop: StopInfo) -> str:
     """Return what happened, after the name of the rule where that says more."""
-    title = REASONS[stop.reason].title
-    says_it = stop.message.casefold().startswith(title.casefold())
+    title, message = REASONS[stop.reason].title, stop_message(stop)
+    says_it = message.casefold().startswith(title.casefold())
     if says_it or not REASONS[stop.reason].is_grave:
-        return stop.message[:1].upper() + stop.message[1:]
-    return f"{title}: {stop.message}"
+        return message[:1].upper() + message[1:]
+    return f"{title}: {message}"
 
 
 def stop_sentence(stop: StopInfo) -> str:
     """Return what happened where the name of the rule stands over it."""
-    title = f"{REASONS[stop.reason].title}: "
-    has_title = stop.message.casefold().startswith(title.casefold())
-    text = stop.message[len(title) :] if has_title else stop.message
+    title, message = f"{REASONS[stop.reason].title}: ", stop_message(stop)
+    has_title = message.casefold().startswith(title.casefold())
+    text = message[len(title) :] if has_title else message
     return text[:1].upper() + text[1:]
 
 

@@ -68,6 +68,8 @@ class TrialsModel:
         begin = self.begin(stop)
         if begin is None:
             return "Nothing from before this stop is kept in the history."
+        # What is simulated again are the inputs of the environment that is looked at.
+        scene.environments.look_at(stop.env)
         key = (stop.stop_id, label)
         self._trials[key] = Trial(stop.stop_id, label)
 

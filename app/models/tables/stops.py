@@ -4,7 +4,7 @@ import numpy as np
 
 from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.stops import REASONS
+from stroboscope.app.models.stops import REASONS, stop_message
 from stroboscope.app.models.tables.table import (
     STOP,
     WARN,
@@ -19,19 +19,23 @@ from stroboscope.debugger_protocol.time_messages import StopInfo
 
 __all__ = ["element_of", "stops_table"]
 
-_COLUMNS = (
-    Column(key="reason", title="stop", kind=ColumnKind.TEXT, sample="Automatic reset", marked=True),
+_REASON = Column(
+    key="reason", title="stop", kind=ColumnKind.TEXT, sample="Automatic reset", marked=True
+)
+_PLACE = (
     Column(key="step", title="step", sample="000 000", write=lambda v: count_text(int(v))),
     Column(key="time", title="time", unit="s", sample="0000.000"),
+)
+_REST = (
     Column(key="message", title="what", kind=ColumnKind.TEXT, sample="m" * 60),
     Column(key="episode", title="episode", sample="0000", write=lambda v: count_text(int(v))),
-    Column(
-        key="env",
-        title="environment",
-        sample="0000",
-        write=lambda v: count_text(int(v)),
-        extra=True,
-    ),
+)
+_ENVIRONMENT = Column(
+    key="env",
+    title="env",
+    sample="0000",
+    tip="The environment that has stopped.",
+    write=lambda v: count_text(int(v)),
 )
 
 
@@ -54,15 +58,16 @@ def stops_table(stops: tuple[StopInfo, ...]) -> Table:
     def numbers(name: str) -> Cells:
         return Cells(numbers=np.array([float(getattr(stop, name)) for stop in rows]))
 
+    has_environments = bool((envs >= 0).any())
     return Table(
-        columns=_COLUMNS,
+        columns=(_REASON, *((_ENVIRONMENT,) if has_environments else ()), *_PLACE, *_REST),
         cells={
             "reason": texts_of(titles, levels=np.where(grave & held, STOP, WARN).astype(np.int8)),
             "episode": numbers("episode"),
             "env": Cells(numbers=envs, present=envs >= 0, absent="no environments"),
             "step": numbers("step"),
             "time": numbers("time"),
-            "message": texts_of([stop.message for stop in rows]),
+            "message": texts_of([stop_message(stop) for stop in rows]),
         },
         keys=tuple(stop.stop_id for stop in rows),
         tips=[stop.culprit for stop in rows],

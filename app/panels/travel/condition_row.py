@@ -20,6 +20,7 @@ __all__ = ["COLUMNS", "ConditionRow"]
 COLUMNS = ("", "condition", "name", "stop at hit", "once", "log only", "hits", "", "")
 """Titles over the widgets of a row."""
 _MOST_HITS = 1_000_000_000
+_EVERYWHERE = "in every environment"
 
 
 class ConditionRow:
@@ -95,10 +96,13 @@ class ConditionRow:
         self.enabled.setToolTip("It is watched." if condition.enabled else "It is not watched.")
         self.expression.set_full_text(condition.expression)
         failure = f"Not watched: {condition.failure}" if condition.failure else ""
-        self.expression.set_hint(plain_text(failure))
+        where = f"Looked at {condition.where}." if condition.where else ""
+        self.expression.set_hint(plain_text(failure or where))
         set_property(self.expression, "level", "stop" if failure else "")
         set_property(self.expression, "role", "" if condition.enabled else "muted")
-        named = condition.name or ("not watched, see tooltip" if failure else "")
+        # Without a name of its own it says where it is looked at, when that is not everywhere.
+        of_some = "" if condition.where == _EVERYWHERE else condition.where
+        named = condition.name or ("not watched, see tooltip" if failure else of_some)
         self.name.set_full_text(named)
         self._told_hits = condition.hits
         if not self.hits.hasFocus():

@@ -198,7 +198,7 @@ class StopDetails(QScrollArea):
             first = scene.history.first
             kept = scene.history.has_rows and stop.axis >= first
             gone = "" if kept else "That row is not kept in the history any more."
-            here = scene.history.near == stop.axis
+            here = scene.history.near == stop.axis and stop.env in (-1, scene.environments.selected)
             self._allow(self.go_button, why_not or gone or ("You are there." if here else ""))
 
     @staticmethod
@@ -214,6 +214,7 @@ class StopDetails(QScrollArea):
     def _go(self, stop: StopInfo) -> None:
         scene = self._shown[0] if isinstance(self._shown, tuple) else None
         if isinstance(scene, SceneModel):
+            scene.environments.look_at(stop.env)
             self._go_to(scene, stop.axis)
 
 

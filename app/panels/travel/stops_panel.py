@@ -25,6 +25,7 @@ from stroboscope.app.panels.travel.rules_page import RulesPage
 from stroboscope.app.panels.travel.scene_follower import SceneFollower
 from stroboscope.app.panels.travel.stop_details import StopDetails
 from stroboscope.debugger_protocol.edit_messages import ElementRef
+from stroboscope.debugger_protocol.time_messages import StopInfo
 from stroboscope.resources.themes import Palette
 
 __all__ = ["StopsPanel"]
@@ -194,13 +195,17 @@ class StopsPanel(QWidget):
         menu.addSeparator()
         go = menu.addAction("Go there")
         go.setEnabled(scene.history.has_rows and stop.axis >= scene.history.first)
-        go.triggered.connect(lambda _=False: self._go_to(scene, stop.axis))
+        go.triggered.connect(lambda _=False: self._go(scene, stop))
         for reference in stop.elements:
             if element_of(reference) is not None:
                 name = (reference.name or f"{reference.index}").replace("&", "&&")
                 menu.addAction(f"Select {reference.kind} {name}").triggered.connect(
                     lambda _=False, each=reference: self._select(each)
                 )
+
+    def _go(self, scene: SceneModel, stop: StopInfo) -> None:
+        scene.environments.look_at(stop.env)
+        self._go_to(scene, stop.axis)
 
     def _select(self, reference: ElementRef) -> None:
         element = element_of(reference)
