@@ -307,6 +307,33 @@ def test_sleeping_environments_step_exactly_and_fork_approximately() -> None:
     scene.step()
 
 
+def test_what_sleeps_elsewhere_is_not_touched_by_a_fork_a_reset_or_a_restore() -> None:
+    scene, free = (physics.create_scene(name, SLEEPY, n_envs=6) for name in ("seen", "free"))
+    for each in (scene, free):
+        each.qpos[:, 1] = 0.2 * np.arange(6)
+        for _ in range(900):
+            each.step()
+    # The ball rolls on or lies still; at least one tree sleeps in some environment.
+    asleep = [scene.get_data(env).nbody_awake for env in range(6)]
+    assert min(asleep) < max(asleep) or min(asleep) < scene.model.nbody
+    kept = scene.checkpoint("kept")
+    assert "what slept wakes up" in str(kept.exactness)
+    scene.select_environment(5)
+    for act in (
+        lambda: scene.fork(0, [1]),
+        lambda: scene.reset(envs_idx=2),
+        lambda: scene.restore(kept, envs_idx=[3]),
+    ):
+        act()
+        for _ in range(50):
+            scene.step()
+            free.step()
+        for env in (0, 4, 5):
+            assert scene.qpos[env].tobytes() == free.qpos[env].tobytes()
+            mine, theirs = scene.get_data(env), free.get_data(env)
+            assert mine.nbody_awake == theirs.nbody_awake
+
+
 def test_other_threads_and_destroyed_scenes_are_refused() -> None:
     import threading
 
