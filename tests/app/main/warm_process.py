@@ -107,10 +107,13 @@ class WarmProcess:
 
     def ask(self, *descriptors: int, **request: Any) -> dict[str, Any]:
         """Send a request; return the answer."""
-        line = json.dumps(request).encode() + b"\n"
-        socket.send_fds(self._socket, [line[:1]], list(descriptors))
-        self._socket.sendall(line[1:])
-        answer: dict[str, Any] = json.loads(self._answers.readline())
+        data = json.dumps(request).encode() + b"\n"
+        socket.send_fds(self._socket, [data[:1]], list(descriptors))
+        self._socket.sendall(data[1:])
+        line = self._answers.readline()
+        if not line:
+            raise RuntimeError(f"the process that starts scripts ended: {self._process.wait(20)}")
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
     def close(self) -> None:
