@@ -53,6 +53,8 @@ def draw_theirs(name: str, path: Path, size: tuple[int, int]) -> None:
     for flag in scene.flags:
         option.flags[int(getattr(mujoco.mjtVisFlag, flag))] = 1
     renderer = mujoco.Renderer(shown.model, size[1], size[0])
+    for flag in scene.render_flags:
+        renderer.scene.flags[int(getattr(mujoco.mjtRndFlag, flag))] = 1
     renderer.update_scene(shown.data, camera, option)
     np.save(path, renderer.render())
 

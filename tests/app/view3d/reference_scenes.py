@@ -27,7 +27,7 @@ class ReferenceScene:
     """A model, how long it runs before the picture, and from where it is looked at.
 
     ``camera``: azimuth, elevation [deg], distance [m], lookat [m]. ``options`` are fields of
-    ``ViewOptions``, ``flags`` visualisation flags of MuJoCo that mean the same.
+    ``ViewOptions``, ``flags`` and ``render_flags`` those of MuJoCo that mean the same.
     """
 
     caption: str
@@ -36,6 +36,7 @@ class ReferenceScene:
     seconds: float = 0.0
     options: dict[str, object] = dataclasses.field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    render_flags: tuple[str, ...] = ()
     ghost: bool = False
 
 
@@ -305,6 +306,34 @@ SCENES: dict[str, ReferenceScene] = {
 <geom type="capsule" size=".12 .3" pos=".7 .3 .42" rgba=".9 .8 .3 .6"/>"""
         ),
         (100.0, -18.0, 2.8, (0.1, 0.0, 0.3)),
+    ),
+    "fog": ReferenceScene(
+        "The model's fog, which hides the sky",
+        _model(
+            f"""{_LIGHT}{_FLOOR}
+<geom type="box" size=".2 .2 .3" pos="-.5 -.6 .3" rgba=".9 .3 .25 1"/>
+<geom type="sphere" size=".3" pos=".2 .6 .3" rgba=".3 .85 .4 1"/>
+<geom type="capsule" size=".2 .4" pos=".9 2.2 .6" rgba=".9 .8 .3 1"/>
+<geom type="box" size=".3 .3 .5" pos="-1 3.4 .5" rgba=".3 .6 .9 1"/>""",
+            head='<visual><map fogstart="1" fogend="3"/><rgba fog=".8 .78 .7 1"/></visual>'
+            '<statistic extent="2" center="0 0 0"/>',
+        ),
+        (95.0, -14.0, 3.2, (0.0, 0.2, 0.3)),
+        options={"fog": True, "haze": False},
+        render_flags=("mjRND_FOG",),
+    ),
+    "added light": ReferenceScene(
+        "See-through things that add their light",
+        _model(
+            f"""{_LIGHT}{_FLOOR}
+<geom type="box" size=".25 .25 .3" pos="-.4 .5 .3" rgba=".9 .3 .25 1"/>
+<geom type="box" size=".35 .05 .4" pos="-.2 -.1 .4" rgba=".3 .6 .9 .4"/>
+<geom type="sphere" size=".3" pos=".3 -.5 .3" rgba=".3 .85 .4 .5"/>
+<geom type="capsule" size=".12 .3" pos=".7 .3 .42" rgba=".9 .8 .3 .6"/>"""
+        ),
+        (100.0, -18.0, 2.8, (0.1, 0.0, 0.3)),
+        options={"additive": True},
+        render_flags=("mjRND_ADDITIVE",),
     ),
     "planes": ReferenceScene(
         "Planes with an end, tilted, and one without",
