@@ -369,9 +369,8 @@ def test_many_plots_scroll_instead_of_shrinking(panel, store, source, wait_until
         source.series("torque", 0), source.series("reward"),
     )  # fmt: skip
     assert len(panel.cells) == 4
-    QTest.qWait(50)
+    wait_until(lambda: panel._scroll.verticalScrollBar().maximum() > 0)
     assert all(cell.height() >= cell.minimumHeight() for cell in panel.cells)
-    assert panel._scroll.verticalScrollBar().maximum() > 0
     source.advance(500)
     # The labels of the time axis stay in sight, below the grid lines they belong to.
     wait_until(lambda: len(panel._strip.labels) > 2)
