@@ -23,9 +23,6 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.debugger_protocol.topics import Topic
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
-
 pytest.importorskip("mujoco")
 
 LEFT = Qt.MouseButton.LeftButton
@@ -45,7 +42,7 @@ MODEL = '''<mujoco><option timestep="0.01"><flag autoreset="disable"/></option><
 <sensor><framepos name="where" objtype="site" objname="tip"/><jointpos joint="swing"/></sensor>
 </mujoco>'''.replace('<camera', '<site name="end"/><camera')
 scene = physics.create_scene("Diverging", model=MODEL)
-if physics.debugger.attach(timeout_seconds=60.0, launch=False, mode="playing"):
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
     while physics.debugger.is_attached():
         scene.step()
         if scene.step_count == 150:
@@ -192,8 +189,10 @@ def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, 
     run_script(DIVERGING)
     window, scene = desktop.window, desktop.sessions.shown
     # A stop would hold the scene before there is anything that is no number.
-    wait_until(lambda: scene.stops.is_known)
+    wait_until(lambda: scene.stops.is_known and scene.session.has_control)
     scene.stops.set_rules(off=tuple(StopReason))
+    wait_until(lambda: set(scene.stops.told.off) == set(StopReason))
+    desktop.sessions.play()
     for dock in window.docks.values():
         dock.show()
         dock.raise_()
@@ -203,11 +202,11 @@ def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, 
         if not action.isChecked():
             action.trigger()
     wait_until(lambda: scene.latest(Topic.STATE) is not None)
-    wait_until(lambda: scene.status.step_count > 230, 40)
+    wait_until(lambda: scene.status.step_count > 230)
     for kind in ElementKind:
         desktop.sessions.selection.select(Element(kind, 0, 1))
-        for dock in window.docks.values():
-            dock.raise_()
+        for name in ("inspector", "controls", "why"):
+            window.panels.show(name)
             QApplication.processEvents()
     said = [line.text for line in desktop.log.lines if "diverged" in line.text]
     assert len(said) == 1, "told once"
@@ -273,7 +272,6 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False, mode="playing"):
 """
 
 
-@pytest.mark.slow
 def test_a_scene_takes_models_of_other_sizes_under_every_panel_watch_and_override(
     desktop, run_script, wait_until, ears
 ):
@@ -304,7 +302,7 @@ def test_a_scene_takes_models_of_other_sizes_under_every_panel_watch_and_overrid
         list(window.docks.values())[turn].raise_()
         window.panels.show("controls")
         last = scene.description.revision
-        wait_until(lambda before=last: scene.description.revision != before, 30)
+        wait_until(lambda before=last: scene.description.revision != before)
         revisions.add(scene.description.revision)
     assert len(revisions) > 4
 
@@ -342,7 +340,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 99}', '{"version": "x"}', "odd"])
+@pytest.mark.parametrize("text", ["{", "odd"])
 def test_settings_of_no_use_leave_a_window_that_works(
     qapp, own_folders, wait_until, pendulums, text
 ):

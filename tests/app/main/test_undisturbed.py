@@ -14,9 +14,6 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.debugger_protocol.topics import Instant
 
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
-
 pytest.importorskip("mujoco")
 
 # As people write it: no line of ours.
@@ -55,13 +52,15 @@ def test_a_run_that_every_panel_looked_at_ends_in_the_same_state(
     run = [sys.executable, "-m", "stroboscope.engine", "run", "--wait", "60", str(path), model]
     process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: find_sessions()[0], 30)
+        wait_until(lambda: find_sessions()[0], 60)
         desktop.sessions.open(find_sessions()[0][0].path)
-        wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 30)
+        wait_until(lambda: desktop.sessions.shown and desktop.sessions.shown.description, 60)
+        wait_until(lambda: desktop.sessions.shown.status is not None)
+        wait_until(lambda: desktop.sessions.shown.session.has_control)
         _look_at_everything(desktop, click, wait_until)
         click(desktop.window.transport.buttons["fast_forward"])
-        wait_until(lambda: process.poll() is not None, 30)
-        out, err = process.communicate()
+        wait_until(lambda: process.poll() is not None, 60)
+        out, err = process.communicate(timeout=60)
     finally:
         process.kill()
         process.communicate()
@@ -83,7 +82,7 @@ def _look_at_everything(desktop, click, wait_until) -> None:
     click(window.transport.buttons["play"])
     wait_until(lambda: window.transport.badge.word == "PAUSED")
     wait_until(lambda: not scene.session.pending)
-    for _ in range(3):
+    for _ in range(2):
         before = scene.status.step_count
         for instant in (Instant.EXECUTED, Instant.NOW):
             window.view.set_instant(instant)

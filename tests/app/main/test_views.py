@@ -7,15 +7,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.settings import SettingsStore
 from stroboscope.app.view3d.camera import ViewMode
 from stroboscope.debugger_protocol.topics import Topic
-
-# Long ones, run with `make soak`: together they take a third of what the tests may take.
-pytestmark = pytest.mark.slow
-
 
 pytest.importorskip("mujoco")
 
@@ -60,30 +57,33 @@ def click_in(view):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "arrangement"), [
-    (Qt.Key.Key_2, Arrangement.SIDE_BY_SIDE), (Qt.Key.Key_3, Arrangement.STACKED),
-    (Qt.Key.Key_4, Arrangement.FOUR),
-])  # fmt: skip
-def test_views_share_the_place_and_show_other_sides(workshop, wait_until, key, arrangement):
+def test_views_share_the_place_and_show_other_sides(workshop, wait_until):
     grid = workshop.scene_view.grid
-    QTest.keyClick(workshop, key, CONTROL_ALT)
-    columns, rows = arrangement.shape
-    wait_until(lambda: len(grid.views) == columns * rows)
-    assert workshop.actions_by_name[f"views_{arrangement.name.lower()}"].isChecked()
-    for view in grid.views:
-        assert abs(view.width() - grid.width() / columns) <= 5
-        assert abs(view.height() - grid.height() / rows) <= 5
-        assert grid.rect().contains(view.geometry())
-    sides = {(view.camera.azimuth, view.camera.elevation) for view in grid.views}
-    assert len(sides) == len(grid.views)
-    wait_until(lambda: all(view.stats.frames > 0 for view in grid.views))
-    QTest.keyClick(workshop, Qt.Key.Key_1, CONTROL_ALT)
-    wait_until(lambda: grid.views == [grid.leader])
-    assert grid.leader.size() == grid.size()
+    for key, arrangement in (
+        (Qt.Key.Key_2, Arrangement.SIDE_BY_SIDE),
+        (Qt.Key.Key_3, Arrangement.STACKED),
+        (Qt.Key.Key_4, Arrangement.FOUR),
+    ):
+        QTest.keyClick(workshop, key, CONTROL_ALT)
+        columns, rows = arrangement.shape
+        wait_until(lambda count=columns * rows: len(grid.views) == count)
+        assert workshop.actions_by_name[f"views_{arrangement.name.lower()}"].isChecked()
+        wait_until(lambda: all(view.stats.frames > 0 for view in grid.views))
+        for view in grid.views:
+            assert abs(view.width() - grid.width() / columns) <= 5
+            assert abs(view.height() - grid.height() / rows) <= 5
+            assert grid.rect().contains(view.geometry())
+        sides = {(view.camera.azimuth, view.camera.elevation) for view in grid.views}
+        assert len(sides) == len(grid.views)
+        QTest.keyClick(workshop, Qt.Key.Key_1, CONTROL_ALT)
+        wait_until(lambda: grid.views == [grid.leader])
+        wait_until(lambda: grid.leader.size() == grid.size())
 
 
-def test_keys_and_menus_act_on_the_view_that_was_clicked(four, wait_until):
-    grid = four.scene_view.grid
+def test_keys_and_menus_act_on_the_view_that_was_clicked_and_what_is_drawn_is_drawn_in_all(
+    four, wait_until
+):
+    grid, shown, selection = four.scene_view.grid, four.sessions.shown, four.sessions.selection
     cameras = [view.camera for view in grid.views]
     click_in(grid.views[2])
     assert grid.active is grid.views[2]
@@ -97,13 +97,9 @@ def test_keys_and_menus_act_on_the_view_that_was_clicked(four, wait_until):
     QTest.keyClick(four, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
     wait_until(lambda: grid.active is grid.views[3])
     assert not four.actions_by_name["orthographic"].isChecked()
-    four.actions_by_name["views_one"].trigger()
-    assert four.scene_view.viewport is grid.leader
-
-
-def test_a_double_click_in_any_view_selects_for_all(four, wait_until):
-    grid, selection = four.scene_view.grid, four.sessions.selection
+    # A double click in any view selects for all.
     view = grid.views[3]
+    selection.select(None)
     crate = np.array([1.0, 0.0, 0.0])
     width, height = view.width(), view.height()
     x, y, _ = view.view().project(crate, width=width, height=height)[0]
@@ -117,48 +113,31 @@ def test_a_double_click_in_any_view_selects_for_all(four, wait_until):
     wait_until(lambda: selection.element is not None)
     assert selection.element.kind in (ElementKind.GEOM, ElementKind.BODY)
     assert all(each._selection == selection.element for each in grid.views)
-
-
-def test_what_is_drawn_is_drawn_in_all_views_and_asked_for_once(four, wait_until):
-    grid, shown = four.scene_view.grid, four.sessions.shown
+    # What is drawn is drawn in all views, and asked for once.
+    click_in(grid.leader)
     QTest.keyClick(four, Qt.Key.Key_C)
     wait_until(lambda: all(view.options.contacts for view in grid.views))
     wait_until(lambda: shown.latest(Topic.CONTACTS) is not None)
     assert [who for who in shown._wanted if "view" in who] == ["3d view"]
-
-
-def test_the_active_view_has_the_legend_and_lengths_mean_the_same_in_all(four, wait_until):
-    grid = four.scene_view.grid
-    QTest.keyClick(four, Qt.Key.Key_C)
+    # The active view has the legend, and lengths mean the same in all.
     wait_until(lambda: grid.leader._legend.isVisible())
     click_in(grid.views[3])
     wait_until(lambda: grid.views[3]._legend.isVisible() and not grid.leader._legend.isVisible())
     assert len({view._scene_extent() for view in grid.views}) == 1
-
-
-def test_all_views_move_with_the_scene(four, wait_until):
+    # All views move with the scene.
     four.actions_by_name["play"].trigger()
-    frames = [view.stats.frames for view in four.scene_view.grid.views]
+    frames = [view.stats.frames for view in grid.views]
     wait_until(
         lambda: all(
-            view.stats.frames > before + 2
-            for view, before in zip(four.scene_view.grid.views, frames, strict=True)
-        ),
-        20,
+            view.stats.frames > before + 2 for view, before in zip(grid.views, frames, strict=True)
+        )
     )
     four.actions_by_name["play"].trigger()
 
 
-def test_tracking_in_one_view_leaves_the_others_alone(four):
-    grid = four.scene_view.grid
-    four.sessions.selection.select(Element(ElementKind.BODY, 2))
-    click_in(grid.views[1])
-    four.actions_by_name["track"].trigger()
-    modes = [view.camera.mode for view in grid.views]
-    assert modes == [ViewMode.FREE, ViewMode.TRACKING, ViewMode.FREE, ViewMode.FREE]
-
-
-def test_views_and_their_cameras_come_back(four, own_folders, wait_until):
+def test_views_and_their_cameras_come_back_and_tracking_in_one_leaves_the_others_alone(
+    four, own_folders, wait_until
+):
     grid = four.scene_view.grid
     chosen = grid.views[1].camera
     grid.views[1].set_camera(
@@ -168,15 +147,29 @@ def test_views_and_their_cameras_come_back(four, own_folders, wait_until):
     four.actions_by_name["views_side_by_side"].trigger()
     assert grid.views[1].camera.azimuth == 12.0
     path = own_folders / "config" / "settings.json"
-    wait_until(lambda: path.exists() and "side by side" in path.read_text())
-    settings = SettingsStore(path).load()
-    (memory,) = settings.scripts.values()
-    assert memory.other_cameras["Workshop"][0]["azimuth"] == 12.0
+
+    def kept():
+        settings = SettingsStore(path).load()
+        cameras = [memory.other_cameras.get("Workshop") for memory in settings.scripts.values()]
+        return settings.views == "side by side" and any(
+            each and each[0]["azimuth"] == 12.0 for each in cameras
+        )
+
+    wait_until(kept)
+    # Tracking in one view leaves the others alone.
+    four.actions_by_name["views_four"].trigger()
+    wait_until(lambda: len(grid.views) == 4)
+    four.sessions.selection.select(Element(ElementKind.BODY, 2))
+    click_in(grid.views[1])
+    four.actions_by_name["track"].trigger()
+    modes = [view.camera.mode for view in grid.views]
+    assert modes == [ViewMode.FREE, ViewMode.TRACKING, ViewMode.FREE, ViewMode.FREE]
+    # With one view there is the first.
+    four.actions_by_name["views_one"].trigger()
+    assert four.scene_view.viewport is grid.leader
 
 
 def test_the_window_opens_with_the_views_of_before(qapp, own_folders, wait_until):
-    from stroboscope.app.main.application import DesktopApplication
-
     path = own_folders / "config" / "settings.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text('{"version": 1, "views": "stacked"}')

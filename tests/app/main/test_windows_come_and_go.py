@@ -54,8 +54,8 @@ def use_a_window(qapp: QApplication, settings: Path) -> "weakref.ref[DesktopAppl
     assert QTest.qWaitForWindowExposed(window, 10_000)
     for number, name in enumerate(window.docks):
         window.panels.show(name)
-        if number % 5 == 0:
-            window.set_theme(("light", "dark")[number // 5 % 2])
+        if number % 9 == 0:
+            window.set_theme(("light", "dark")[number // 9 % 2])
         qapp.processEvents()
     for name in DIALOGS:
         QTimer.singleShot(1, close_dialog)
@@ -72,11 +72,10 @@ def windows_come_and_go(qapp, folder, wait_until, rounds):
         for _ in range(rounds):
             used.append(use_a_window(qapp, folder / "config" / "settings.json"))
             qapp.processEvents()
-    gc.collect()
-    wait_until(lambda: not any(each() for each in used))
+    # Objects that others hold on to until they are collected may need a second time.
+    wait_until(lambda: gc.collect() >= 0 and not any(each() for each in used))
 
 
-@pytest.mark.slow
 def test_two_windows_come_and_go(qapp, own_folders, wait_until):
     windows_come_and_go(qapp, own_folders, wait_until, 2)
 

@@ -65,14 +65,20 @@ def long_history(count, kinds=(SegmentKind.EPISODE,)):
     return segments, at
 
 
-def cheapest(paint, times=7):
-    """Return processor time [s] of the cheapest of several runs: other programs run beside it."""
-    found = []
-    for _ in range(times):
-        begin = time.thread_time()
-        paint()
-        found.append(time.thread_time() - begin)
-    return min(found)
+def assert_no_slower(paint, other, *, times, rounds=30):
+    """Expect that ``paint`` takes at most ``times`` the processor time of ``other``.
+
+    Both run in turn, and the cheapest of each counts; it ends as soon as that holds.
+    """
+    cheapest = [float("inf")] * 2
+    for _ in range(rounds):
+        for number, run in enumerate((paint, other)):
+            begin = time.thread_time()
+            run()
+            cheapest[number] = min(cheapest[number], time.thread_time() - begin)
+        if cheapest[0] <= times * cheapest[1]:
+            return
+    pytest.fail(f"{cheapest[0]:.4f} s, {times} times {cheapest[1]:.4f} s is allowed")
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=["dark", "light"])
@@ -85,25 +91,35 @@ def cheapest(paint, times=7):
     ],
     ids=["episodes", "marks", "branches"],
 )
-@pytest.mark.slow  # fails now and then on a busy machine: to be looked into
-def test_a_history_of_ten_thousand_segments_is_painted_in_some_milliseconds(show, kinds, theme):
-    segments, live = long_history(10_000, kinds)
-    strip = TimelineStrip(theme, AxisView())
-    show(strip, 1900, 64)
-    strip.set_history(scene_with(segments, live).history)
-    strip.grab()  # lanes and columns are made once
-    middle = live / 2.0
+def test_painting_ten_thousand_segments_takes_no_longer_than_what_fits_into_the_picture(
+    show, kinds, theme
+):
+    """A picture has 1900 columns: beyond some segments per column more of them cost nothing.
+
+    Times are compared with each other, taken in turn: a busy machine is slow for all of them.
+    """
+    strips = []
+    for count in (1_000, 10_000):
+        segments, live = long_history(count, kinds)
+        strip = TimelineStrip(theme, AxisView())
+        show(strip, 1900, 64)
+        strip.set_history(scene_with(segments, live).history)
+        strip.grab()  # lanes and columns are made once
+        strips.append((strip, live / 2.0))
+
+    def paint(strip) -> None:
+        strip._painted = ()  # as if the history had grown
+        strip._background(strip.scale)
+
+    few, many = (strip for strip, _ in strips)
     for factor in (1.0, 0.3, 0.05, 0.01):
-        strip._range.zoom(factor, middle)
-
-        def paint() -> None:
-            strip._painted = ()  # as if the history had grown
-            strip._background(strip.scale)
-
-        # 0.7 to 4 ms where nothing else runs; other programs share caches and cores here.
-        assert cheapest(paint) < 0.010, f"zoomed to {strip.scale}"
-    assert cheapest(lambda: strip._background(strip.scale)) < 0.0002  # nothing has changed
-    strip.set_history(None)
+        for strip, middle in strips:
+            strip._range.zoom(factor, middle)
+        assert_no_slower(lambda: paint(many), lambda: paint(few), times=4.0)
+    # Nothing has changed: what was painted is shown again.
+    assert_no_slower(lambda: many._background(many.scale), lambda: paint(many), times=0.5)
+    for strip, _ in strips:
+        strip.set_history(None)
 
 
 def test_narrow_episodes_are_one_band_and_together_they_cover_everything():
