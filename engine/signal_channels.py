@@ -306,6 +306,7 @@ class MujocoSignalSource(SignalSource):
         copy_results = _nothing if self._results is None else self._results.into(rows)
         has_more_before = bool(self._expressions or self._before or self._needs_row)
         write_before, live, counts = self._write_before, self._live, self._counts
+        held = live() if live.keeps_alive else None
         # Numbers go into the memory of the rows: an item of an array takes twice as long.
         numbers = rows.data.cast("B").cast("d")
         later = [(place, read) for place, read in self._after if isinstance(place, int)]
@@ -318,7 +319,8 @@ class MujocoSignalSource(SignalSource):
                 write_before(views[slot])
 
         def after(slot: int) -> None:
-            data, first = live(), slot * width
+            data = live() if held is None else held
+            first = slot * width
             copy_results(slot)
             for at, integers, index in counts:
                 numbers[first + at] = integers[index]
@@ -327,9 +329,10 @@ class MujocoSignalSource(SignalSource):
             for part, read in parts:
                 views[slot][part] = read(data)
 
+        write_inputs = copy_inputs if held is not None and not has_more_before else before
         if self._runge_kutta:
-            return before, lambda slot: self.after(views[slot])
-        return before, after
+            return write_inputs, lambda slot: self.after(views[slot])
+        return write_inputs, after
 
     def _write_before(self, row: NDArray[np.float64]) -> None:
         data = self._live()

@@ -128,7 +128,8 @@ class Stepper:
         # An input that is no number shows in the warnings, or in what becomes of the speeds.
         try:
             if signals is not None:
-                if signals.count % TIMED_ROWS:
+                is_timed = not signals.count % TIMED_ROWS
+                if not is_timed:
                     try:
                         signals.before(counters.axis, before)
                     except Exception as error:  # noqa: BLE001 - the simulation goes on
@@ -157,7 +158,7 @@ class Stepper:
             counters.single += 1
             history.time_after, history.after = after, motion.tobytes()
             if signals is not None:
-                if signals.count % TIMED_ROWS:
+                if not is_timed:
                     try:
                         signals.after()
                     except Exception as error:  # noqa: BLE001 - the simulation goes on
