@@ -136,6 +136,8 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods):
             raise self._misuse()
         if time_step is None and nstep == 1 and self._bare:
             if self.link.active:
+                if self._notes_script:
+                    self.note_script()
                 self.stepper.step_once()
                 return
             try:
@@ -147,6 +149,8 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods):
         self._step_slowly(time_step, nstep)
 
     def _step_slowly(self, time_step: float | None, nstep: int) -> None:
+        if self._notes_script:
+            self.note_script()
         if time_step is None and nstep == 1 and self._single and self.link.active:
             self.stepper.step_once()  # guarded when detached, too, so that it isn't bare
             return

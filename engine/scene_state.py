@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.checkpoint import (
     Checkpoint,
     CheckpointRecord,
@@ -147,12 +148,20 @@ class SceneStates:
         _log.warning("scene %r: %s", self._scene.name, text)
         self._scene.link.log_text(LogLevel.WARNING, text)
 
+    def put_script_of_row(self, packed: bytes) -> None:
+        """Put back what the script kept at a step of the history, as far as it is registered."""
+        registered = self.script.registered
+        values = self.script.unpacked(packed)
+        self.script.put({name: value for name, value in values.items() if name in registered})
+
     def _replaced(self) -> None:
         """Everything that is remembered of the state before is of no use now."""
         scene = self._scene
         scene.stepper.mend()
         scene.stepper.forget_time()
         scene.forget_drawing()
+        if self.script.registered:
+            scene.note_script(at_once=True)
         if scene.world.codec.has_nonfinite_inputs:
             _log.warning(
                 "scene %r: the restored checkpoint holds a control or force that is not finite",
@@ -199,6 +208,7 @@ def checkpoint_of(state: object) -> Checkpoint:
     """Return a checkpoint as it is, or the one in any bytes-like object."""
     if isinstance(state, Checkpoint):
         return state
+    refuse_environments_of(state)
     return Checkpoint.from_bytes(bytes(_as_bytes_like(state)))
 
 

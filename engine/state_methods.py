@@ -15,6 +15,7 @@ from stroboscope.engine.sim_state import SimState, read_sim_state, write_sim_sta
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
     from stroboscope.engine.errors import EngineError
+    from stroboscope.engine.history.scene_history import SceneHistory
     from stroboscope.engine.scene_counters import StepCounters
     from stroboscope.engine.stepping import Stepper
     from stroboscope.engine.world import World
@@ -30,6 +31,7 @@ class StateMethods:
     counters: "StepCounters"
     stepper: "Stepper"
     link: "SceneLink"
+    history: "SceneHistory"
     _owner_ident: int
     _guard: Callable[[], None]
     _misuse: Callable[[], "EngineError"]
@@ -234,4 +236,19 @@ class StateMethods:
         function that ends the registration. Raises ValueError for a name in use.
         """
         self._guard()
-        return self.states.script.register(name, get, set)
+        end = self.states.script.register(name, get, set)
+        self._notes_script = True
+        return end
+
+    _notes_script = False
+    """Whether what the script keeps may have to be looked at before a step."""
+
+    def note_script(self, *, at_once: bool = False) -> None:
+        """Have the history remember what the script has registered, before the coming step."""
+        script, history = self.states.script, self.history
+        if not script.registered or not history.keeps:
+            return
+        try:
+            history.script_rows.note(self.counters.axis, script.capture, at_once=at_once)
+        except Exception as error:  # noqa: BLE001 - the script's getter; its run goes on
+            self.link.log_problem(f"what the script has registered can't be remembered: {error!r}")

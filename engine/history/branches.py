@@ -7,7 +7,7 @@ import numpy as np
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
-from stroboscope.engine.errors import EngineError
+from stroboscope.engine.errors import EngineError, StateError
 from stroboscope.engine.history.past import VERIFIED, Past
 
 if TYPE_CHECKING:
@@ -27,25 +27,55 @@ class Branches:
         self._past = past
 
     def continue_from(self, axis: int) -> Segment:
-        """Put the scene into a row; what it says of itself is in the segment's text."""
+        """Put the scene, and what the script has registered, into a row; a branch.
+
+        What becomes of the script's own state is in the segment's text.
+        """
+        return self._put(axis, with_script=True)
+
+    def _put(self, axis: int, *, with_script: bool) -> Segment:
         row, hidden, note = self._past.state(axis)
         counters = self._past.counters(axis)
         episode = self._past.stretch(axis).segment.episode
         scene = self._scene
+        text = self._put_script(axis) if with_script else "what the script keeps stays as it is"
         scene.world.codec.put_row(row, hidden)
         scene.stepper.mend()
         scene.counters.set_state(counters)
         scene.stepper.forget_time()
         scene.forget_drawing()
-        return scene.history.begin(
-            SegmentKind.BRANCH, self._text(note), parent_axis=axis, episode=episode
-        )
+        text = text if note in ("", VERIFIED) else f"{note}; {text}"
+        segment = scene.history.begin(SegmentKind.BRANCH, text, parent_axis=axis, episode=episode)
+        if with_script:
+            scene.note_script(at_once=True)
+        return segment
 
-    def _text(self, note: str) -> str:
-        registered = self._scene.states.script.registered
-        what = ", ".join(map(repr, registered)) or "it has registered none"
-        text = f"what the script itself keeps stays as it is ({what}): rows don't hold that"
-        return text if note in ("", VERIFIED) else f"{note}; {text}"
+    def _put_script(self, axis: int) -> str:
+        """Put back what the script kept at a row; return what has become of it.
+
+        Raises CommandError when a setter of the script raises; nothing has changed then.
+        """
+        scene, past = self._scene, self._past
+        registered = ", ".join(map(repr, scene.states.script.registered))
+        if not registered:
+            return (
+                "what the script itself keeps stays as it is: it has registered none of it, see "
+                "scene.register_state"
+            )
+        noted = scene.history.script_rows.before(axis, since=past.stretch(axis).segment.begin)
+        if noted is None:
+            return (
+                f"what the script has registered ({registered}) stays as it is: of this step "
+                "nothing was kept of it"
+            )
+        at, packed = noted
+        try:
+            scene.states.put_script_of_row(packed)
+        except StateError as error:
+            raise CommandError(f"the scene can't continue from here: {error}") from error
+        late = past.counters(axis).step_count - past.counters(at).step_count
+        when = f" as it was {late} steps before" if late > 1 else " as it was a step before"
+        return f"what the script has registered ({registered}) went back{when if late else ''}"
 
     def replay_from(self, axis: int) -> Iterator[float]:
         """Put the scene into a row and step it with the recorded inputs to where it stood.
@@ -57,10 +87,7 @@ class Branches:
         past.check(axis)
         end = history.segments.end_of(past.stretch(axis), scene.counters.axis)
         if end != scene.counters.axis:
-            raise CommandError(
-                f"the recorded inputs lead from row {axis} to row {end - 1}, where the scene was "
-                "reset, restored or edited: continue with the script, or re-simulate beside it"
-            )
+            raise CommandError(self._why_elsewhere(axis, end))
         ring = history.ring
         # First all of them: new rows may thin out the old ones.
         inputs = np.array([ring.inputs(each) for each in range(axis, end)])
@@ -69,7 +96,7 @@ class Branches:
         own = world.codec.read_row()
         before = scene.counters.state()
         episode = history.episode
-        self.continue_from(axis)
+        self._put(axis, with_script=False)
         done = False
         try:
             for index in range(end - axis):
@@ -93,3 +120,28 @@ class Branches:
                     SegmentKind.RESTORE, "the re-simulation was given up", episode=episode
                 )
         yield 1.0
+
+    def _why_elsewhere(self, axis: int, end: int) -> str:
+        """Return why recorded inputs do not lead from a row to where the scene stands."""
+        past, live = self._past, self._scene.counters.axis
+        following = self._scene.history.segments.of(end)
+        segment = None if following is None else following.segment
+        where = past.clock(end - 1)
+        episode = past.stretch(axis).segment.episode
+        match None if segment is None else segment.kind:
+            case SegmentKind.EPISODE:
+                what = f"the scene was reset then, and episode {episode} was over"
+            case SegmentKind.RESTORE:
+                what = "another state was restored then"
+            case SegmentKind.BRANCH:
+                what = "the scene was moved to another step of its past then"
+            case SegmentKind.EDIT:
+                what = "the state, or an option, was edited then"
+            case _:
+                what = "nobody followed the steps that came then"
+        return (
+            f"the recorded inputs lead from here to physics step {where.physics_step_count} of "
+            f"episode {episode} ({where.time:.6g}\u2009s), and no further: {what}. To where the "
+            f"scene stands (row {live}) they don't lead; run them again beside it (“Try from "
+            "here”), or continue with the script"
+        )

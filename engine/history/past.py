@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.backend import Clock, TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.checkpoint import Counters, with_tail
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.segments import Options, Stretch
@@ -130,7 +130,16 @@ class Past:
             timestep=self._scene.timestep_of_state,
             edits=self._world.edits,
         )
-        return bytes(made)
+        script = self._script_at(axis)
+        return with_tail(made, script=script) if script else bytes(made)
+
+    def _script_at(self, axis: int) -> bytes:
+        """Return what the script had registered at a step; empty when that was not looked at."""
+        begin = self.stretch(axis).segment.begin
+        noted = self._history.script_rows.before(axis, since=begin)
+        if noted is None or self._history.ring.step(noted[0]) != self._history.ring.step(axis):
+            return b""
+        return noted[1]
 
     def bring(self, axis: int) -> tuple[int, str]:
         """Put the state and the inputs before a step into the scratch data.

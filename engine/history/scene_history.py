@@ -10,6 +10,7 @@ from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.packing import RowPacking
 from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.history.script_rows import ScriptRows
 from stroboscope.engine.history.segments import SegmentList
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class SceneHistory:
         self._episodes = 0
         self.segments = SegmentList()
         self.keyframes = Keyframes()
+        self.script_rows = ScriptRows()
         self._is_replaced = False
         self._world: World
         self.packing: RowPacking
@@ -87,7 +89,7 @@ class SceneHistory:
     @property
     def nbytes(self) -> int:
         """Bytes of all that is kept."""
-        return self.ring.nbytes + self.keyframes.nbytes
+        return self.ring.nbytes + self.keyframes.nbytes + self.script_rows.nbytes
 
     @property
     def limit(self) -> int:
@@ -99,6 +101,7 @@ class SceneHistory:
         self.ring.stop_keeping()
         self.segments.clear()
         self.keyframes.clear()
+        self.script_rows.clear()
         self._budget.forget(id(self))
         self._lose_track()
 
@@ -115,6 +118,7 @@ class SceneHistory:
         """Forget what belongs to the rows before ``axis``, which are gone."""
         self.segments.forget_before(axis)
         self.keyframes.forget_before(axis)
+        self.script_rows.forget_before(axis)
 
     # --- where the scene stands
 
