@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, SavedField, StateBytes
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 
-__all__ = ["BatchCheckpoint", "is_batch_checkpoint"]
+__all__ = ["BatchCheckpoint", "is_batch_checkpoint", "refuse_environments_of"]
 
 _MAGIC = b"STROBENV"
 _VERSION = 1
@@ -208,3 +208,14 @@ class BatchCheckpoint:
 def is_batch_checkpoint(state: bytes) -> bool:
     """Return whether bytes begin like a checkpoint of environments."""
     return state[: len(_MAGIC)] == _MAGIC
+
+
+def refuse_environments_of(value: object) -> None:
+    """Raise StateMismatchError for a checkpoint of environments, where one world is needed."""
+    if isinstance(value, bytes | bytearray) and is_batch_checkpoint(bytes(value[: len(_MAGIC)])):
+        value = BatchCheckpoint.from_bytes(value)
+    if isinstance(value, BatchCheckpoint):
+        raise StateMismatchError(
+            f"this is a checkpoint of {len(value)} environments, and one world is needed here: "
+            f"choose one of them, as in checkpoint.env({int(value.envs[0])})"
+        )

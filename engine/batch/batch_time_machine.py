@@ -19,7 +19,7 @@ from stroboscope.debugger_protocol.time_messages import (
 )
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_checkpoint
-from stroboscope.engine.batch.batch_states import SLEEP_REASON
+from stroboscope.engine.batch.batch_states import SCRIPT_REASON, SLEEP_REASON
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.rollouts.desk import RolloutDesk, Row, RowAt
 from stroboscope.engine.time_machine import MujocoTimeMachine
@@ -132,7 +132,7 @@ class BatchTimeMachine(MujocoTimeMachine):
         envs.counters.put(chosen, steps, physics)
         self._batch.replaced(
             SegmentKind.BRANCH, chosen, before=before, parent_axis=axis, episodes=episodes,
-            text=SLEEP_REASON if envs.is_inexact else "",
+            text="; ".join((SLEEP_REASON, SCRIPT_REASON) if envs.is_inexact else (SCRIPT_REASON,)),
         )  # fmt: skip
         last = self._selected.history.segments.last
         if last is None:

@@ -43,7 +43,14 @@ class Environments:
         self.is_inexact = needs_hidden_state(model, adapter=adapter)
         self.persistent = self.is_inexact or bool(model.nplugin)
         self._module = module
-        self.batch = module.Batch(model, count, threads, persistent=self.persistent)
+        try:
+            self.batch = module.Batch(model, count, threads, persistent=self.persistent)
+        except (MemoryError, ValueError) as error:
+            raise EngineError(
+                f"a batch of {count:,} environments can't be made ({error}); a row of this model "
+                f"has {8 * self.layout.size:,} bytes, so that they need "
+                f"{8 * self.layout.size * count / 2**30:,.1f} GiB at least: make fewer"
+            ) from error
         self.state: NDArray[np.float64] = self.batch.state
         self.warning: NDArray[np.int32] = self.batch.warning
         self.qpos: NDArray[np.float64] = self.batch.bind("qpos")

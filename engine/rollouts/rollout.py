@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.mujoco_adapter import load_mujoco
@@ -264,6 +265,7 @@ def checkpoint_of(value: Any) -> Checkpoint:
     """Return a checkpoint, read from its bytes when it isn't one; TypeError for anything else."""
     if isinstance(value, Checkpoint):
         return value
+    refuse_environments_of(value)
     if isinstance(value, bytes | bytearray | memoryview | np.ndarray):
         return Checkpoint.from_bytes(value)
     raise TypeError(

@@ -226,6 +226,23 @@ def test_a_checkpoint_whose_parts_do_not_fit_changes_nothing(changes: dict[str, 
     assert scene.step_count.tolist() == [1] * 4
 
 
+def test_where_one_world_is_needed_a_checkpoint_of_several_is_named_as_such() -> None:
+    scene, single = herd(), physics.create_scene("one", MODEL)
+    kept = scene.checkpoint(envs_idx=[2, 3])
+    before = single.data.qpos.copy()
+    for given in (kept, kept.to_bytes()):
+        with pytest.raises(physics.StateMismatchError, match=r"of 2 environments.*env\(2\)"):
+            single.restore(given)
+        with pytest.raises(physics.StateMismatchError, match="of 2 environments"):
+            physics.rollout(given, np.zeros((2, 3, 1)))
+    assert single.data.qpos.tobytes() == before.tobytes()
+
+
+def test_more_environments_than_there_is_memory_for_are_refused_with_what_they_need() -> None:
+    with pytest.raises(physics.EngineError, match=r"1,000,000,000 environments.* GiB at least"):
+        herd(10**9)
+
+
 def test_what_is_written_into_the_shared_model_has_no_effect_at_all() -> None:
     scene, free = herd(), herd()
     kept = free.checkpoint()
@@ -407,3 +424,27 @@ def test_environments_to_be_shown_are_checked(shown: list[Any], error: type[Exce
     assert scene.selected.shown == (0, 2)
     with pytest.raises(ValueError, match="1 to 64 environments, not 70"):
         herd(70).select_environment(0, shown=range(70))
+
+
+def test_the_debuggers_checkpoints_hold_what_the_script_keeps(flock: Any) -> None:
+    client, batch = flock(MODEL, 4)
+    sums = [0.0]
+
+    def count(scene: physics.BatchScene) -> None:
+        if scene.total_steps == 3:
+            scene.register_state("sum", lambda: sums[0], lambda value: sums.__setitem__(0, value))
+        sums[0] += 1.0
+
+    batch.before = count
+    client.step(batch.id, 10)
+    kept = client.checkpoint(batch.id, "all of them")
+    assert client.wait_until(lambda _: sums[0] == 10.0, 30)
+    client.step(batch.id, 5)
+    assert client.wait_until(lambda _: sums[0] == 15.0, 30)
+    client.restore(batch.id, kept)
+    assert sums[0] == 10.0
+    client.goto(batch.id, axis=12)
+    segment = client.continue_from_here(batch.id)
+    assert "what the script itself keeps" in segment.text
+    assert sums[0] == 10.0
+    assert client.history(batch.id).script_state
