@@ -21,6 +21,7 @@ COLUMNS = ("", "condition", "name", "stop at hit", "once", "log only", "hits", "
 """Titles over the widgets of a row."""
 _MOST_HITS = 1_000_000_000
 _EVERYWHERE = "in every environment"
+_SELECTED, _SELECTED_SHORT = "in the environment that is looked at", "in the selected one"
 
 
 class ConditionRow:
@@ -103,7 +104,7 @@ class ConditionRow:
         # Without a name of its own it says where it is looked at, when that is not everywhere.
         of_some = "" if condition.where == _EVERYWHERE else condition.where
         named = condition.name or ("not watched, see tooltip" if failure else of_some)
-        self.name.set_full_text(named)
+        self.name.set_full_text(named, *((_SELECTED_SHORT,) if named == _SELECTED else ()))
         self._told_hits = condition.hits
         if not self.hits.hasFocus():
             self.hits.setValue(condition.hits)
