@@ -1,12 +1,13 @@
 """All sessions of the window, the scene that is shown, and the commands of the transport."""
 
 import enum
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from stroboscope.app.models.assets import AssetLibrary, asset_digests
+from stroboscope.app.models.assets import AssetLibrary, asset_digests, tree_digests
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.network import Batch, Closed, Network, Opened, Received
@@ -48,6 +49,8 @@ _AFTER_FAILURE = (
     "and it takes its place."
 )
 _AFTER_END = "Its last state stays here to be looked at. Start it again and it takes its place."
+# The description of another model comes this long after the old one's meshes have gone, or sooner.
+_DESCRIBED_WITHIN_S = 2.0
 SPEEDS = tuple(2.0**n for n in range(-6, 7))
 
 
@@ -91,6 +94,8 @@ class SessionsModel:
         self.remembered_scene: dict[str, str] = {}
         self._network = network
         self._by_key: dict[int, SessionModel] = {}
+        # Meshes and the like that could not be had: since when [s, monotonic] and why.
+        self._missing: dict[str, tuple[float, str]] = {}
         self.assets.failed.connect(self._on_asset_failed)
 
     # --- sessions
@@ -152,6 +157,9 @@ class SessionsModel:
         if batch.lost_log_entries:
             lost = batch.lost_log_entries
             self.log.add(LogLevel.WARNING, f"{lost} log entries were lost: too many at once.")
+
+        if self._missing:
+            self._tell_what_is_missing()
 
     # --- the scene that is shown
 
@@ -512,7 +520,24 @@ class SessionsModel:
         self.log.add(LogLevel.WARNING, failed.reason, source=session.name)
 
     def _on_asset_failed(self, digest: str, reason: str) -> None:
-        self.log.add(LogLevel.ERROR, f"A mesh or texture ({digest[:12]}…) is not drawn: {reason}.")
+        self._missing.setdefault(digest, (time.monotonic(), reason))
+
+    def _tell_what_is_missing(self) -> None:
+        """Say what is not drawn: what a scene still needs after its next description has come.
+
+        A script that goes on with another model no longer has what was asked for a moment ago.
+        """
+        needed: set[str] = set()
+        for scene in self.all_scenes():
+            if scene.description is not None and not scene.is_stale:
+                needed.update(asset_digests(scene.description), tree_digests(scene.description))
+        for digest, (since, reason) in tuple(self._missing.items()):
+            if digest in needed and time.monotonic() - since < _DESCRIBED_WITHIN_S:
+                continue
+            del self._missing[digest]
+            if digest in needed and self.assets.get(digest) is None:
+                text = f"A mesh or texture ({digest[:12]}…) is not drawn: {reason}."
+                self.log.add(LogLevel.ERROR, text)
 
     def _any_scene(self) -> SceneModel | None:
         scenes = self.all_scenes()
