@@ -311,6 +311,7 @@ OVERLAYS: tuple[Overlay, ...] = (
         name="select_point",
         title="Selected point",
         group=_B,
+        keys=("Shift+S",),
         legend=(LegendEntry(Role.SELECT_POINT, "selected point"),),
         tip="Where the selected body was pointed at: the mouse pulls it there.",
         words="select grip touch",
