@@ -225,7 +225,7 @@ class Traveller:
     def replay(self, near: int) -> None:
         client, id, oracle = self.client, self.driven.id, self.oracle
         if oracle.end_of_segment(near) != oracle.axis:
-            with pytest.raises(CommandError, match="the recorded inputs lead from row"):
+            with pytest.raises(CommandError, match="the recorded inputs lead from here"):
                 client.continue_from_here(id, with_script=False)
             return
         client.continue_from_here(id, with_script=False)
