@@ -565,16 +565,19 @@ class Hub(HostListener):
         _log.warning(text)
 
     async def send_rest(self, patience: float) -> None:
-        """Send what the scenes have published last, for at most ``patience`` seconds."""
+        """Send what the scenes have published last, for at most ``patience`` seconds.
+
+        Nobody waits for those who did not read before.
+        """
         self._is_ending = True
+        awaited = [each.connection for each in self._clients.values() if not each.is_stuck]
         deadline = self._loop.time() + patience
         while self._loop.time() < deadline:
             self._flush()
             for link in self._known.values():
                 self._send_status(link, force=True)
             await asyncio.sleep(_FLUSH_INTERVAL)
-            clients = [each for each in self._clients.values() if not each.is_stuck]
-            if all(each.connection.has_sent_all for each in clients):
+            if all(connection.has_sent_all for connection in awaited):
                 return
 
     def close(self) -> None:

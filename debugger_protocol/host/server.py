@@ -37,8 +37,9 @@ __all__ = ["DebugServer", "KeepWaiting", "OnDisconnect", "Patience"]
 _START_TIMEOUT = 10.0
 _STOP_TIMEOUT = 5.0
 _WAIT_SLICE = 0.05
-# How long clients may take to read what the scenes stood at in the end.
-_LAST_WORDS_S = 0.5
+# How long clients that have read so far may take to read what the scenes stood at in the end: on a
+# busy machine they may not run for a second. Nobody is parked meanwhile.
+_LAST_WORDS_S = 3.0
 
 
 class Patience(enum.Enum):

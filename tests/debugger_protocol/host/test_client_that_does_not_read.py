@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,10 @@ import pytest
 from oscillator import Stepper, parked
 
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.host import hub
 from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.host.server import DebugServer
+from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import EditField, EditState
 
 # Long enough for a thousand of them to fill every buffer on the way.
@@ -19,6 +23,7 @@ LONG = "a spring that is called " + 40 * "very " + "soft"
 OBSERVER = """
 import sys
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.exceptions import ConnectionLost
 
 with DebuggerClient.connect(observe=True) as client:
     client.wait_until(lambda c: c.scenes(), 60)
@@ -27,7 +32,19 @@ with DebuggerClient.connect(observe=True) as client:
     ends = lambda c: [edit.text for edit in c.edits(1)[-1:] if edit.text.endswith(last)]
     told = client.wait_until(ends, 60)
     print(bool(told), len(client.edits(1)), client.closed_reason or "connected", flush=True)
+    try:
+        client.wait_until(lambda c: False)
+    except ConnectionLost:
+        print(client.closed_reason, flush=True)
 """
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host that takes no client for gone that is silent for as long as the edits take."""
+    host = Host(limits=Limits(lease_timeout=1000.0))
+    yield host
+    host.close()
 
 
 @pytest.fixture
@@ -77,3 +94,37 @@ def test_an_observer_that_reads_nothing_for_a_thousand_edits_knows_the_last_ones
     frozen.stdin.write("0.999 m\n")
     frozen.stdin.flush()
     assert frozen.stdout.readline() == "True 200 connected\n"
+
+
+def test_an_observer_that_is_slow_when_the_session_ends_is_still_told_the_last_and_why(
+    host: Host,
+    server: DebugServer,
+    connect: Callable[..., DebuggerClient],
+    own: Callable[..., Stepper],
+    observer: Callable[[], Any],
+    answer: Callable[[], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hub, "_PATIENCE", 60.0)  # it is slow, and counts as reading
+    client = connect()
+    stepper = own(host, "A")
+    stepper.scene.backend.label = lambda kind, index: (LONG, "m")  # type: ignore[method-assign]
+    assert client.wait_until(parked, 60)
+    slow = observer()
+    slow.stdin.write("0.999 m\n")
+    slow.stdin.flush()
+    os.kill(slow.pid, signal.SIGSTOP)
+    for turn in range(1000):
+        edit = EditState(id=0, scene_id=1, field=EditField.QPOS, index=0, values=(0.001 * turn,))
+        reply = answer()
+        host.edit(edit, client=2 + turn % 2, reply=reply)
+        reply.done()
+    ending = threading.Thread(target=server.stop, args=("enough for today",))
+    ending.start()
+    # As long as a busy machine may keep it from running.
+    ending.join(2.0)
+    os.kill(slow.pid, signal.SIGCONT)
+    assert slow.stdout.readline().startswith("True 200 ")
+    assert slow.stdout.readline() == "enough for today\n"
+    ending.join(60)
+    assert not ending.is_alive()
