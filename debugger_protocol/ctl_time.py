@@ -26,6 +26,7 @@ Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
 Add = Callable[[str, str], argparse.ArgumentParser]
 
 _REFERENCE = "row:118, checkpoint:NAME or :ID, rollout:ID, ended:ID (a scene that has ended), env:N"
+_MOST_MIB = 1 << 40
 _LOOKS = frozenset(
     {"branches", "checkpoints", "compare", "conditions", "rollouts", "rows", "stops"}
 )
@@ -75,6 +76,12 @@ def _add_branches(add: Add) -> None:
     )
     add("branches", "list where a scene has continued from its past")
     add("checkpoints", "list what is kept of a scene")
+    forget = add("drop-checkpoint", "forget a checkpoint; the script keeps its own")
+    forget.add_argument("checkpoint", help="name or id")
+    label = add("label-checkpoint", "give a checkpoint another name or note")
+    label.add_argument("checkpoint", help="name or id")
+    label.add_argument("--name")
+    label.add_argument("--note")
     again = add("resimulate", "simulate recorded inputs again beside the scene, with edits")
     again.add_argument("--axis", type=int, help="where to begin; without it: what is looked at")
     again.add_argument("--steps", type=int, default=0, help="physics steps; 0: all that follow")
@@ -96,6 +103,7 @@ def _add_branches(add: Add) -> None:
     derive.add_argument("--rollouts", nargs="*", type=int, default=[], help="of these only")
     drop = add("drop-rollout", "forget a rollout")
     drop.add_argument("rollout", type=int)
+    drop.add_argument("--ended", action="store_true", help="of scenes that have ended")
     ghosts = add("ghosts", f"show others beside a scene: {_REFERENCE}; none: show none")
     ghosts.add_argument("references", nargs="*")
     compare = add("compare", f"compare two states or rollouts: {_REFERENCE}")
@@ -105,6 +113,7 @@ def _add_branches(add: Add) -> None:
     rows = add("rows", "print channels of the history, or of a rollout, as CSV")
     rows.add_argument("channels", nargs="+", help="qpos, ctrl, energy.total, …")
     rows.add_argument("--rollout", type=int, default=0)
+    rows.add_argument("--ended", action="store_true", help="a rollout of scenes that have ended")
     rows.add_argument("--first", type=int, default=0, help="axis, or step of the rollout")
     rows.add_argument("--last", type=int)
     rows.add_argument("--max-rows", type=int, default=1000)
@@ -185,6 +194,10 @@ def _tell_view(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
 
 def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     if a.keep is not None:
+        if a.max_mib is not None and not 0.0 < a.max_mib < _MOST_MIB:
+            raise CommandError(
+                f"--max-mib is a size above 0 and below {_MOST_MIB}, not {a.max_mib}"
+            )
         limit = None if a.max_mib is None else round(a.max_mib * (1 << 20))
         client.set_history(scene_id, keep=a.keep == "on", max_bytes=limit)
     history = client.history(scene_id)
@@ -295,7 +308,7 @@ def _derive(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
 def _drop_rollout(
     client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
 ) -> None:
-    client.drop_rollout(scene_id, a.rollout)
+    client.drop_rollout(0 if a.ended else scene_id, a.rollout)
     out.write(f"rollout {a.rollout} dropped\n")
 
 
@@ -314,13 +327,39 @@ def _reference(client: DebuggerClient, scene_id: int, text: str) -> GhostRef:
         "ended": GhostSource.ROLLOUT,
         "env": GhostSource.ENVIRONMENT,
     }
-    if kind == "checkpoint" and not what.isdecimal():
-        named = [i.checkpoint_id for i in client.checkpoints(scene_id) if i.name == what]
-        what = str(named[-1]) if named else ""
+    if kind == "checkpoint":
+        what = str(_checkpoint(client, scene_id, what))
     if kind not in sources or not what.isdecimal():
         raise CommandError(f"{text!r} is nothing to compare with or show: write {_REFERENCE}")
     scene = 0 if kind == "ended" else scene_id
     return GhostRef(source=sources[kind], number=int(what), scene_id=scene)
+
+
+def _checkpoint(client: DebuggerClient, scene_id: int, what: str) -> int:
+    """Return the id of the newest checkpoint that is called so, or has that id."""
+    kept = client.checkpoints(scene_id)
+    named = [each.checkpoint_id for each in kept if each.name == what]
+    found = named or [each.checkpoint_id for each in kept if str(each.checkpoint_id) == what]
+    if not found:
+        names = ", ".join(repr(each.name) for each in kept[-5:])
+        known = f"the newest are {names}" if names else "there are none"
+        raise CommandError(f"there is no checkpoint {what!r}; {known}")
+    return found[-1]
+
+
+def _drop_checkpoint(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    client.drop_checkpoint(scene_id, _checkpoint(client, scene_id, a.checkpoint))
+    out.write(f"checkpoint {a.checkpoint} dropped\n")
+
+
+def _label_checkpoint(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    number = _checkpoint(client, scene_id, a.checkpoint)
+    client.label_checkpoint(scene_id, number, name=a.name, note=a.note)
+    _checkpoints(client, scene_id, a, out)
 
 
 def _compare(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
@@ -344,7 +383,7 @@ def _compare(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: 
 
 def _rows(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     rows = client.read_rows(
-        scene_id,
+        0 if a.ended else scene_id,
         a.channels,
         rollout_id=a.rollout,
         first=a.first,
@@ -473,6 +512,8 @@ TIME_COMMANDS: dict[str, Command] = {
     "continue": _continue,
     "branches": _branches,
     "checkpoints": _checkpoints,
+    "drop-checkpoint": _drop_checkpoint,
+    "label-checkpoint": _label_checkpoint,
     "resimulate": _resimulate,
     "rollouts": _rollouts,
     "derive": _derive,

@@ -74,7 +74,8 @@ class FinishedRuns:
             found = self._runs.get(rollout_id)
         if found is None:
             raise CommandError(
-                f"of finished scenes there is no rollout {rollout_id}: it made room for newer ones"
+                f"of scenes that have ended there is no rollout {rollout_id}: it was dropped, or "
+                "there never was one"
             )
         return found
 
@@ -120,6 +121,8 @@ class FinishedRuns:
     def _derive(self, command: DeriveNumber) -> Iterator[object]:
         """Compute a number of some runs, one after the other; the first refusal is of all."""
         runs = [self.find(number) for number in command.rollout_ids or tuple(self._runs)]
+        if not runs:
+            raise CommandError("no scene has ended yet, so there is nothing to compute numbers of")
         each = [
             run.derive(command.expression, reduction=command.reduction, name=command.name)
             for run in runs

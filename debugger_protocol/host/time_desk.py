@@ -452,6 +452,8 @@ class TimeDesk:
         state = machine.history()
         near = state.live if self.view is None else self.view
         axis = near if command.axis is None else command.axis
+        if axis != state.live and not state.rows:
+            raise CommandError(f"nothing of {self._link.name!r} is remembered yet")
         if axis != state.live and not state.first <= axis < state.live:
             raise CommandError(
                 f"row {axis} is not remembered: rows from {state.first} to {state.live - 1} are"

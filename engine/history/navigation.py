@@ -145,7 +145,12 @@ class Navigation:
         wanted = self._step(axis) + count
         if count < 0 and begun < axis:
             wanted += 1  # the first step back leads to where this one began
-        if wanted >= self._scene.counters.total_steps:
+        if count < 0 and wanted == self._step(axis) and begun < axis:
+            return self._from(axis, begun)  # the live one, too, may stand in the midst of its step
+        total = self._scene.counters.total_steps
+        # The live one stands in the midst of a step whose beginning is a row.
+        is_inside = self._history.ring.holds(live - 1) and self._step(live - 1) == total
+        if wanted > total or (wanted == total and not is_inside):
             return live
         # The first row of that step: steps never fall along the axis.
         low, high = first, live

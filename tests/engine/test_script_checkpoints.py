@@ -210,3 +210,29 @@ def test_detached_programs_keep_none_alive(model_path: Callable[[str], Path]) ->
     checkpoints.hold(wanted=False)
     checkpoints.hold(wanted=True)
     assert checkpoints.told == ()
+
+
+def test_a_terminal_labels_and_drops_them_and_answers_garbage_in_words(
+    arm: Callable[[str], Any], wait_parked: Callable[..., bool], capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = arm(MAKES)
+    with script.connect() as client:
+        assert wait_parked(client)
+        id = client.scenes()[0].scene_id
+        name = "before anybody came"
+        assert ctl.main(["label-checkpoint", name, "--name", "early", "--note", "cold"]) == 0
+        assert [(each.name, each.note) for each in client.checkpoints(id)] == [("early", "cold")]
+        for words, told in (
+            (["drop-checkpoint", "nope"], "there is no checkpoint 'nope'; the newest are 'early'"),
+            (["compare", "checkpoint:nope", "row:1"], "there is no checkpoint 'nope'"),
+            (["history", "on", "--max-mib", "nan"], "--max-mib is a size above 0"),
+            (["history", "on", "--max-mib", "inf"], "--max-mib is a size above 0"),
+            (["resimulate", "--axis", "5"], "nothing of 'arm' is remembered yet"),
+            (["derive", "time", "--ended"], "no scene has ended yet"),
+            (["rows", "qpos", "--ended", "--rollout", "7"], "there is no rollout 7"),
+            (["drop-rollout", "7", "--ended"], "there is no rollout 7"),
+        ):
+            assert ctl.main(words) == 1
+            assert told in capsys.readouterr().err
+        assert ctl.main(["drop-checkpoint", "early"]) == 0
+        assert client.checkpoints(id) == ()
