@@ -7,6 +7,7 @@ the screen shows meanwhile, as fast as it shows it, becomes a GIF. Pointer and k
 it, because a screen's picture has neither.
 """
 
+import dataclasses
 import math
 import os
 import subprocess
@@ -48,7 +49,10 @@ class Camera:
         self._window = window
         self._begun = time.monotonic()
         self._frames = 0
-        self._encoder = subprocess.Popen(_encoding(path), stdin=subprocess.PIPE)
+        # Encoding keeps all pictures until the last one is known: while the window is filmed that
+        # would take its time and its memory.
+        self._path, self._recorded = path, path.with_suffix(".mkv")
+        self._encoder = subprocess.Popen(_recording(self._recorded), stdin=subprocess.PIPE)
         self._timer = QTimer()
         self._timer.timeout.connect(self._take)
         self._timer.start(1000 // (2 * FPS))
@@ -57,8 +61,9 @@ class Camera:
         """End the film."""
         self._timer.stop()
         self._encoder.communicate()
-        if self._encoder.returncode:
-            raise SystemExit(f"the film was not encoded: status {self._encoder.returncode}")
+        status = self._encoder.returncode or subprocess.call(_encoding(self._recorded, self._path))
+        if status:
+            raise SystemExit(f"the film was not encoded: status {status}")
 
     def _take(self) -> None:
         """Write a picture for every frame that is due: the newest one, where several are."""
@@ -142,6 +147,9 @@ def _play(stage: Stage, camera: Camera) -> None:
     scene, window = stage.shown(), stage.window
     assert scene.description is not None
     actor = Actor(stage, camera)
+    # The arm is filmed with some air around it, for its ghost.
+    view = window.scene_view.viewport
+    view.set_camera(dataclasses.replace(view.camera, distance=1.15 * view.camera.distance))
     names = [joint.name for joint in scene.description.joints]
     stage.select("joint", names.index("wrist"))
     stage.run_events(1.0)
@@ -166,16 +174,25 @@ def _play(stage: Stage, camera: Camera) -> None:
     stage.run_events(3.0)
 
 
-def _encoding(path: Path) -> list[str]:
-    """Return the command that makes a GIF of raw pictures, with colours of its own."""
+def _recording(path: Path) -> list[str]:
+    """Return the command that writes raw pictures down as they are, with little work."""
+    return [
+        *(imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-y"),
+        *("-f", "rawvideo", "-pix_fmt", "rgba", "-s", f"{WINDOW[0]}x{WINDOW[1]}"),
+        *("-r", str(FPS), "-i", "-"),
+        *("-c:v", "libx264rgb", "-preset", "ultrafast", "-qp", "0", str(path)),
+    ]
+
+
+def _encoding(recorded: Path, path: Path) -> list[str]:
+    """Return the command that makes a GIF of what was recorded, with colours of its own."""
     filters = (
         f"scale={WIDTH}:-1:flags=lanczos,split[a][b];"
         "[a]palettegen=max_colors=256:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle"
     )
     return [
-        *(imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-y"),
-        *("-f", "rawvideo", "-pix_fmt", "rgba", "-s", f"{WINDOW[0]}x{WINDOW[1]}"),
-        *("-r", str(FPS), "-i", "-", "-vf", filters, "-loop", "0", str(path)),
+        *(imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", "-y", "-i", str(recorded)),
+        *("-vf", filters, "-loop", "0", str(path)),
     ]
 
 

@@ -29,7 +29,7 @@ __all__ = ["Arrangement", "ViewGrid"]
 # Where the second, third and fourth view look from until somebody moves them.
 _DIRECTIONS = (StandardView.CORNER, StandardView.FRONT, StandardView.TOP, StandardView.RIGHT)
 # Of the first view, where the banner of a stop and the buttons stand [px].
-_MESSAGES = 76
+_MESSAGES = 88
 _LINE = 2  # around each view while there are several [px]
 # Where the processor draws, pictures per second of a view that nobody works in, for all of these
 # together: each takes as much time from the simulation as one of the active view.

@@ -25,7 +25,7 @@ from stroboscope.app.view3d.resolve import lookat_of, resolve_view
 __all__ = ["CameraWidget", "as_point"]
 
 MIN_FOVY, MAX_FOVY = 5.0, 120.0
-MOST_COVERED = 0.25  # of the view's height: below messages nothing shall become tiny
+MOST_COVERED = 0.28  # of the view's height: below messages nothing shall become tiny
 
 
 class CameraWidget(QWidget):
