@@ -42,8 +42,8 @@ __all__ = ["Ears", "Monkey"]
 TICK_MS = 2
 # Ticks that may pass inside one event before it must have started an event loop of its own.
 PATIENCE = 15
-# How often its time of its own a window may take by the clock beside other programs.
-PATIENT = 5
+# How long fifty actions may take [s], however busy the machine is.
+QUIET_S = 300.0
 # What QTest says of drags that leave the window, as people's do.
 _OF_THE_TEST = "occurs outside target window"
 _PRESS, _RELEASE, _DOUBLE, _MOVE = (
@@ -166,6 +166,8 @@ class Monkey:
         self._folder = folder
         self._goal = 0
         self._acting = 0
+        # The dialog that was open when each action began that is not over.
+        self._modals: list[QWidget | None] = []
         self._skipped = 0
         self._kept: collections.deque[QWidget] = collections.deque(maxlen=10)
         # What is left of a drag: in a loop of its own (QDrag) it ends there.
@@ -192,19 +194,20 @@ class Monkey:
         """Do ``count`` more things, unless ``stop()``; then close every dialog."""
         self._goal += count
         self._stop = stop
-        # By the clock every window hangs on a busy machine; one that waits for ever uses no time.
-        end, busy_end = time.monotonic() + PATIENT * deadline_s, time.process_time() + deadline_s
+        # By the clock every window hangs on a busy machine: what it has is processor time, and by
+        # the clock only so long for fifty actions. One that waits for ever uses no time.
+        busy_end, acted, since = time.process_time() + deadline_s, self.acted, time.monotonic()
         self._acts = True
         self._arm()
         app = QApplication.instance()
         # Says where the window hangs, when it does.
-        faulthandler.dump_traceback_later(PATIENT * deadline_s * 0.9, file=sys.__stderr__)
-        while (
-            self.acted < self._goal
-            and not stop()
-            and time.monotonic() < end
-            and time.process_time() < busy_end
-        ):
+        faulthandler.dump_traceback_later(QUIET_S, file=sys.__stderr__)
+        while self.acted < self._goal and not stop() and time.process_time() < busy_end:
+            if self.acted >= acted + 50:
+                acted, since = self.acted, time.monotonic()
+                faulthandler.dump_traceback_later(QUIET_S, file=sys.__stderr__)
+            elif time.monotonic() > since + QUIET_S:
+                break
             app.processEvents()
             app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
             # Bounded by the deadline; the network thread needs its turns.
@@ -228,21 +231,26 @@ class Monkey:
             return
         self._arm()
         if self._acting:
-            # An event is being handled: go on only if it runs an event loop of its own.
+            # An event is being handled: go on only if it runs an event loop of its own. QTest looks
+            # for events between the keys of Ctrl+Shift+A, too, and may not lose the window there.
             self._skipped += 1
-            if QApplication.activeModalWidget() is None and self._skipped < PATIENCE:
+            if QApplication.activeModalWidget() in (None, *self._modals) and (
+                self._skipped < PATIENCE
+            ):
                 return
         self._skipped = 0
         if self.acted >= self._goal or self._stop():
             self._let_go()
             return
         self._acting += 1
+        self._modals.append(QApplication.activeModalWidget())
         start = time.monotonic()
         nested = self._acting
         try:
             text = self._one()
         finally:
             self._acting -= 1
+            self._modals.pop()
         took = time.monotonic() - start
         if nested == 1 and took > self.slowest[0] and "modal" not in text:
             self.slowest = (took, text)
