@@ -156,6 +156,24 @@ def test_memory_goes_when_the_rows_are_forgotten_and_so_does_the_thread(
     wait_until(lambda: is_ready(scene.history.ring))  # with another one
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells the memory")
+def test_memory_of_forgotten_rows_goes_back_to_the_system(
+    make_scene: Make, wait_until: Wait
+) -> None:
+    def resident() -> int:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    scene = make_scene("humanoid")
+    scene.keep_history(max_bytes=16 << 20)
+    while scene.history.ring.first <= 0:
+        scene.step()
+    kept, before = scene.history.nbytes, resident()
+    assert kept > 12 << 20
+    scene.history.forget()
+    wait_until(lambda: before - resident() > 0.7 * kept)
+
+
 def test_a_lower_limit_gives_up_what_was_prepared(
     make_scene: Make, wait_until: Wait, ours: Ours
 ) -> None:
