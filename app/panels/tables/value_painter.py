@@ -60,6 +60,10 @@ class _Cell:
     first: bool
 
 
+# A text of so many blanks is no name, nor a pair of them, but a sentence.
+_WORDS = 3
+
+
 class ValuePainter:
     """Knows fonts and colours; measures how wide a column must be."""
 
@@ -287,7 +291,9 @@ class ValuePainter:
 
 
 def _elided(text: str, metrics: QFontMetrics, width: int) -> str:
-    """Return ``text`` shortened; of two names both."""
+    """Return ``text`` shortened: a sentence after its beginning, of two names both."""
+    if text.count(" ") >= _WORDS:
+        return metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
     first, dash, second = text.partition(_BETWEEN)
     if not dash:
         return elided_name(text, metrics, width)

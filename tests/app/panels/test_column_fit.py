@@ -118,3 +118,18 @@ def _drag(widget: Any, at: QPoint) -> None:
         Qt.KeyboardModifier.NoModifier,
     )
     QApplication.sendEvent(widget, event)
+
+
+def test_sentences_are_told_from_their_beginning_and_names_keep_both_ends(qapp: Any) -> None:
+    from PySide6.QtGui import QFont, QFontMetrics
+
+    from stroboscope.app.panels.tables.value_painter import _elided
+
+    metrics = QFontMetrics(QFont())
+    sentence = "qvel of joint wrist went to 241333 in one physics step"
+    short = _elided(sentence, metrics, 120)
+    assert metrics.horizontalAdvance(short) <= 120
+    assert sentence.startswith(short.removesuffix("…"))
+    pair = _elided("left_gripper_finger_pad_1 – table_top_surface_2", metrics, 160)
+    assert pair.startswith("left")
+    assert pair.endswith("2")
