@@ -4,7 +4,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from stroboscope.app.main.plot_feed import scene_key
 from stroboscope.app.models.checkpoints import kept_checkpoints
+from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.session import SessionState
 from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource, Goto
@@ -109,3 +112,42 @@ def test_the_end_of_a_script_is_held_when_its_box_is_ticked(desktop, paused, wai
     desktop.sessions.play()
     wait_until(lambda: scene.session.state is SessionState.LOST, 30)
     assert process.wait(30) == 0
+
+
+ENDS = """
+import stroboscope.engine as physics
+MODEL = '''<mujoco><worldbody><body name="cart"><joint name="slide" type="slide" axis="1 0 0"/>
+<geom size=".1"/></body></worldbody></mujoco>'''
+scene, gone = physics.create_scene("Stays", MODEL), physics.create_scene("Goes", MODEL)
+gone.data.qvel[0] = 1.0
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    for _ in range(40):
+        gone.step()
+    gone.destroy()
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+def test_a_scene_that_has_ended_has_a_curve_beside_that_of_another_one(
+    desktop, run_script, wait_until
+):
+    run_script(ENDS)
+    window, sessions = desktop.window, desktop.sessions
+    wait_until(lambda: sessions.shown.session.has_control)
+    sessions.play()
+    session = sessions.shown.session
+    wait_until(lambda: session.finished.rollouts, 30)
+    wait_until(lambda: len(session.scenes) == 1)
+    (scene,) = session.scenes.values()
+    sessions.show(scene)
+    wait_until(lambda: scene.description is not None)
+    series = PlotSeriesId(scene_key(scene), "qpos", 0)
+    window.plots.add_signals(series)
+    (ended,) = session.finished.rollouts
+    assert (ended.name, ended.steps) == ("Goes", 40)
+    window.rollouts.toggle_ghost(rollout_ref(0, ended.rollout_id))
+    wait_until(lambda: window.plots.rollouts.of(series), 30)
+    (curve,) = window.plots.rollouts.of(series)
+    assert curve.columns.count == 41
+    assert curve.value(0, None) == pytest.approx(0.08)
