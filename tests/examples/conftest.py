@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from warm_process import Script, WarmProcess
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import list_sessions
@@ -18,7 +19,7 @@ DEADLINE_S = 60.0
 class RunningScript:
     """A script in a process of its own, and the client that stands in for the window."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Script
     client: DebuggerClient
     output_file: Path
 
@@ -44,25 +45,61 @@ class RunningScript:
         return found[0]
 
 
+# What Python does with its arguments, in a process that was forked with the imports done.
+AS_PYTHON_DOES = """
+import os, runpy, sys, warnings
+said = os.open({output!r}, os.O_WRONLY | os.O_CREAT, 0o600)
+os.dup2(said, 1), os.dup2(said, 2)
+warnings.simplefilter("error")
+sys.argv = {argv!r}
+if {how!r} == "-m":
+    runpy.run_module({what!r}, run_name="__main__", alter_sys=True)
+else:
+    exec(compile({what!r}, "<string>", "exec"))
+"""
+
+
+@pytest.fixture(scope="session")
+def warm_process() -> Iterator[WarmProcess]:
+    """What starts scripts in no time, each in a process of its own."""
+    process = WarmProcess()
+    yield process
+    process.close()
+
+
 @pytest.fixture
 def start_script(
-    tmp_path: Path, runtime_directory: Path, wait_until: Callable[..., None]
+    tmp_path: Path,
+    runtime_directory: Path,
+    wait_until: Callable[..., None],
+    warm_process: WarmProcess,
 ) -> Iterator[Callable[..., RunningScript]]:
     """``start_script("-m", "module", …)``: start Python with these arguments and connect to it."""
     started: list[RunningScript] = []
-    processes: list[subprocess.Popen[str]] = []
+    processes: list[subprocess.Popen[str] | Script] = []
 
-    def start(*arguments: str) -> RunningScript:
-        known = {path for path, _ in list_sessions(runtime_directory)}
-        output_file = tmp_path / f"output-{len(processes)}.txt"
+    def run(output_file: Path, how: str, *arguments: str) -> subprocess.Popen[str] | Script:
+        if how in ("-m", "-c"):
+            source = AS_PYTHON_DOES.format(
+                output=str(output_file), argv=list(arguments), how=how, what=arguments[0]
+            )
+            path = tmp_path / f"start-{len(processes)}.py"
+            path.write_text(source, encoding="utf-8")
+            output_file.touch()
+            return warm_process.run(path)
         with output_file.open("w") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-W", "error", *arguments],
+            return subprocess.Popen(
+                [sys.executable, "-W", "error", how, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 text=True,
             )
+
+    def start(*arguments: str) -> RunningScript:
+        known = {path for path, _ in list_sessions(runtime_directory)}
+        output_file = tmp_path / f"output-{len(processes)}.txt"
+        process = run(output_file, *arguments)
         processes.append(process)
 
         def new_sessions() -> list[Path]:
