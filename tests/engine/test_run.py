@@ -173,11 +173,13 @@ print(data.time)
 }
 
 
-@pytest.mark.parametrize("way", ["detached", "listening"])
 @pytest.mark.parametrize("name", list(SCRIPTS))
-def test_nothing_differs_in(name: str, way: str, tmp_path: Path) -> None:
-    bare, run = both(tmp_path, SCRIPTS[name], "-m", "--mode", "--", "x y", way=way)
-    assert run == bare
+def test_nothing_differs_in(name: str, tmp_path: Path) -> None:
+    arguments = ("-m", "--mode", "--", "x y")
+    bare, detached = both(tmp_path, SCRIPTS[name], *arguments, way="detached")
+    assert detached == bare
+    listening = python([*WAYS["listening"], str(tmp_path / "the_script.py"), *arguments])
+    assert listening == bare
 
 
 def test_running_without_the_command_is_the_same(tmp_path: Path) -> None:
