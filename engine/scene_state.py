@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
-from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.checkpoint import (
     Checkpoint,
     CheckpointRecord,
@@ -209,7 +208,6 @@ def checkpoint_of(state: object) -> Checkpoint:
     """Return a checkpoint as it is, or the one in any bytes-like object."""
     if isinstance(state, Checkpoint):
         return state
-    refuse_environments_of(state)
     refuse_environments_of(state)
     return Checkpoint.from_bytes(bytes(_as_bytes_like(state)))
 
