@@ -40,6 +40,7 @@ from stroboscope.debugger_protocol.messages import (
     Subscribe,
     Unsubscribe,
 )
+from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["SPEEDS", "Scope", "SessionsModel"]
@@ -94,8 +95,8 @@ class SessionsModel:
         self.remembered_scene: dict[str, str] = {}
         self._network = network
         self._by_key: dict[int, SessionModel] = {}
-        # Meshes and the like that could not be had: since when [s, monotonic] and why.
-        self._missing: dict[str, tuple[float, str]] = {}
+        # Meshes and the like that could not be had: since when [s, monotonic], why, and for what.
+        self._missing: dict[str, tuple[float, str, list[SceneDescription]]] = {}
         self.assets.failed.connect(self._on_asset_failed)
 
     # --- sessions
@@ -520,24 +521,32 @@ class SessionsModel:
         self.log.add(LogLevel.WARNING, failed.reason, source=session.name)
 
     def _on_asset_failed(self, digest: str, reason: str) -> None:
-        self._missing.setdefault(digest, (time.monotonic(), reason))
+        if needing := self._needing(digest):
+            self._missing[digest] = (time.monotonic(), reason, needing)
 
     def _tell_what_is_missing(self) -> None:
-        """Say what is not drawn: what a scene still needs after its next description has come.
+        """Say what is not drawn, unless the scene has another description by now.
 
-        A script that goes on with another model no longer has what was asked for a moment ago.
+        A script that goes on with another model no longer has what was asked for a moment ago;
+        what the next description needs is asked for anew.
         """
-        needed: set[str] = set()
-        for scene in self.all_scenes():
-            if scene.description is not None and not scene.is_stale:
-                needed.update(asset_digests(scene.description), tree_digests(scene.description))
-        for digest, (since, reason) in tuple(self._missing.items()):
-            if digest in needed and time.monotonic() - since < _DESCRIBED_WITHIN_S:
+        for digest, (since, reason, needing) in tuple(self._missing.items()):
+            needed = any(each is one for each in self._needing(digest) for one in needing)
+            if needed and time.monotonic() - since < _DESCRIBED_WITHIN_S:
                 continue
             del self._missing[digest]
-            if digest in needed and self.assets.get(digest) is None:
+            if needed and self.assets.get(digest) is None:
                 text = f"A mesh or texture ({digest[:12]}…) is not drawn: {reason}."
                 self.log.add(LogLevel.ERROR, text)
+
+    def _needing(self, digest: str) -> list[SceneDescription]:
+        """Return the descriptions of live scenes that need an asset."""
+        described = [scene.description for scene in self.all_scenes() if not scene.is_stale]
+        return [
+            each
+            for each in described
+            if each is not None and digest in (*asset_digests(each), *tree_digests(each))
+        ]
 
     def _any_scene(self) -> SceneModel | None:
         scenes = self.all_scenes()
