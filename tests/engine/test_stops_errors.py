@@ -61,6 +61,8 @@ def test_a_callback_that_raises_holds_the_scene_and_then_the_exception_goes_on(
         assert f"a callback of the script raised ValueError: no policy (script.py:{line})" in (
             stop.message
         )
+        # What was told of the scene last may be how it stood before it ran.
+        assert client.wait_until(lambda c: c.scenes()[0].held, DEADLINE_S)
         assert wait_parked(client)
         done = 7 if event == "pre" else 8
         (scene,) = client.scenes()
