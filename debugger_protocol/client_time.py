@@ -269,8 +269,12 @@ class TimeClient(EditingClient):
         hits: int = 1,
         once: bool = False,
         log_only: bool = False,
+        envs_idx: Iterable[int] = (),
     ) -> int:
-        """Stop a scene when an expression becomes true; return the condition's id."""
+        """Stop a scene when an expression becomes true; return the condition's id.
+
+        ``envs_idx``: the environments to look at it in, 64 at most; empty: wherever it can be.
+        """
         return self._made(
             tm.BreakWhen,
             scene_id=scene_id,
@@ -279,6 +283,7 @@ class TimeClient(EditingClient):
             hits=hits,
             once=once,
             log_only=log_only,
+            envs_idx=tuple(envs_idx),
         )
 
     def conditions(self, scene_id: int) -> tuple[tm.ConditionInfo, ...]:

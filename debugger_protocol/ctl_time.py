@@ -131,6 +131,14 @@ def _add_stops(add: Add) -> None:
     when.add_argument("--hits", type=int, default=1, help="at the how manieth time")
     when.add_argument("--once", action="store_true", help="and forget it then")
     when.add_argument("--log-only", action="store_true", help="tell it instead of stopping")
+    when.add_argument(
+        "--envs-idx",
+        nargs="+",
+        type=int,
+        default=[],
+        metavar="NUMBER",
+        help="look at it in these environments, 64 at most",
+    )
     add("conditions", "list the conditions that stop a scene")
     edit = add("edit-condition", "change a condition")
     edit.add_argument("condition", type=int)
@@ -432,7 +440,13 @@ def _stop_rules(client: DebuggerClient, scene_id: int, a: argparse.Namespace, ou
 
 def _break_when(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     condition = client.break_when(
-        scene_id, a.expression, name=a.name, hits=a.hits, once=a.once, log_only=a.log_only
+        scene_id,
+        a.expression,
+        name=a.name,
+        hits=a.hits,
+        once=a.once,
+        log_only=a.log_only,
+        envs_idx=a.envs_idx,
     )
     out.write(f"condition {condition}: {a.expression}\n")
 
@@ -445,6 +459,7 @@ def _condition(info: ConditionInfo) -> str:
     words = [f"true {info.hit_count}×"]
     words += ["off"] * (not info.enabled) + ["once"] * info.once + ["log only"] * info.log_only
     words += [f"from the {info.hits}. time on"] * (info.hits > 1)
+    words += [info.where] * bool(info.where)
     words += [f"not watched: {info.failure}"] * bool(info.failure)
     name = f"{info.name}: " if info.name else ""
     return f"{info.condition_id:>4}  {name}{info.expression}  ({', '.join(words)})\n"

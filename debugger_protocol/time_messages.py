@@ -449,7 +449,7 @@ class BreakWhen(Command, frozen=True, kw_only=True, tag="break_when"):
     """Stop the scene when an expression is true (not zero). Answers the condition's id.
 
     It stops the ``hits``-th time that it becomes true; ``once``: and is removed then; ``log_only``:
-    it is logged and marked instead.
+    it is logged and marked instead. ``envs_idx``: in these environments; empty: wherever it can be.
     """
 
     scene_id: int
@@ -458,6 +458,7 @@ class BreakWhen(Command, frozen=True, kw_only=True, tag="break_when"):
     hits: int = 1
     once: bool = False
     log_only: bool = False
+    envs_idx: tuple[int, ...] = ()
 
 
 class EditCondition(Command, frozen=True, kw_only=True, tag="edit_condition"):
@@ -483,6 +484,7 @@ class ConditionInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One condition; ``hit_count``: how often it became true; ``failure``: why it isn't watched.
 
     ``where``: in which environments it is looked at, in words; empty without environments.
+    ``envs_idx``: those that a client has named.
     """
 
     condition_id: int
@@ -495,6 +497,7 @@ class ConditionInfo(msgspec.Struct, frozen=True, kw_only=True):
     hit_count: int = 0
     failure: str = ""
     where: str = ""
+    envs_idx: tuple[int, ...] = ()
 
 
 class SceneConditions(Message, frozen=True, kw_only=True, tag="scene_conditions"):

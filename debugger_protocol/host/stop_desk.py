@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.named_environments import environments_of_condition
 from stroboscope.debugger_protocol.host.playback import HoldKind
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import (
@@ -154,6 +155,7 @@ class StopDesk:
             hits=_hits(command.hits),
             once=command.once,
             log_only=command.log_only,
+            envs_idx=environments_of_condition(command.envs_idx, machine.environment_count()),
         )
         return machine.put_condition(condition).condition_id
 

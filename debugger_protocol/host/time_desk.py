@@ -13,6 +13,7 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.deriving import derive
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
+from stroboscope.debugger_protocol.host.named_environments import check_environments
 from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
 from stroboscope.debugger_protocol.host.stop_desk import StopDesk
@@ -517,12 +518,12 @@ class TimeDesk:
                 raise CommandError(
                     f"at most {_SHOWN_ENVIRONMENTS} environments can be shown, got {len(shown)}"
                 )
-            _check_environments((command.selected, *shown), count)
+            check_environments((command.selected, *shown), count)
             machine.select_environments(command.selected, shown)
             self._selected, self._chosen = command.selected, shown
             self._link.selection_changed()
             return
-        _check_environments((command.source, *command.targets), count)
+        check_environments((command.source, *command.targets), count)
         self.go_live("environments were forked")
         machine.fork(command.source, command.targets)
         self._link.state_replaced(f"environment {command.source} was forked")
@@ -577,9 +578,3 @@ def _only(command: Goto, *allowed: str) -> None:
             "goto needs one of axis, step and time (step and time within an episode, if you like), "
             f"or an episode alone; got {', '.join(said) or 'nothing'}"
         )
-
-
-def _check_environments(numbers: tuple[int, ...], count: int) -> None:
-    wrong = [number for number in numbers if not 0 <= number < count]
-    if wrong:
-        raise CommandError(f"there is no environment {wrong[0]}: there are 0 to {count - 1}")

@@ -95,6 +95,8 @@ class BatchConditions(SceneConditions):
             return info
         if isinstance(known, _Entry):
             envs = known.envs
+        elif info.envs_idx:
+            envs = np.array(info.envs_idx, dtype=np.intp)
         entry = _Entry(info, envs, self._new_watcher())
         entry.rows = self._of_all_at_once(entry)
         entry.was = np.zeros(self._envs.count if envs is None else len(envs), dtype=np.bool_)

@@ -100,10 +100,16 @@ CLIENT: list[tuple[Any, str]] = [
         "a77761726e696e67a873746f705f616c6cc2a96d61726b5f6f6e6c79c3",
     ),
     (
-        m.BreakWhen(id=43, scene_id=1, expression="max(contact.penetration) > 0.005", once=True),
-        "88a474797065aa627265616b5f7768656ea269642ba87363656e655f696401aa6578707265737369"
+        m.BreakWhen(
+            id=43,
+            scene_id=1,
+            expression="max(contact.penetration) > 0.005",
+            once=True,
+            envs_idx=(2, 300),
+        ),
+        "89a474797065aa627265616b5f7768656ea269642ba87363656e655f696401aa6578707265737369"
         "6f6ed9206d617828636f6e746163742e70656e6574726174696f6e29203e20302e303035a46e616d"
-        "65a0a46869747301a46f6e6365c3a86c6f675f6f6e6c79c2",
+        "65a0a46869747301a46f6e6365c3a86c6f675f6f6e6c79c2a8656e76735f6964789202cd012c",
     ),
     (
         m.EditCondition(id=44, scene_id=1, condition_id=3, enabled=False),
@@ -247,12 +253,21 @@ SERVER: list[tuple[Any, str]] = [
     (
         m.SceneConditions(
             scene_id=1,
-            conditions=(t.ConditionInfo(condition_id=3, expression="qvel[0] > 1", hit_count=2),),
+            conditions=(
+                t.ConditionInfo(
+                    condition_id=3,
+                    expression="qvel[0] > 1",
+                    hit_count=2,
+                    where="in environment 5",
+                    envs_idx=(5,),
+                ),
+            ),
         ),
         "83a474797065b07363656e655f636f6e646974696f6e73a87363656e655f696401aa636f6e646974"
-        "696f6e73918aac636f6e646974696f6e5f696403aa65787072657373696f6eab7176656c5b305d20"
+        "696f6e73918bac636f6e646974696f6e5f696403aa65787072657373696f6eab7176656c5b305d20"
         "3e2031a46e616d65a0a7656e61626c6564c3a46869747301a46f6e6365c2a86c6f675f6f6e6c79c2"
-        "a96869745f636f756e7402a76661696c757265a0a57768657265a0",
+        "a96869745f636f756e7402a76661696c757265a0a57768657265b0696e20656e7669726f6e6d656e"
+        "742035a8656e76735f6964789105",
     ),
     (
         m.StatesCompared(
@@ -291,5 +306,28 @@ SERVER: list[tuple[Any, str]] = [
         ),
         "87a474797065ac656e7669726f6e6d656e7473a87363656e655f696401a5636f756e74cd1000a873"
         "656c656374656407a573686f776e920607a66661696c65649109ac6661696c65645f636f756e7401",
+    ),
+]
+
+# As they were written before they named environments; still read.
+OLD_CLIENT: list[tuple[Any, str]] = [
+    (
+        m.BreakWhen(id=43, scene_id=1, expression="max(contact.penetration) > 0.005", once=True),
+        "88a474797065aa627265616b5f7768656ea269642ba87363656e655f696401aa6578707265737369"
+        "6f6ed9206d617828636f6e746163742e70656e6574726174696f6e29203e20302e303035a46e616d"
+        "65a0a46869747301a46f6e6365c3a86c6f675f6f6e6c79c2",
+    ),
+]
+
+OLD_SERVER: list[tuple[Any, str]] = [
+    (
+        m.SceneConditions(
+            scene_id=1,
+            conditions=(t.ConditionInfo(condition_id=3, expression="qvel[0] > 1", hit_count=2),),
+        ),
+        "83a474797065b07363656e655f636f6e646974696f6e73a87363656e655f696401aa636f6e646974"
+        "696f6e73918aac636f6e646974696f6e5f696403aa65787072657373696f6eab7176656c5b305d20"
+        "3e2031a46e616d65a0a7656e61626c6564c3a46869747301a46f6e6365c2a86c6f675f6f6e6c79c2"
+        "a96869745f636f756e7402a76661696c757265a0a57768657265a0",
     ),
 ]

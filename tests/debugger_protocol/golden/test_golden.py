@@ -28,8 +28,13 @@ CLIENT = [*golden_session.CLIENT, *golden_edits.CLIENT, *golden_time.CLIENT]
 SERVER = [*golden_session.SERVER, *golden_edits.SERVER, *golden_time.SERVER]
 WINDOW = golden_window.MESSAGES
 WRITTEN = [*CLIENT, *SERVER, *WINDOW]
-OF_CLIENTS = [*CLIENT, *golden_edits.OLD_CLIENT]
-OF_SERVERS = [*SERVER, *golden_edits.OLD_SERVER, *golden_session.OLD_SERVER]
+OF_CLIENTS = [*CLIENT, *golden_edits.OLD_CLIENT, *golden_time.OLD_CLIENT]
+OF_SERVERS = [
+    *SERVER,
+    *golden_edits.OLD_SERVER,
+    *golden_session.OLD_SERVER,
+    *golden_time.OLD_SERVER,
+]
 LIMITS = Limits()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from remembering import GuardedStepper
+from remembering import GuardedStepper, Memory
 
 from stroboscope.debugger_protocol import ctl
 from stroboscope.debugger_protocol.client import DebuggerClient
@@ -112,6 +112,22 @@ def test_stops_rules_and_conditions_are_set_and_listed(
         "rules that are off: warning, arena\n"
     )
     assert "rules: warning is off; arena is off; stops only mark" in say("stops")
+
+
+class Pair(Memory):
+    """A memory of two environments."""
+
+    def environment_count(self) -> int:
+        return 2
+
+
+def test_a_condition_names_environments(scene: GuardedStepper, say: Say) -> None:
+    refused = say("break-when", "qpos < 0.5", "--envs-idx", "0", code=1)
+    assert "this scene has no environments to choose from, got envs_idx [0]" in refused
+    scene.scene.backend.memory = Pair(scene.scene.backend)
+    assert "there is no environment 2" in say("break-when", "qpos < 0", "--envs-idx", "2", code=1)
+    say("break-when", "qpos < 0", "--envs-idx", "1", "0")
+    assert scene.scene.backend.memory.conditions()[0].envs_idx == (1, 0)
 
 
 def test_checkpoints_are_listed_and_restored_into_another_scene(

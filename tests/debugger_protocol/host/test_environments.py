@@ -80,3 +80,42 @@ def test_a_scene_without_environments_has_none_to_select(
     client, stepper = connect(), remember()
     with pytest.raises(CommandError, match="'A' has no environments: it is one world"):
         client.select_environments(stepper.id, 0)
+
+
+def test_a_condition_names_environments_and_keeps_them_when_it_is_changed(
+    herd: tuple[DebuggerClient, GuardedStepper, Herd],
+) -> None:
+    client, stepper, _ = herd
+    condition = client.break_when(stepper.id, "qpos > 9", envs_idx=[3, 1])
+    assert client.wait_until(lambda c: len(c.conditions(stepper.id)) == 1, 60)
+    assert client.conditions(stepper.id)[0].envs_idx == (3, 1)
+    client.edit_condition(condition, expression="qpos > 8")
+    assert client.wait_until(lambda c: c.conditions(stepper.id)[0].expression == "qpos > 8", 60)
+    assert client.conditions(stepper.id)[0].envs_idx == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ([1, 4], "there is no environment 4: there are 0 to 3"),
+        ([-1], "there is no environment -1: there are 0 to 3"),
+        ([2, 0, 2], "names environment 2 twice: name each once"),
+        (list(range(65)), "64 environments at most, got 65"),
+    ],
+)
+def test_environments_of_a_condition_that_there_are_not_are_refused_whole(
+    herd: tuple[DebuggerClient, GuardedStepper, Herd], named: list[int], reason: str
+) -> None:
+    client, stepper, memory = herd
+    with pytest.raises(CommandError, match=reason):
+        client.break_when(stepper.id, "qpos > 9", envs_idx=named)
+    assert memory.conditions() == ()
+
+
+def test_a_condition_of_one_world_names_no_environments(
+    connect: Connect, remember: Remember
+) -> None:
+    client, stepper = connect(), remember()
+    with pytest.raises(CommandError, match="no environments to choose from, got envs_idx"):
+        client.break_when(stepper.id, "qpos > 9", envs_idx=[0])
+    assert client.conditions(stepper.id) == ()

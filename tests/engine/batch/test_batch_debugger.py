@@ -446,6 +446,24 @@ def test_a_condition_of_a_client_holds_the_scene_and_selects_the_environment(
     assert executed(batch.rows[marked.axis - 1][4]).ncon == 0
 
 
+def test_a_condition_of_a_client_is_looked_at_where_the_client_says(
+    herd: tuple[DebuggerClient, Herd],
+) -> None:
+    client, batch = herd
+    client.break_when(batch.id, "time > 0.007", envs_idx=[4, 2])
+    client.break_when(batch.id, "contact.count > 99", envs_idx=[5])  # needs the data of a step
+    assert client.wait_until(lambda c: len(c.conditions(batch.id)) == 2, DEADLINE_S)
+    where = [each.where for each in client.conditions(batch.id)]
+    assert where == ["in environments 4 and 2", "in environment 5"]
+    with pytest.raises(CommandError, match="environment 4: “time > "):
+        client.step(batch.id, 100)
+    assert client.wait_until(lambda c: len(c.stops(batch.id)) == 1, DEADLINE_S)
+    stop = client.stops(batch.id)[0]
+    assert stop.env == 4
+    assert stop.message.endswith("so it did in environment 2")
+    assert client.wait_until(lambda c: c.conditions(batch.id)[0].hit_count == 2, DEADLINE_S)
+
+
 def test_a_condition_waits_for_what_the_script_logs(herd: tuple[DebuggerClient, Herd]) -> None:
     client, batch = herd
 
