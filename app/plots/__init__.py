@@ -1,0 +1,3 @@
+from stroboscope.app.overrides import guard_overrides
+
+guard_overrides()
