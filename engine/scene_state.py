@@ -126,6 +126,7 @@ class SceneStates:
         undo = changes.put_back(checkpoint.record) if with_model else None
         try:
             world.codec.check_object(checkpoint, timestep=scene.timestep_of_state)
+            difference = changes.difference(checkpoint)  # refuses values of another shape
             self._put_script(checkpoint.script)
         except BaseException:
             if undo is not None:
@@ -134,7 +135,8 @@ class SceneStates:
         world.codec.put_row(checkpoint.row, checkpoint.hidden)
         scene.counters.set_state(checkpoint.counters)
         self._replaced()
-        difference = changes.difference(checkpoint)
+        if self.script.registered:  # its setters may have written into the model
+            difference = changes.difference(checkpoint)
         if not difference:
             return checkpoint.exactness
         reasons = [checkpoint.exactness.reason, difference]

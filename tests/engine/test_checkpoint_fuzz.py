@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
@@ -82,3 +83,20 @@ def test_mutated_checkpoints_raise_state_errors_only_and_change_nothing_then(
                 scene.restore(state, with_model=True)
                 before, model = state_of(scene), scene.model.opt.gravity.copy()
     assert refused > COUNT
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+def test_values_of_the_model_in_another_form_are_refused_before_the_state_is_written(
+    state_of: StateOf, with_model: bool
+) -> None:
+    scene = physics.create_scene("Small", MODEL)
+    scene.model.opt.gravity[2] = -5.0
+    damaged = bytearray(scene.checkpoint("named").to_bytes())
+    assert damaged.count(b"<f8") == 1
+    damaged[damaged.index(b"<f8")] = ord("+")
+    CRC.pack_into(damaged, CRC_AT, zlib.crc32(memoryview(damaged)[CRC_FROM:]))
+    scene.step(nstep=5)
+    before = state_of(scene)
+    with pytest.raises(physics.StateError, match="holds opt.gravity as"):
+        scene.restore(damaged, with_model=with_model)
+    assert np.array_equal(before, state_of(scene))
