@@ -106,7 +106,7 @@ class Navigation:
         it. A hundredth of a timestep is far more than such sums can be off by.
         """
         ring, live = self._history.ring, self._live
-        time += 0.01 * float(self._scene.model.opt.timestep)
+        time += 0.01 * float(self._scene.world.model.opt.timestep)
         for stretch in found:
             if self._end(stretch) == live and time >= float(self._scene.world.live().time):
                 return live

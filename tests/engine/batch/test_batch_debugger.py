@@ -255,6 +255,24 @@ def test_the_past_of_every_environment_is_looked_at_and_gone_on_from(
         client.continue_from_here(batch.id, with_script=False)
 
 
+def test_a_time_a_step_and_an_episode_of_an_environment_are_found(
+    herd: tuple[DebuggerClient, Herd],
+) -> None:
+    client, batch = herd
+    client.step(batch.id, 20)
+    client.select_environments(batch.id, 3)
+    timestep = mujoco.MjModel.from_xml_string(MODEL).opt.timestep
+    for where in ({"time": 7 * timestep}, {"step": 7}, {"step": 7, "episode": 0}):
+        client.goto(batch.id, axis=2)
+        client.goto(batch.id, **where)
+        history = client.history(batch.id)
+        assert history is not None
+        assert (history.view, history.view_step) == (7, 7), where
+    client.goto(batch.id, episode=0)
+    assert (history := client.history(batch.id)) is not None
+    assert history.view == 0
+
+
 def test_an_environment_that_blows_up_stops_the_scene_and_is_shown(
     herd: tuple[DebuggerClient, Herd],
 ) -> None:
