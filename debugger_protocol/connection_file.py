@@ -186,7 +186,10 @@ def find_session(session_id: str = "", directory: Path | None = None) -> Connect
             "no session is running: start a script with `stroboscope run script.py`, or call "
             "debugger.attach() or debugger.listen() in it"
         )
-    raise NoSessionError(f"{len(sessions)} sessions are running; choose one:\n{lines}")
+    raise NoSessionError(
+        f"{len(sessions)} sessions are running; choose one with --session and its id or "
+        f"pid, or by its session_id in a program:\n{lines}"
+    )
 
 
 def _remove_stale(path: Path, info: ConnectionInfo) -> None:

@@ -7,6 +7,7 @@ does, ctl takes control itself. A session that its only controller leaves runs o
 
 import argparse
 import math
+import os
 import shutil
 import sys
 import threading
@@ -28,6 +29,7 @@ from stroboscope.debugger_protocol.ctl_time import TIME_COMMANDS
 from stroboscope.debugger_protocol.exceptions import (
     CommandError,
     ConnectionLost,
+    NoSessionError,
     ProtocolError,
 )
 from stroboscope.debugger_protocol.messages import PlaybackMode, SessionStatus
@@ -36,17 +38,26 @@ __all__ = ["main"]
 
 _REFRESH_S: Final = 0.2
 _HOLD_CHECK_S: Final = 0.5
+# What shells say of a program that a broken pipe has ended.
+_NOBODY_READS: Final = 141
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one ``ctl`` command line (without ``ctl``); return the exit code.
 
     0: done; 1: refused, lost or nothing to connect to (the reason is on standard error);
-    2: wrong arguments (raised as SystemExit by argparse).
+    2: wrong arguments (raised as SystemExit by argparse); 141: nobody reads what is written.
     """
     arguments = _parser().parse_args(argv)
     try:
-        return int(arguments.run(arguments, sys.stdout))
+        code = int(arguments.run(arguments, sys.stdout))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read it has had enough, as in `ctl rollouts | head`. What is left is written
+        # once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOBODY_READS
     except ProtocolError as error:
         sys.stderr.write(f"stroboscope ctl: {error}\n")
         return 1
@@ -61,15 +72,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--session",
-        metavar="ID|PID|FILE",
+        metavar="ID|PID|NAME|FILE",
         default="",
-        help="session id (or its beginning), process id, or connection file; "
-        "not needed when only one session is running",
+        help="session id (or its beginning), process id, name of the script, or connection "
+        "file; not needed when only one session is running",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, run: Callable[..., int], help_text: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=help_text, description=help_text)
+        # Half an option is another one elsewhere: --step is where goto goes, and would be the
+        # --steps of resimulate.
+        command = commands.add_parser(
+            name, help=help_text, description=help_text, allow_abbrev=False
+        )
         command.set_defaults(run=run)
         return command
 
@@ -127,14 +142,20 @@ def _count(text: str) -> int:
 def _session(chosen: str) -> ConnectionInfo:
     if not chosen:
         return find_session()
-    if Path(chosen).is_file():
+    is_script = chosen.endswith(".py")
+    if not is_script and Path(chosen).is_file():
         return read_connection_file(chosen)
+    sessions = [info for _, info in list_sessions()]
     found = [
-        info
-        for _, info in list_sessions()
-        if info.session_id.startswith(chosen) or str(info.pid) == chosen
-    ]
-    return found[0] if len(found) == 1 else find_session(chosen)
+        info for info in sessions if info.session_id.startswith(chosen) or str(info.pid) == chosen
+    ] or [info for info in sessions if chosen in (info.script, Path(info.script).name)]
+    if len(found) > 1:
+        lines = "".join(f"\n  {i.session_id}  pid {i.pid}  {i.script}" for i in found)
+        raise NoSessionError(
+            f"{len(found)} sessions run {chosen!r}; choose one with --session and its id or "
+            f"pid:{lines}"
+        )
+    return found[0] if found else find_session(chosen)
 
 
 def _scene(client: DebuggerClient, chosen: str | None) -> SceneInfo:

@@ -121,8 +121,13 @@ def _add_branches(add: Add) -> None:
 
 def _add_stops(add: Add) -> None:
     add("stops", "list what has stopped a scene, and its rules")
-    rules = add("stop-rules", "say what stops a scene; what is not named is on again")
-    rules.add_argument("--off", nargs="*", default=[], choices=[r.value for r in StopReason])
+    rules = add("stop-rules", "tell the rules; with options: set them, all that is not named is on")
+    rules.add_argument(
+        "--off",
+        nargs="*",
+        choices=[r.value for r in StopReason],
+        help="what is not to stop it; without names: everything stops it",
+    )
     rules.add_argument("--stop-all", action="store_true", help="a stop pauses all scenes")
     rules.add_argument("--mark-only", action="store_true", help="a stop holds nothing")
     when = add("break-when", 'stop when an expression becomes true: "contact.count > 3"')
@@ -141,20 +146,24 @@ def _add_stops(add: Add) -> None:
     )
     add("conditions", "list the conditions that stop a scene")
     edit = add("edit-condition", "change a condition")
-    edit.add_argument("condition", type=int)
-    edit.add_argument("--expression")
-    edit.add_argument("--hits", type=int)
-    for name in ("enabled", "once", "log-only"):
-        edit.add_argument(f"--{name}", choices=("on", "off"))
+    edit.add_argument("condition", type=int, help="its number: see conditions")
+    edit.add_argument("--expression", help="another one")
+    edit.add_argument("--hits", type=int, help="at the how manieth time")
+    for name, text in (
+        ("enabled", "whether it is looked at"),
+        ("once", "whether it is forgotten when it has become true"),
+        ("log-only", "whether it tells instead of stopping"),
+    ):
+        edit.add_argument(f"--{name}", choices=("on", "off"), help=text)
     remove = add("remove-condition", "forget a condition")
-    remove.add_argument("condition", type=int)
+    remove.add_argument("condition", type=int, help="its number: see conditions")
 
 
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
     """Return whether a command changes nothing, so that it needs no control."""
     if name in ("environments", "history"):
         return (arguments.selected if name == "environments" else arguments.keep) is None
-    return name in _LOOKS
+    return name in _LOOKS or (name == "stop-rules" and _asks_for_rules(arguments))
 
 
 # --- looking
@@ -321,8 +330,9 @@ def _drop_rollout(
 
 
 def _ghosts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
-    client.show_ghosts(scene_id, [_reference(client, scene_id, text) for text in a.references])
-    count = len(a.references)
+    references = [] if a.references == ["none"] else a.references
+    client.show_ghosts(scene_id, [_reference(client, scene_id, text) for text in references])
+    count = len(references)
     out.write("1 ghost is shown\n" if count == 1 else f"{count or 'no'} ghosts are shown\n")
 
 
@@ -433,9 +443,19 @@ def _stop(stop: StopInfo) -> str:
 
 
 def _stop_rules(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
-    client.set_stop_rules(scene_id, off=a.off, stop_all=a.stop_all, mark_only=a.mark_only)
-    off = ", ".join(a.off) or "none"
-    out.write(f"rules that are off: {off}\n")
+    off, stop_all, mark_only = a.off or [], a.stop_all, a.mark_only
+    if _asks_for_rules(a):
+        told = client.stop_rules(scene_id)
+        off, stop_all, mark_only = [r.value for r in told.off], told.stop_all, told.mark_only
+    else:
+        client.set_stop_rules(scene_id, off=off, stop_all=stop_all, mark_only=mark_only)
+    words = [f"rules that are off: {', '.join(off) or 'none'}"]
+    words += ["a stop pauses all scenes"] * stop_all + ["stops only mark"] * mark_only
+    out.write(f"{'; '.join(words)}\n")
+
+
+def _asks_for_rules(a: argparse.Namespace) -> bool:
+    return a.off is None and not a.stop_all and not a.mark_only
 
 
 def _break_when(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

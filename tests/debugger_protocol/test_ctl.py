@@ -291,10 +291,58 @@ def test_the_session_can_be_named_in_every_way(
         session.session_id,
         session.session_id[:6],
         str(session.pid),
+        "train.py",
         str(server.connection_file),
     ):
         assert ctl.main(["--session", name, "watch", "--once"]) == 0
         assert session.session_id in capsys.readouterr().out
+
+
+def test_a_running_script_is_meant_by_its_name_where_the_script_lies(
+    window: DebuggerClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.joinpath("train.py").write_text("print('not a connection file')\n")
+    assert ctl.main(["--session", "train.py", "watch", "--once"]) == 0
+    assert window.session is not None
+    assert window.session.session_id in capsys.readouterr().out
+
+
+def test_of_two_scripts_with_one_name_one_is_to_be_chosen_by_its_id(
+    window: DebuggerClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(Host()) as host:
+        second = DebugServer(host, script="elsewhere/train.py")
+        second.start()
+        try:
+            assert ctl.main(["--session", "train.py", "list"]) == 1
+            by_name = capsys.readouterr().err
+            assert ctl.main(["watch", "--once"]) == 1
+            by_nothing = capsys.readouterr().err
+        finally:
+            second.stop()
+    assert "2 sessions run 'train.py'; choose one with --session and its id or pid:" in by_name
+    assert "2 sessions are running; choose one with --session" in by_nothing
+    for told in (by_name, by_nothing):
+        assert "elsewhere/train.py" in told
+
+
+def test_a_reader_that_has_had_enough_is_no_error(window: DebuggerClient) -> None:
+    """As in ``stroboscope ctl rollouts | head``: nobody reads the other end any more."""
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "list"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        process.wait(DEADLINE_S)
 
 
 # --- refused
@@ -328,7 +376,16 @@ def test_no_session_is_an_error_that_says_how_to_start_one(
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["jump"], ["speed"], ["speed", "0"], ["step", "-n", "0"], ["step", "-n", "x"]]
+    "arguments",
+    [
+        [],
+        ["jump"],
+        ["speed"],
+        ["speed", "0"],
+        ["step", "-n", "0"],
+        ["step", "-n", "x"],
+        ["resimulate", "--step", "2"],
+    ],
 )
 def test_arguments_that_make_no_sense_are_refused(arguments: list[str], capsys: Any) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -76,6 +76,7 @@ def test_rollouts_are_made_listed_compared_shown_and_dropped(
     assert made == "   1  pushed: 15 steps to 0.04 s, from row 5, ended\n"
     assert say("rollouts") == made
     assert say("ghosts", "rollout:1", "row:3") == "2 ghosts are shown\n"
+    assert say("ghosts", "none") == "no ghosts are shown\n"
     compared = say("compare", "row:3", "rollout:1")
     assert compared.startswith("2 differ\n")
     assert "qvel" in compared
@@ -108,10 +109,13 @@ def test_stops_rules_and_conditions_are_set_and_listed(
         "   1  half: qpos < 0.5  (true 1×, off, from the 2. time on)\n"
     )
     assert say("remove-condition", "1") == "condition 1 removed\n"
-    assert say("stop-rules", "--off", "warning", "arena", "--mark-only") == (
-        "rules that are off: warning, arena\n"
-    )
+    told = "rules that are off: warning, arena; stops only mark\n"
+    assert say("stop-rules", "--off", "warning", "arena", "--mark-only") == told
     assert "rules: warning is off; arena is off; stops only mark" in say("stops")
+    assert say("stop-rules") == told, "asking for the rules must not change them"
+    assert say("stop-rules") == told
+    assert say("stop-rules", "--off") == "rules that are off: none\n"
+    assert "rules:" not in say("stops")
 
 
 class Pair(Memory):
