@@ -17,7 +17,8 @@ __all__ = ["LinkedRange", "TimelineLink"]
 class LinkedRange:
     """What the timeline shows: the time that the plots show while linked, else its own range.
 
-    The plots count simulated time that never goes back, the timeline counts physics steps.
+    The plots count simulated time that never goes back, the timeline counts physics steps. Plots
+    of other scenes alone say nothing about the shown one: their now may be far from its own.
     """
 
     def __init__(self, window: "MainWindow") -> None:
@@ -26,11 +27,14 @@ class LinkedRange:
         self.linked = True
 
     def _time(self) -> SessionTime | None:
-        """Return the clock of the shown scene, when plots are what is to be shown."""
+        """Return the clock of the shown scene, when plots of it are what is to be shown."""
         scene = self._window.sessions.shown
-        if not self.linked or scene is None or not self._window.plots.cells:
+        if not self.linked or scene is None:
             return None
-        known = self._window.store.scenes.get(scene_key(scene))
+        key = scene_key(scene)
+        if all(series.scene != key for series in self._window.plots.plots.all_series()):
+            return None
+        known = self._window.store.scenes.get(key)
         return known.time if known is not None and known.time.now is not None else None
 
     @property

@@ -508,6 +508,38 @@ def test_a_click_in_a_plot_goes_there_the_cursor_stands_there_and_again_is_live(
     assert t.history.view is None
 
 
+def test_a_plot_of_another_scene_does_not_move_the_timeline_away(
+    travel, pendulums, desktop, wait_until
+):
+    t = travel("--script", "first.py")
+    first = t.scene
+    t.window.plots.add_signals(PlotSeriesId(scene_key(first), "qpos", 0))
+    wait_until(lambda: t.window.plots.cells and t.window.plots.isVisible())
+    t.settle()
+    t.run_to(600)
+    wait_until(lambda: t.strip.scale.end > 600)
+    second = pendulums("--script", "second.py", script=REMEMBERING)
+    desktop.sessions.open(second.path)
+    wait_until(lambda: len(desktop.sessions.all_scenes()) == 2)
+    (other,) = (scene for scene in desktop.sessions.all_scenes() if scene is not first)
+    wait_until(lambda: other.description is not None and other.status is not None)
+    desktop.sessions.show(other)
+    t.run_to(20)
+    wait_until(lambda: t.strip.scale.start <= 0 and t.history.live <= t.strip.scale.end)
+    assert t.strip.scale.end < 600
+    t.wheel(2, t.at(10))
+    assert t.window.plots.time_view.follows, "the plot of the other scene was zoomed"
+    desktop.sessions.show(first)
+    clock = t.window.store.scenes[scene_key(first)].time
+    wait_until(
+        lambda: np.allclose(
+            (clock.session_at(t.strip.scale.start), clock.session_at(t.strip.scale.end)),
+            t.window.plots.time_view.range,
+            atol=1e-6,
+        )
+    )
+
+
 def test_a_script_that_is_started_again_begins_a_new_timeline(
     travel, pendulums, desktop, wait_until
 ):
