@@ -188,7 +188,7 @@ def find_session(session_id: str = "", directory: Path | None = None) -> Connect
         )
     raise NoSessionError(
         f"{len(sessions)} sessions are running; choose one with --session and its id or "
-        f"pid, or by its session_id in a program:\n{lines}"
+        f"pid, or in a program by its connection file:\n{lines}"
     )
 
 

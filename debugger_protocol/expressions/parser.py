@@ -6,6 +6,7 @@ it that is no part of the language.
 
 import ast
 import re
+from keyword import iskeyword
 from typing import Final
 
 from stroboscope.debugger_protocol.expressions.errors import ExpressionError
@@ -22,6 +23,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>[^\W\d]\w*)"
     r"|(?P<operator>\*\*|<=|>=|==|!=|[-+*/%<>()\[\],.:])"
 )
+_WORDS_IN_A_ROW: Final = re.compile(r"[^\W\d]\w*(?: +[^\W\d]\w*)+")
 _HINTS: Final = {
     "^": "powers are written **",
     "&": "write 'and'",
@@ -98,13 +100,21 @@ def parse(text: str) -> tuple[ast.expr, SyntaxPlace]:
     except SyntaxError as error:
         at = shift + max((error.offset or 1) - 1, 0)
         reason = error.msg.removeprefix("invalid syntax. ")
-        hint = "this can't be read" if reason == "invalid syntax" else reason
+        hint = reason if reason != "invalid syntax" else _unreadable(text, at)
         raise ExpressionError(hint, text=text, start=at) from None
     except (ValueError, RecursionError, MemoryError):
         problem = "this is nested too deeply, or no text"
         raise ExpressionError(problem, text=text, start=shift) from None
     _check_tree(tree, place)
     return tree, place
+
+
+def _unreadable(text: str, at: int) -> str:
+    """Return what to say of text that is no expression from ``at`` on."""
+    for words in _WORDS_IN_A_ROW.finditer(text):
+        if words.start() < at < words.end() and not any(map(iskeyword, words[0].split())):
+            return f"this can't be read; a name of several words is written user['{words[0]}']"
+    return "this can't be read"
 
 
 def _check_tokens(text: str, start: int, end: int) -> None:

@@ -161,7 +161,9 @@ def _field(model: Any, name: str) -> "np.ndarray[Any, Any]":
     """Return an array of the model that may be edited; CommandError for anything else."""
     field = None if name.startswith("_") else getattr(model, name, None)
     if not isinstance(field, np.ndarray):
-        raise CommandError(f"a MuJoCo model has no field {name!r}: see mujoco.MjModel")
+        is_option = not name.startswith("_") and hasattr(model.opt, name)
+        where = f"the option is written option.{name}" if is_option else "see mujoco.MjModel"
+        raise CommandError(f"a MuJoCo model has no field {name!r}: {where}")
     prefix = name.partition("_")[0]
     is_physics = name in _WHOLE or (
         prefix in _ELEMENTS

@@ -167,6 +167,7 @@ def test_a_body_stands_for_its_geoms_unless_a_geom_has_the_name(table):
         ("größe + 1", "größe", "there is no signal 'größe'"),
         ("  ", " ", "an expression is needed"),
         ("1 +", "", "this can't be read"),
+        ("tip height < 0.65", "", "a name of several words is written user['tip height']"),
     ],
 )
 def test_a_wrong_expression_is_told_with_its_place(table, text, place, words):

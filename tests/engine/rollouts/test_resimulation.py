@@ -287,6 +287,7 @@ def test_edits_that_make_it_blow_up_end_with_the_event(
         (WhatIf(kind=EditKind.OPTION, name="warp", values=(1.0,)), "no physics option 'warp'"),
         (WhatIf(kind=EditKind.OPTION, name="timestep", values=(2.0,)), "at most 1 s"),
         (WhatIf(kind=EditKind.MODEL, name="nothing", values=(1.0,)), "no field 'nothing'"),
+        (WhatIf(kind=EditKind.MODEL, name="timestep", values=(0.1,)), "written option.timestep"),
         (WhatIf(kind=EditKind.MODEL, name="body_parentid", values=(1.0,)), "can't be tried out"),
         (WhatIf(kind=EditKind.MODEL, name="dof_M0", values=(1.0,)), "can't be tried out"),
         (WhatIf(kind=EditKind.MODEL, name="__class__", values=(1.0,)), "no field"),
