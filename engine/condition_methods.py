@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import ConditionInfo
+from stroboscope.engine.arguments import plain_text, whole_number
 from stroboscope.engine.errors import ConditionError
 from stroboscope.engine.stops.conditions import Condition
 
@@ -41,7 +42,7 @@ class ConditionMethods:
         ``once`` it is removed then; with ``log_only`` it is only told and marked.
 
         Raises ConditionError, which shows the place, for an expression that this scene can't
-        evaluate, and ValueError for ``hits`` out of range.
+        evaluate, TypeError for what is no text, and ValueError for ``hits`` out of range.
         """
         self._guard()
         wanted = wanted_condition(expression, name=name, hits=hits, once=once, log_only=log_only)
@@ -64,14 +65,12 @@ class ConditionMethods:
 def wanted_condition(
     expression: str, *, name: str, hits: int, once: bool, log_only: bool
 ) -> ConditionInfo:
-    """Return what a script asks for; ValueError for ``hits`` out of range."""
-    if not 1 <= hits <= _MOST_HITS:
-        raise ValueError(f"hits must be 1…{_MOST_HITS:,}, got {hits}")
+    """Return what a script asks for; TypeError for other types, ValueError out of range."""
     return ConditionInfo(
         condition_id=0,
-        expression=expression.strip(),
-        name=" ".join(name.split()),
-        hits=int(hits),
+        expression=plain_text(expression, "a condition's expression").strip(),
+        name=" ".join(plain_text(name, "a condition's name").split()),
+        hits=whole_number(hits, "hits", least=1, most=_MOST_HITS),
         once=bool(once),
         log_only=bool(log_only),
     )

@@ -1,7 +1,9 @@
 """The part of :class:`Scene` that is about its history and about stops."""
 
+import sys
 from collections.abc import Callable
 
+from stroboscope.engine.arguments import whole_number
 from stroboscope.engine.history.scene_history import SceneHistory
 from stroboscope.engine.stops.event import StopEvent
 from stroboscope.engine.stops.scene_stops import SceneStops
@@ -24,10 +26,8 @@ class HistoryMethods:
         """
         self._guard()
         if max_bytes is not None:
-            if max_bytes < 1:
-                raise ValueError(f"max_bytes must be 1 or more, not {max_bytes}")
-            self.history.max_bytes = max_bytes
-        self.history.wanted = keep
+            self.history.max_bytes = whole_number(max_bytes, "max_bytes", least=1, most=sys.maxsize)
+        self.history.wanted = bool(keep)
         self.history.switch(off=False)
         self._update_fast_path()
 

@@ -39,6 +39,7 @@ _CHANNELS = {"warmstart": "qacc"}
 _LABELLED = frozenset({"eq_active", "mocap_pos", "mocap_quat", "xfrc_applied"})
 _AXES = {"xpos": (("x", "y", "z"), "m"), "xquat": (("qw", "qx", "qy", "qz"), "")}
 _PRECISION = 64
+_MOST_STEPS = 2**62
 
 
 class StateLayout:
@@ -205,6 +206,8 @@ class SimState:
 
         Infinite where shapes differ, or one is a number and the other is none.
         """
+        if not isinstance(other, SimState):
+            raise TypeError(f"a SimState is compared with another, not {type(other).__name__}")
         found = {}
         for field in ("time", "step_count", "physics_step_count", *_FIELDS):
             mine, its = np.asarray(getattr(self, field)), np.asarray(getattr(other, field))
@@ -271,7 +274,8 @@ def write_sim_state(world: "World", state: SimState, *, zero_time: bool) -> None
         values = checked_field(state, field, layout.shapes[field])
         if field not in _COMPUTED and field in parts:
             row[parts[field]] = values.reshape(-1)
-    row[0] = float(state.time)
+    row[0] = checked_time(state)
+    checked_counts(state)
     # What sleeps comes back exactly only when nothing was changed; else it wakes up.
     unchanged = row[1:].tobytes() == state._row[8:]
     if zero_time:
@@ -294,6 +298,46 @@ def begin_at_zero(model: Any, row: NDArray[np.float64], parts: Mapping[str, slic
             history[start + 2 : start + 2 + count] -= time
             if kind == "sensor" and model.sensor_interval[index][0] > 0.0:
                 history[start] -= time
+
+
+def checked_time(state: SimState) -> NDArray[np.float64]:
+    """Return the time, a number or (n_envs,); StateMismatchError when it is neither."""
+    shape = () if state.n_envs is None else (state.n_envs,)
+    try:
+        time = np.asarray(state.time, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        time = None
+    if time is None or time.shape != shape:
+        raise StateMismatchError(
+            f"the state's time must be {f'{shape} numbers' if shape else 'a number'} [s], not "
+            f"{_shown(state.time)}"
+        )
+    return time
+
+
+def checked_counts(state: SimState) -> tuple[Any, Any]:
+    """Return both step counts; StateMismatchError unless they are whole and not negative.
+
+    Of a state with environments each is (n_envs,), as they were captured.
+    """
+    shape = () if state.n_envs is None else (state.n_envs,)
+    counts = []
+    for name in ("step_count", "physics_step_count"):
+        value = getattr(state, name)
+        numbers = np.asarray(value)
+        is_whole = numbers.dtype.kind in "iu" and numbers.shape == shape
+        if not is_whole or (numbers < 0).any() or (numbers > _MOST_STEPS).any():
+            raise StateMismatchError(
+                f"the state's {name} must be {f'{shape} whole numbers' if shape else 'a whole'}"
+                f"{'' if shape else ' number'} of 0 or more, not {_shown(value)}"
+            )
+        counts.append(numbers.astype(np.int64) if shape else int(numbers))
+    return counts[0], counts[1]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def checked_field(state: SimState, field: str, shape: tuple[int, ...]) -> NDArray[Any]:

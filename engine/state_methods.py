@@ -5,12 +5,13 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from stroboscope.engine.arguments import plain_text
 from stroboscope.engine.byte_array import DynamicArrayUint8
 from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, StateBytes
 from stroboscope.engine.env_indices import refuse_environments
 from stroboscope.engine.scene_state import SceneStates, StateHandle, checkpoint_of
 from stroboscope.engine.script_state import Getter, Setter
-from stroboscope.engine.sim_state import SimState, read_sim_state, write_sim_state
+from stroboscope.engine.sim_state import SimState, checked_counts, read_sim_state, write_sim_state
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -102,7 +103,7 @@ class StateMethods:
         self.stepper.mend()
         self.episode_began("reset")
         if not zero_time:
-            self.counters.set_state(Counters(state.step_count, state.physics_step_count))
+            self.counters.set_state(Counters(*checked_counts(state)))
 
     def _reset_to_keyframe(self, keyframe: int | str) -> None:
         module, model = self.world.adapter.module, self.world.model
@@ -133,7 +134,8 @@ class StateMethods:
             refuse_environments(envs_idx, scene_name=self.link.name)
         if name is not None and (not isinstance(name, str) or not name.strip()):
             raise ValueError(f"a checkpoint's name must be text that is not empty, not {name!r}")
-        made = self.states.checkpoint(name or "", note=note)
+        note = plain_text(note, "a checkpoint's note")
+        made = self.states.checkpoint(str(name or ""), note=note)
         if name:
             self.link.checkpoint_made(made, approximate=made.exactness.reason)
         return made

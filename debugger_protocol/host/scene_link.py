@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import SceneBackend
+from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.owners import Visit
 from stroboscope.debugger_protocol.host.playback import GrantKind, HoldKind, Pacer, Ticket
@@ -183,6 +184,7 @@ class SceneLink(SceneSignals):
 
     def park(self, reason: str, location: str) -> None:
         """Hold this scene and stop here until a client lets it go on; nothing when detached."""
+        reason = trim_text(str(reason), self._host.limits.log_text_bytes)
         with self._playback.lock:
             if not self.active or self.closed or not self.follow:
                 return

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
+from stroboscope.engine.arguments import plain_text, whole_number
 from stroboscope.engine.batch.batch_backend import BatchBackend
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
 from stroboscope.engine.batch.batch_condition_methods import BatchConditionMethods
@@ -342,10 +344,11 @@ class BatchScene(SceneLife, BatchConditionMethods):
         self._guard()
         if name is not None and (not isinstance(name, str) or not name.strip()):
             raise ValueError(f"a checkpoint's name must be text that is not empty, not {name!r}")
+        note = plain_text(note, "a checkpoint's note")
         chosen = self._chosen(envs_idx)
         if not len(chosen):
             raise ValueError("envs_idx chooses no environment: a checkpoint needs one at least")
-        return self.states.checkpoint(chosen, name=name or "", note=note)
+        return self.states.checkpoint(chosen, name=str(name or ""), note=note)
 
     def restore(
         self,
@@ -488,10 +491,10 @@ class BatchScene(SceneLife, BatchConditionMethods):
         """
         self._guard()
         if max_bytes is not None:
-            if max_bytes < 1:
-                raise ValueError(f"max_bytes must be 1 or more, not {max_bytes}")
-            self.batch_history.max_bytes = max_bytes
-        self.batch_history.wanted = keep
+            self.batch_history.max_bytes = whole_number(
+                max_bytes, "max_bytes", least=1, most=sys.maxsize
+            )
+        self.batch_history.wanted = bool(keep)
         self.batch_history.switched_off = False
         self._update_fast_path()
 

@@ -12,7 +12,13 @@ from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_
 from stroboscope.engine.batch.env_fields import EnvFields, Fields
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
-from stroboscope.engine.sim_state import SimState, begin_at_zero, checked_field
+from stroboscope.engine.sim_state import (
+    SimState,
+    begin_at_zero,
+    checked_counts,
+    checked_field,
+    checked_time,
+)
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
@@ -137,7 +143,8 @@ class BatchStates:
                 continue
             flat = values.reshape(len(base), -1)
             rows[:, parts[field]] = flat if taken is None else flat[taken]
-        times = np.broadcast_to(np.asarray(state.time, dtype=np.float64), (len(base),))
+        times = np.broadcast_to(checked_time(state), (len(base),))
+        steps, physics = checked_counts(state)
         rows[:, 0] = times[0] if taken is None else times[taken]
         if zero_time:
             for row in rows:
@@ -146,9 +153,7 @@ class BatchStates:
         if zero_time:
             return rows, 0, 0
         if taken is None:
-            return rows, state.step_count, state.physics_step_count
-        steps: Any = state.step_count
-        physics: Any = state.physics_step_count
+            return rows, steps, physics
         return rows, steps[taken], physics[taken]
 
     def _taken(self, state: SimState, chosen: Indices) -> Indices | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stroboscope.engine.arguments import plain_text
 from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateError
@@ -140,8 +141,10 @@ class Rollouts:
     def note(self, name: str, values: ArrayLike) -> None:
         """Show a number per candidate, such as its cost, in the debugger's table of rollouts.
 
-        ``values`` (N,). Any thread. Raises ValueError for another shape.
+        ``values`` (N,). Any thread. Raises TypeError for a name that is no text, ValueError for
+        another shape.
         """
+        name = plain_text(name, "what is noted of rollouts")
         numbers = np.asarray(values, dtype=np.float64)
         if numbers.shape != (len(self),):
             raise ValueError(
@@ -195,6 +198,8 @@ def rollout(
     controls = _checked_controls(ctrl, nu=int(model.nu))
     if nstep < 1:
         raise ValueError(f"nstep must be 1 or more, not {nstep}")
+    if name is not None:
+        name = plain_text(name, "the name of rollouts")
     title = name or f"rollout {scene.rollouts.next_group()}"
     titles = _checked_names(names, title, len(controls))
     world.codec.check_object(begin, timestep=scene.timestep_of_state)
@@ -310,9 +315,11 @@ def _checked_controls(ctrl: ArrayLike, *, nu: int) -> NDArray[np.float64]:
 def _checked_names(names: Sequence[str] | None, title: str, count: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{title} #{index}" for index in range(count))
-    if len(names) != count or not all(isinstance(each, str) for each in names):
+    if isinstance(names, str):
+        raise TypeError(f"names must be {count} texts, one per candidate, not one text")
+    if len(names) != count:
         raise ValueError(f"names must be {count} texts, one per candidate, not {len(names)}")
-    return tuple(names)
+    return tuple(plain_text(each, "the name of a candidate") for each in names)
 
 
 def _thread_count(threads: int | None) -> int:
