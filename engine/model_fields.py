@@ -45,6 +45,7 @@ _KINDS = {
     "text": "text", "tuple": "tuple", "key": "keyframe", "plugin": "plugin",
 }  # fmt: skip
 _NAMES_OF = "names of "
+_NOT_SIMULATED = ("key_", "numeric_", "tuple_", "stat.", "vis.")
 _SHOWN = 3
 _RANK_OF_DERIVED = 4
 _MOST_TABLE_BYTES = 1 << 20
@@ -150,6 +151,18 @@ class ModelFields:
                 text = self.value_text(name, before, current, "at first", "now")
                 found.append(FieldChange(name, before, current.copy(), text))
         return tuple(sorted(found, key=lambda change: _rank(change.field)))
+
+    def first_nan(self, model: Any) -> str:
+        """Say which number of ``model`` is NaN, first one that others follow from; "" if none."""
+        for name in sorted(self.arrays, key=_rank):
+            current = _array(model, name)
+            if current.dtype.kind != "f" or name.startswith(_NOT_SIMULATED):
+                continue
+            where = np.argwhere(np.isnan(np.atleast_1d(current)))
+            if len(where):
+                place = self._place(name, tuple(where[0].tolist())) if current.ndim else ""
+                return f"{name}{place} is nan"
+        return ""
 
     def differences(self, other: "ModelFields | FieldTable") -> str:
         """Return in words what is different: "here" is this model, "there" the other."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import StopReason
+from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.stops.detector import FAST, StepWatch
 from stroboscope.engine.stops.trouble import Trouble
 
@@ -39,6 +40,9 @@ class BatchWatch:
         self._speeds = np.empty(environments.qvel.shape)
         self._all_speeds = self._speeds.reshape(-1)
         self._norm = environments.adapter.module.mju_norm
+        # Whatever else is no number shows in speeds or warnings; where a mocap body is need not.
+        parts = RowLayout(environments.model, adapter=environments.adapter).parts
+        self._unchecked = [parts[each] for each in ("mocap_pos", "mocap_quat") if each in parts]
         self._watches: dict[int, StepWatch] = {}
         self._let_through: dict[int, tuple[object, int]] = {}
         self._told: dict[int, tuple[object, int]] = {}
@@ -77,6 +81,8 @@ class BatchWatch:
             # Only what has warned is reset, and a count that was there already does not rise.
             wrong |= envs.time != before[:, 0] + envs.timesteps()
             wrong |= (envs.warning[:, :, 1] != self._seen[:, :, 1]).any(axis=1)
+        for part in self._unchecked:
+            wrong |= ~np.isfinite(before[:, part]).all(axis=1)
         wrong[broken] = True
         found = np.flatnonzero(wrong)
         if self._watches:
@@ -94,7 +100,7 @@ class BatchWatch:
         if is_broken:
             error = self._envs.adapter.module.FatalError(self._envs.failure(env))
             return watch.raised(row, error, fatal=True)
-        return watch.after(row)
+        return watch.after(row) or watch.not_finite(row)
 
     def _new_watch(self, env: int) -> StepWatch:
         envs = self._envs

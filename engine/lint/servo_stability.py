@@ -57,8 +57,11 @@ def servos(subject: Subject) -> list[Servo]:
     damped = inertia.copy()
     if _damps_joints_implicitly(subject):
         damped[np.diag_indices(model.nv)] += subject.timestep * np.asarray(model.dof_damping)
-    inverse = (np.linalg.solve(inertia, rows.T).T * rows).sum(axis=1)
-    damped_inverse = (np.linalg.solve(damped, rows.T).T * rows).sum(axis=1)
+    try:
+        inverse = (np.linalg.solve(inertia, rows.T).T * rows).sum(axis=1)
+        damped_inverse = (np.linalg.solve(damped, rows.T).T * rows).sum(axis=1)
+    except np.linalg.LinAlgError:
+        return []  # links without mass, which are the worse mistake
     found = []
     for place, actuator in enumerate(chosen.tolist()):
         out, bias = outputs[place], model.actuator_biasprm[actuator]

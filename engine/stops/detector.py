@@ -31,6 +31,8 @@ _INPUTS = ("ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
 _ARENA = ("mjWARN_CONTACTFULL", "mjWARN_CNSTRFULL")
 _RESETTING = {"mjWARN_BADQPOS": "qpos", "mjWARN_BADQVEL": "qvel", "mjWARN_BADQACC": "qacc"}
 _BAD_CONTROL = "mjWARN_BADCTRL"
+_SINGULAR = "mjWARN_INERTIA"
+"""Says the dof, as those do that lead to a reset."""
 
 
 class StepWatch:
@@ -65,9 +67,10 @@ class StepWatch:
             for i in self._resetting:
                 warnings[2 * i + 1] = 0
             self.note_warnings()
-        return self._not_finite(row)
+        return self.not_finite(row)
 
-    def _not_finite(self, row: NDArray[np.float64]) -> Trouble | None:
+    def not_finite(self, row: NDArray[np.float64]) -> Trouble | None:
+        """Return what of a state or its inputs is no number."""
         if np.isfinite(row).all():
             return None
         for reason, names in ((StopReason.NON_FINITE, _STATE), (StopReason.BAD_INPUT, _INPUTS)):
@@ -98,7 +101,7 @@ class StepWatch:
         if trouble is None:
             return None
         # What began with a number that is none is to blame for all that follows.
-        wrong = self._not_finite(row)
+        wrong = self.not_finite(row)
         return trouble if wrong is None else dataclasses.replace(wrong, is_reset=trouble.is_reset)
 
     def _after(self, row: NDArray[np.float64]) -> Trouble | None:
@@ -152,6 +155,9 @@ class StepWatch:
     def _warned(self, reason: StopReason, row: NDArray[np.float64], kind: int) -> Trouble:
         name, info = self._kinds[kind], self._views.warnings[2 * kind]
         array = "ctrl" if name == _BAD_CONTROL else _RESETTING.get(name, "")
+        dof = self._dof(array, info)
+        if name == _SINGULAR and 0 <= info < self._model.nv:
+            dof = info
         value = None
         if array in self._parts:
             part = row[self._parts[array]]
@@ -163,7 +169,7 @@ class StepWatch:
             array=array,
             index=info if array else -1,
             value=value,
-            dof=self._dof(array, info),
+            dof=dof,
             time_after=self._views.time[0],
             warning=name,
             warning_info=info,

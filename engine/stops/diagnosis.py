@@ -19,7 +19,7 @@ from stroboscope.engine.stops.cause import Cause, Offer, option_edit
 from stroboscope.engine.stops.causes import find_cause
 from stroboscope.engine.stops.memory import memory_cause
 from stroboscope.engine.stops.places import script_location
-from stroboscope.engine.stops.trouble import Trouble, plain_diagnosis
+from stroboscope.engine.stops.trouble import Trouble, owner_of, plain_diagnosis
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -79,9 +79,9 @@ def _with_cause(scene: "Scene", trouble: Trouble, stop: StopInfo) -> StopInfo:
 
 
 def _elements(scene: "Scene", trouble: Trouble) -> tuple[ElementRef, ...]:
-    if trouble.dof < 0:
-        return ()
     world = scene.world
+    if trouble.dof < 0:
+        return _owner(scene, trouble)
     subject = Subject(world.model, None, has_contacts=False, adapter=world.adapter)
     return (
         subject.ref("joint", int(world.model.dof_jntid[trouble.dof])),
@@ -102,7 +102,10 @@ def _cause(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause | None:
     if reason not in _PHYSICAL:
         return None
     if not np.isfinite(trouble.row).all():
-        return _outside(trouble)
+        return _outside(scene, trouble)
+    wrong = world.codec.fields.first_nan(world.model)
+    if wrong:
+        return _of_model(wrong)
     scratch = world.frames.recompute(trouble.row)
     if scratch is None:
         return None
@@ -139,26 +142,31 @@ def _with_half_timestep(cause: Cause | None, subject: Subject) -> Cause:
     )
 
 
+def _owner(scene: "Scene", trouble: Trouble) -> tuple[ElementRef, ...]:
+    """Return the body or actuator that the wrong number belongs to."""
+    if trouble.index < 0:
+        return ()
+    world = scene.world
+    owner = owner_of(world.model, trouble.array, trouble.index, adapter=world.adapter)
+    subject = Subject(world.model, None, has_contacts=False, adapter=world.adapter)
+    return () if owner is None else (subject.ref(*owner),)
+
+
 def _input(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause:
     """Blame an input that is no number, and say that the state is not to blame."""
     world = scene.world
-    subject = Subject(world.model, None, has_contacts=False, adapter=world.adapter)
     index, location = trouble.index, script_location()
     value = math.nan if trouble.value is None else trouble.value
-    elements: tuple[ElementRef, ...] = ()
-    actuator = -1
     match trouble.array:
         case "ctrl":
             what = f"of actuator {stop.actuator!r}" if stop.actuator else f"{index}"
             text = f"the control input {what} (ctrl[{index}] = {value:g}), not the physics"
-            actuator = _actuator_of(subject, index)
-            elements = (subject.ref("actuator", actuator),) if actuator >= 0 else ()
         case "qfrc_applied" if trouble.dof >= 0:
             text = f"the force applied to joint {stop.joint!r} (qfrc_applied[{index}] = {value:g})"
         case "xfrc_applied":
-            body = index // 6
-            text = f"the force applied to body {subject.names.body(body)!r} ({value:g})"
-            elements = (subject.ref("body", body),)
+            text = f"the force applied to body {stop.body!r} ({value:g})"
+        case "mocap_pos" | "mocap_quat":
+            text = f"the pose of mocap body {stop.body!r} ({trouble.array}[{index}] = {value:g})"
         case _:
             text = f"the input {trouble.array}[{index}] = {value:g}"
     if world.adapter.has_control_callback() and trouble.array == "ctrl":
@@ -171,17 +179,19 @@ def _input(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause:
             "The state itself is clean, every number in it is finite: look at what computes the "
             "input"
         ),
-        elements=elements,
-        actuator=actuator,
+        elements=_owner(scene, trouble),
     )
 
 
-def _actuator_of(subject: Subject, control: int) -> int:
-    for index in range(subject.adapter.actuator_count(subject.model)):
-        controls, _ = subject.adapter.actuator_slices(subject.model, index)
-        if controls.start <= control < controls.stop:
-            return index
-    return -1
+def _of_model(wrong: str) -> Cause:
+    location = script_location()
+    return Cause(
+        text=(
+            f"the model itself, not the state: {wrong}"
+            f"{f', written before {location}' if location else ''}"
+        ),
+        advice="Look at what writes into the model, such as what makes it random",
+    )
 
 
 def _raised(error: BaseException) -> Cause | None:
@@ -194,7 +204,7 @@ def _raised(error: BaseException) -> Cause | None:
     )
 
 
-def _outside(trouble: Trouble) -> Cause:
+def _outside(scene: "Scene", trouble: Trouble) -> Cause:
     """Blame whoever wrote what is no number into the state between two steps."""
     location = script_location()
     return Cause(
@@ -204,4 +214,5 @@ def _outside(trouble: Trouble) -> Cause:
             "numbers"
         ),
         advice="Look at what the script writes into the state, or restore an earlier one",
+        elements=_owner(scene, trouble),
     )

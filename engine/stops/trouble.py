@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
@@ -17,11 +18,9 @@ from stroboscope.engine.element_names import ElementNames
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from stroboscope.engine.scene import Scene
 
-__all__ = ["Diagnose", "Trouble", "plain_diagnosis"]
+__all__ = ["Diagnose", "Trouble", "owner_of", "plain_diagnosis"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +36,14 @@ class Trouble:
     """
 
     reason: StopReason
-    row: "NDArray[np.float64]"
+    row: NDArray[np.float64]
     timestep: float
     array: str = ""
     index: int = -1
     value: float | None = None
     dof: int = -1
     before: float | None = None
-    speeds: "NDArray[np.float64] | None" = None
+    speeds: NDArray[np.float64] | None = None
     time_after: float | None = None
     warning: str = ""
     warning_info: int = -1
@@ -76,8 +75,12 @@ def plain_diagnosis(scene: "Scene", trouble: Trouble) -> StopInfo:
     if dof >= 0:
         joint = names.joint(int(world.model.dof_jntid[dof]))
         body = names.body(int(world.model.dof_bodyid[dof]))
-    if trouble.array == "ctrl" and trouble.index >= 0:
-        actuator = _actuator_of(world.model, trouble.index, names, world.adapter)
+    if trouble.index >= 0:
+        owner = owner_of(world.model, trouble.array, trouble.index, adapter=world.adapter)
+        if owner is not None and owner[0] == "actuator":
+            actuator = names.actuator(owner[1])
+        elif owner is not None:
+            body = names.body(owner[1])
     return StopInfo(
         stop_id=0,
         reason=trouble.reason,
@@ -86,7 +89,7 @@ def plain_diagnosis(scene: "Scene", trouble: Trouble) -> StopInfo:
         step=counters.step_count,
         physics_step=counters.physics_step_count,
         time=trouble.time,
-        message=_message(trouble, joint=joint, actuator=actuator),
+        message=_message(trouble, joint=joint, body=body, actuator=actuator),
         dof=dof,
         joint=joint,
         body=body,
@@ -96,23 +99,46 @@ def plain_diagnosis(scene: "Scene", trouble: Trouble) -> StopInfo:
     )
 
 
-def _actuator_of(model: Any, control: int, names: ElementNames, adapter: MujocoAdapter) -> str:
-    for index in range(adapter.actuator_count(model)):
-        controls, _outputs = adapter.actuator_slices(model, index)
-        if controls.start <= control < controls.stop:
-            return names.actuator(index)
-    return ""
+def owner_of(
+    model: Any, array: str, index: int, *, adapter: MujocoAdapter
+) -> tuple[str, int] | None:
+    """Return the body or actuator that a number of a row belongs to, by kind and index.
+
+    None for those of joints, which a dof says, and of nothing in particular.
+    """
+    match array:
+        case "xfrc_applied":
+            return "body", index // 6
+        case "mocap_pos" | "mocap_quat":
+            mocap = index // (3 if array == "mocap_pos" else 4)
+            found = np.flatnonzero(np.asarray(model.body_mocapid) == mocap).tolist()
+            return ("body", found[0]) if found else None
+        case "act":
+            first, count = np.asarray(model.actuator_actadr), np.asarray(model.actuator_actnum)
+            found = np.flatnonzero((first <= index) & (index < first + count)).tolist()
+            return ("actuator", found[0]) if found else None
+        case "ctrl":
+            for actuator in range(adapter.actuator_count(model)):
+                controls, _outputs = adapter.actuator_slices(model, actuator)
+                if controls.start <= index < controls.stop:
+                    return "actuator", actuator
+    return None
 
 
-def _message(trouble: Trouble, *, joint: str, actuator: str) -> str:
+def _message(trouble: Trouble, *, joint: str, body: str, actuator: str) -> str:
     value = "" if trouble.value is None else f"{trouble.value:.6g}"
-    where = f" of joint {joint!r} (dof {trouble.dof})" if joint else ""
+    where = ""
+    if joint:
+        where = f" of joint {joint!r} (dof {trouble.dof})"
+    elif actuator:
+        where = f" of actuator {actuator!r}"
+    elif body:
+        where = f" of body {body!r}"
     what = f"{trouble.array}[{trouble.index}]" if trouble.array else ""
     warning = f" ({trouble.warning})" if trouble.warning else ""
     match trouble.reason:
         case StopReason.BAD_INPUT:
-            whose = f" of actuator {actuator!r}" if actuator else ""
-            return f"the input {what}{whose} is {value or 'not usable'}{warning}"
+            return f"the input {what}{where} is {value or 'not usable'}{warning}"
         case StopReason.NON_FINITE:
             return f"{what}{where} is {value}"
         case StopReason.EXPLODING:
@@ -134,4 +160,5 @@ def _message(trouble: Trouble, *, joint: str, actuator: str) -> str:
         case StopReason.FATAL | StopReason.CALLBACK:
             return f"the physics step raised {type(trouble.error).__name__}: {trouble.error}"
         case _:
-            return f"MuJoCo warned{warning}{f' about {what}{where}' if what else ''}"
+            about = f" about {what or 'the inertia'}{where}" if what or where else ""
+            return f"MuJoCo warned{warning}{about}"
