@@ -57,10 +57,12 @@ _FAST_FORWARD = {
 class SceneView(QWidget):
     """Holds the views and feeds them: description, assets, poses, contacts, selection.
 
-    ``pose_shown`` comes with each instant that the views have been given, as a SceneFrame.
+    ``pose_shown`` comes with each instant that the views have been given, as a SceneFrame;
+    ``drawn_scene_changed`` when another scene, or none, is in the picture.
     """
 
     pose_shown = Signal(object)
+    drawn_scene_changed = Signal()
 
     def __init__(
         self,
@@ -214,6 +216,7 @@ class SceneView(QWidget):
         self._description = description
         self._drawn_scene = scene
         self._has_poses = False
+        self.drawn_scene_changed.emit()
         digests = self._wanted_assets(description)
         known = {digest: self._sessions.assets.get(digest) for digest in digests}
         here = {digest: arrays for digest, arrays in known.items() if arrays is not None}
@@ -349,7 +352,9 @@ class SceneView(QWidget):
         xpos, xquat = pose.arrays.get("xpos"), pose.arrays.get("xquat")
         if xpos is not None and xquat is not None and len(xpos) == len(description.bodies):
             self.grid.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
-            self._has_poses = True
+            if not self._has_poses:
+                self._has_poses = True
+                self.drawn_scene_changed.emit()
 
     def _draw_values(self, topic: Topic, frame: SceneFrame | None) -> None:
         if frame is self._drawn_values.get(topic):

@@ -168,6 +168,7 @@ class MainWindow(QMainWindow):
         grid.removed.connect(self._on_view_removed)
         grid.activated.connect(lambda _: self.commands.camera.refresh())
         self.commands.pictures.build()
+        self.scene_view.drawn_scene_changed.connect(self.commands.pictures.refresh)
         self.view_buttons = ViewButtons(self.scene_view, self.actions_by_name, p)
         self.info = InfoCard(
             self.scene_view,

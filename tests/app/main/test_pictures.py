@@ -62,6 +62,19 @@ def circling(desktop, run_script, wait_until):
     return desktop.window
 
 
+def test_a_film_can_be_taken_as_soon_as_there_is_a_picture(desktop, attached, wait_until):
+    view, film = desktop.window.scene_view, desktop.window.actions_by_name["film"]
+    told = []
+    # What else refreshes the menu comes at any time; the first poses alone must do.
+    view.drawn_scene_changed.connect(lambda: told.append((view.drawn_scene, film.isEnabled())))
+    attached()
+    wait_until(lambda: view.drawn_scene is not None)
+    assert told[-1] == (desktop.sessions.shown, True)
+    film.setEnabled(False)
+    view.drawn_scene_changed.emit()
+    assert film.isEnabled()
+
+
 @pytest.fixture
 def answer(monkeypatch, own_folders):
     """``answer(kind, act, name)``: what to do in the dialog that is about to open."""
