@@ -22,7 +22,7 @@ __all__ = ["ConditionsModel", "SavedCondition", "condition_title", "threshold_ex
 
 
 class SavedCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition as the settings keep it."""
+    """A condition as the settings keep it; ``envs_idx``: in these environments, empty: anywhere."""
 
     expression: str
     name: str = ""
@@ -30,6 +30,7 @@ class SavedCondition(msgspec.Struct, frozen=True, kw_only=True):
     hits: int = 1
     once: bool = False
     log_only: bool = False
+    envs_idx: tuple[int, ...] = ()
 
 
 def condition_title(condition: ConditionInfo) -> str:
@@ -64,7 +65,7 @@ class ConditionsModel:
         self.told = SceneConditions(scene_id=scene.scene_id, conditions=())
         self._scene = scene
         self._mine: set[int] = set()
-        self._restored: set[str] = set()
+        self._restored: set[tuple[str, tuple[int, ...]]] = set()
 
     @property
     def is_known(self) -> bool:
@@ -116,6 +117,7 @@ class ConditionsModel:
                 hits=condition.hits,
                 once=condition.once,
                 log_only=condition.log_only,
+                envs_idx=condition.envs_idx,
             ),
             then=lambda _command, value: self._made(draft, value),
             otherwise=lambda _command, reason: otherwise(reason),
@@ -170,10 +172,11 @@ class ConditionsModel:
     def restore(self, saved: Iterable[SavedCondition]) -> None:
         """Bring back what was remembered; what is there already, word by word, is taken as it."""
         for each in saved:
-            if each.expression in self._restored:
+            key = each.expression, each.envs_idx
+            if key in self._restored:
                 continue
-            self._restored.add(each.expression)
-            known = next((c for c in self.conditions if c.expression == each.expression), None)
+            self._restored.add(key)
+            known = next((c for c in self.conditions if (c.expression, c.envs_idx) == key), None)
             if known is not None:
                 self._mine.add(known.condition_id)
             else:
@@ -188,4 +191,5 @@ def _saved(condition: ConditionInfo) -> SavedCondition:
         hits=condition.hits,
         once=condition.once,
         log_only=condition.log_only,
+        envs_idx=condition.envs_idx,
     )

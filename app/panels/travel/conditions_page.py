@@ -80,6 +80,9 @@ class ConditionsPage(QWidget):
         self.log_only = QCheckBox("log only")
         self.log_only.setToolTip("Log and mark it; never stop.")
         self.log_only.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.only_here = QCheckBox("only here")
+        self.only_here.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.only_here.hide()
         self.add_button = QPushButton("Add")
         self.add_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.add_button.clicked.connect(lambda _=False: self._commit())
@@ -88,7 +91,13 @@ class ConditionsPage(QWidget):
         self.ready_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.ready_button.clicked.connect(lambda _=False: self._open_ready())
         head.addWidget(self.field, 1, Qt.AlignmentFlag.AlignTop)
-        for widget in (self.name, self.log_only, self.add_button, self.ready_button):
+        for widget in (
+            self.name,
+            self.only_here,
+            self.log_only,
+            self.add_button,
+            self.ready_button,
+        ):
             head.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
             widget.setFixedHeight(METRICS.control_height)
         column.addLayout(head)
@@ -125,9 +134,22 @@ class ConditionsPage(QWidget):
             self.rows[each.condition_id].show_condition(each, why_not)
         for widget in (self.field, self.name, self.log_only, self.add_button, self.ready_button):
             widget.setEnabled(not why_not)
+        self._show_environment(why_not)
         self.add_button.setToolTip(plain_text(why_not))
         if self._editing and self._editing not in numbers:
             self.forget_edit()
+
+    def _show_environment(self, why_not: str) -> None:
+        """Offer to look at a new condition in one of several environments."""
+        environments = self._scene.environments if self._scene is not None else None
+        several = environments is not None and environments.count > 1
+        self.only_here.setVisible(several)
+        if environments is None or not several:
+            return self.only_here.setChecked(False)
+        self.only_here.setEnabled(not why_not and not self._editing)
+        where = f"Look at it in environment {environments.selected} and in no other."
+        fixed = "Where a condition is looked at is said when it is made." if self._editing else ""
+        return self.only_here.setToolTip(plain_text(why_not or fixed or where))
 
     def _why_not(self) -> str:
         scene = self._scene
@@ -162,6 +184,10 @@ class ConditionsPage(QWidget):
         grid.setRowStretch(len(conditions) + 1, 1)
         self._scroll.setWidget(body)
 
+    def _chosen_environments(self) -> tuple[int, ...]:
+        scene = self._scene
+        return (scene.environments.selected,) if scene and self.only_here.isChecked() else ()
+
     # --- what a person does
 
     def begin(self, expression: str, name: str = "") -> None:
@@ -180,6 +206,8 @@ class ConditionsPage(QWidget):
             self.name.setText(condition.name)
             self.name.setEnabled(False)
             self.log_only.setChecked(condition.log_only)
+            self.only_here.setChecked(bool(condition.envs_idx))
+            self._show_environment(self._why_not())
             self.add_button.setText("Change")
             self.field.line.setFocus()
 
@@ -190,6 +218,8 @@ class ConditionsPage(QWidget):
         self.name.clear()
         self.name.setEnabled(True)
         self.log_only.setChecked(False)
+        self.only_here.setChecked(False)
+        self._show_environment(self._why_not())
         self.add_button.setText("Add")
 
     @property
@@ -215,6 +245,7 @@ class ConditionsPage(QWidget):
             expression=text,
             name=" ".join(self.name.text().split()),
             log_only=self.log_only.isChecked(),
+            envs_idx=self._chosen_environments(),
         )
         # It stays in the field until the engine has taken it.
         model.add(saved, then=lambda _id: self.forget_edit(), otherwise=self.field.show_problem)

@@ -113,6 +113,7 @@ class StopsPanel(QWidget):
         return (
             scene.stops.changed,
             scene.conditions.changed,
+            scene.environments.changed,
             scene.rollouts.changed,
             scene.trials.changed,
             scene.history.changed,
