@@ -10,6 +10,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.signal import Signal
+from stroboscope.app.models.stops import stop_whose
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import (
     SceneHistory,
@@ -220,7 +221,7 @@ class HistoryModel:
 
     def _collect(self) -> list[Mark]:
         edits = self._scene.edits
-        found = [Mark(stop.axis, MarkKind.STOP, stop.message) for stop in self.stops]
+        found = [Mark(stop.axis, MarkKind.STOP, stop_whose(stop)) for stop in self.stops]
         found += [
             Mark(each.axis, MarkKind.CHECKPOINT, f"checkpoint {each.name}")
             for each in edits.checkpoints

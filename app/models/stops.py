@@ -26,6 +26,7 @@ __all__ = [
     "stop_place",
     "stop_sentence",
     "stop_text",
+    "stop_whose",
 ]
 
 
@@ -74,6 +75,11 @@ def stop_place(stop: StopInfo) -> str:
 def stop_message(stop: StopInfo) -> str:
     """Return what happened without the environment, where its place stands beside it."""
     return stop.message.removeprefix(f"environment {stop.env}: ")
+
+
+def stop_whose(stop: StopInfo) -> str:
+    """Return what happened after the environment that it happened in, where there are several."""
+    return f"environment {stop.env}: {stop_message(stop)}" if stop.env >= 0 else stop.message
 
 
 def stop_headline(stop: StopInfo) -> str:

@@ -47,6 +47,11 @@ def element_of(reference: ElementRef) -> Element | None:
         return None
 
 
+def _tip(stop: StopInfo) -> str:
+    whose = f"environment {stop.env}" if stop.env >= 0 else ""
+    return "\n".join(part for part in (whose, stop.culprit) if part)
+
+
 def stops_table(stops: tuple[StopInfo, ...]) -> Table:
     """Return one row per stop; keys are their ids."""
     rows = tuple(reversed(stops))
@@ -70,5 +75,5 @@ def stops_table(stops: tuple[StopInfo, ...]) -> Table:
             "message": texts_of([stop_message(stop) for stop in rows]),
         },
         keys=tuple(stop.stop_id for stop in rows),
-        tips=[stop.culprit for stop in rows],
+        tips=[_tip(stop) for stop in rows],
     )

@@ -50,3 +50,11 @@ class MarkPlaces:
         high = bisect.bisect_right(self.marks, axis + reach, key=lambda mark: mark.axis)
         found = self.marks[low:high]
         return min(found, key=lambda m: (m.kind in MODES, abs(m.axis - axis)), default=None)
+
+    def together(self, scale: AxisScale, mark: Mark) -> list[Mark]:
+        """Return all of its kind that the pointer can't tell from ``mark``, which comes first."""
+        reach = MARK_REACH_PX / scale.per_step
+        low = bisect.bisect_left(self.marks, mark.axis - reach, key=lambda each: each.axis)
+        high = bisect.bisect_right(self.marks, mark.axis + reach, key=lambda each: each.axis)
+        others = [m for m in self.marks[low:high] if m.kind is mark.kind and m is not mark]
+        return [mark, *others]

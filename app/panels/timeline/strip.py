@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from stroboscope.app.models.history import HistoryModel, MarkKind
+from stroboscope.app.models.history import HistoryModel, Mark, MarkKind
 from stroboscope.app.models.lanes import lay_out
 from stroboscope.app.models.numbers import count_text, number_text, with_unit
 from stroboscope.app.models.plain_text import plain_text
@@ -39,6 +39,8 @@ _INSET_PX = METRICS.padding
 _HEIGHT = 64
 # A press that moves less than this [px] is a click.
 _CLICK_PX = 3
+# Stops that are drawn as one and told in a tooltip one by one, besides the first.
+_MOST_STOPS = 4
 
 
 class AxisRange(Protocol):
@@ -225,6 +227,15 @@ class TimelineStrip(QWidget):
             return axis
         return min(max(axis, history.first), history.live)
 
+    def _stops_beside(self, mark: Mark) -> list[str]:
+        """Return the other stops that are drawn as one with ``mark``: each is somebody's."""
+        if mark.kind is not MarkKind.STOP:
+            return []
+        others = self._places.together(self.scale, mark)[1:]
+        lines = [f"▲ stop: {each.text}" for each in others[:_MOST_STOPS]]
+        more = len(others) - _MOST_STOPS
+        return [*lines, f"▲ and {more} more stops here"] if more > 0 else lines
+
     def text_at(self, x: float) -> str:
         """Return what stands there, in words."""
         history = self._history
@@ -239,6 +250,7 @@ class TimelineStrip(QWidget):
             named = mark.text.startswith(mark.kind.value)
             kind = "" if named or symbol else f"{mark.kind.value}: "
             lines.append(f"{symbol}{kind}{mark.text}")
+            lines += self._stops_beside(mark)
         place = history.place(axis)
         if axis >= history.live:
             lines.append("live: where the scene stands")
