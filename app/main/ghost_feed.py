@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import weakref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from stroboscope.app.models.ghosts import GhostEntry, ghost_colour
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
+from stroboscope.app.view3d.camera import ViewMode
+from stroboscope.app.view3d.environments import EnvironmentGrid
 from stroboscope.app.view3d.ghosts import OtherPose
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -26,11 +29,29 @@ _OPACITY = 0.5
 _ROOM = 1.4
 
 Floats = NDArray[np.float64]
+Rgba = tuple[float, float, float, float]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Grid:
+    """How many columns a grid has, and where in it the selected environment stands (x, y) [m]."""
+
+    columns: int = 1
+    place: tuple[float, float] = (0.0, 0.0)
+
+
+def _rgba(name: str) -> Rgba:
+    color = QColor(name)
+    return color.redF(), color.greenF(), color.blueF(), 1.0
+
+
+def _columns(count: int) -> int:
+    return math.ceil(math.sqrt(max(count, 1)))
 
 
 def environment_offsets(shown: tuple[int, ...], selected: int, *, spacing: float) -> Floats:
     """Return where each environment stands in the grid, (k, 3) [m], the selected one at 0."""
-    columns = math.ceil(math.sqrt(max(len(shown), 1)))
+    columns = _columns(len(shown))
     places = np.zeros((len(shown), 3))
     number = np.arange(len(shown))
     places[:, 0] = spacing * (number % columns)
@@ -63,17 +84,20 @@ class GhostFeed:
         self._scene: SceneModel | None = None
         self._drawn: object = None
         self._frames: tuple[SceneFrame | None, ...] = ()
-        self._columns = 1
+        # Of each scene: how its grid was when the camera was last put right for it.
+        self._grids: weakref.WeakKeyDictionary[SceneModel, _Grid] = weakref.WeakKeyDictionary()
         # By what is shown: distances don't change with every step.
         self._spacing: tuple[object, float] = (None, 1.0)
         sessions.shown_changed.connect(self._follow)
         view.instant_changed.connect(self._on_instant)
+        scene_view.grid.environment_picked.connect(self._on_picked)
         self._follow(sessions.shown)
 
     def close_panel(self) -> None:
         """Stop listening."""
         self._sessions.shown_changed.disconnect(self._follow)
         self._view.instant_changed.disconnect(self._on_instant)
+        self._scene_view.grid.environment_picked.disconnect(self._on_picked)
         self._follow(None)
 
     def set_theme(self, palette: Palette) -> None:
@@ -90,7 +114,7 @@ class GhostFeed:
             before.frame_arrived.disconnect(self._on_frame)
             before.described.disconnect(self._on_described)
             before.want(_WHO, ())
-        self._scene, self._drawn, self._columns = scene, None, 1
+        self._scene, self._drawn = scene, None
         if scene is not None:
             scene.ghosts.changed.connect(self._on_wanted)
             scene.environments.changed.connect(self._on_wanted)
@@ -111,18 +135,31 @@ class GhostFeed:
         if scene is None:
             return
         scene.want(_WHO, self._topics(scene))
-        self._step_back(scene)
         self._draw()
 
-    def _step_back(self, scene: SceneModel) -> None:
-        """Look from further away at more environments, and from nearer at fewer."""
-        count = len(scene.environments.shown) if scene.environments.count else 1
-        columns = math.ceil(math.sqrt(max(count, 1)))
-        factor, self._columns = columns / self._columns, columns
-        if factor != 1.0:
-            for each in self._scene_view.grid.views:
-                camera = each.camera
-                each.set_camera(dataclasses.replace(camera, distance=camera.distance * factor))
+    def _on_picked(self, number: int) -> None:
+        """Look at the environment that was double-clicked."""
+        scene = self._scene
+        if scene is not None:
+            scene.environments.look_at(number)
+
+    def _put_cameras(self, scene: SceneModel, grid: _Grid) -> None:
+        """Bring all of another grid into the picture; let nothing move in the same one."""
+        before = self._grids.get(scene, _Grid())
+        self._grids[scene] = grid
+        for each in self._scene_view.grid.views if grid != before else ():
+            camera = each.camera
+            if camera.mode is not ViewMode.FREE:
+                if grid.columns != before.columns:
+                    factor = grid.columns / before.columns
+                    each.set_camera(dataclasses.replace(camera, distance=camera.distance * factor))
+            elif grid.columns != before.columns:
+                each.frame_scene()
+            else:
+                # The selected one is the scene itself, which stands where it does.
+                x, y, z = camera.lookat
+                moved = (x + before.place[0] - grid.place[0], y + before.place[1] - grid.place[1])
+                each.set_camera(dataclasses.replace(camera, lookat=(*moved, z)))
 
     def _on_described(self) -> None:
         self._drawn = None
@@ -152,11 +189,17 @@ class GhostFeed:
         # The frames stay alive, or another one could get their id.
         self._frames = tuple(frames.values())
         others: list[OtherPose] = []
+        marks: EnvironmentGrid | None = None
+        grid = _Grid()
         if (ghosts := frames.get(Topic.GHOSTS)) is not None:
             others += self._ghosts(ghosts, scene.ghosts.drawn, len(description.bodies))
         if (environments := frames.get(Topic.ENVIRONMENTS)) is not None:
-            others += self._environments(environments, scene, description)
-        self._scene_view.grid.set_others(others)
+            found, marks, grid = self._environments(environments, scene, description)
+            others += found
+        elif Topic.ENVIRONMENTS in wanted:
+            grid = self._grids.get(scene, grid)  # it is about to come
+        self._scene_view.grid.set_others(others, marks)
+        self._put_cameras(scene, grid)
 
     def _ghosts(
         self, frame: SceneFrame, drawn: tuple[GhostEntry, ...], bodies: int
@@ -171,21 +214,37 @@ class GhostFeed:
 
     def _environments(
         self, frame: SceneFrame, scene: SceneModel, description: SceneDescription
-    ) -> list[OtherPose]:
+    ) -> tuple[list[OtherPose], EnvironmentGrid | None, "_Grid"]:
         poses = _poses(frame, "env", len(description.bodies))
         shown = tuple(number for _, _, number in poses)
         selected = scene.environments.told.selected
         if not poses:
-            return []
+            return [], None, self._grids.get(scene, _Grid())
         of = (description, shown)
         if self._spacing[0] != of:
             self._spacing = of, grid_spacing(np.stack([pose for pose, _, _ in poses]), description)
-        offsets = environment_offsets(shown, selected, spacing=self._spacing[1])
-        return [
-            OtherPose(xpos + offset, xquat, (1.0, 1.0, 1.0, 1.0), tint=0.0)
+        spacing = self._spacing[1]
+        offsets = environment_offsets(shown, selected, spacing=spacing)
+        others = [
+            OtherPose(xpos + offset, xquat, (1.0, 1.0, 1.0, 1.0), tint=0.0, env=number)
             for (xpos, xquat, number), offset in zip(poses, offsets, strict=True)
             if number != selected
         ]
+        root = min(1, len(description.bodies) - 1)
+        marks = EnvironmentGrid(
+            numbers=shown,
+            pos=np.stack([xpos[root] for xpos, _, _ in poses]) + offsets,
+            selected=selected,
+            failed=frozenset(scene.environments.told.failed),
+            side=spacing,
+            colors=self._colors(),
+        )
+        x, y, _ = (float(each) for each in -offsets[0])
+        return others, marks, _Grid(_columns(len(shown)), (x, y))
+
+    def _colors(self) -> tuple[Rgba, Rgba, Rgba]:
+        palette = self._palette
+        return _rgba(palette.accent), _rgba(palette.warn), _rgba(palette.muted)
 
 
 def _poses(frame: SceneFrame, number: str, bodies: int) -> list[tuple[Floats, Floats, int]]:

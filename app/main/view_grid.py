@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QWidget
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.camera import CameraState, StandardView, ViewMode
+from stroboscope.app.view3d.environments import EnvironmentGrid
 from stroboscope.app.view3d.ghosts import OtherPose
 from stroboscope.app.view3d.viewport import SPACING, Viewport
 from stroboscope.debugger_protocol.edit_messages import Perturb
@@ -61,6 +62,7 @@ class ViewGrid(QWidget):
     removed = Signal(object)  # Viewport, which is about to be deleted
     activated = Signal(object)  # Viewport
     picked = Signal(object)  # Element | None, in whichever view
+    environment_picked = Signal(int)  # another one, in whichever view
     camera_changed = Signal(object)  # CameraState, of whichever view
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -124,6 +126,7 @@ class ViewGrid(QWidget):
     def _take(self, view: Viewport) -> None:
         self.views.append(view)
         view.picked.connect(self.picked)
+        view.environment_picked.connect(self.environment_picked)
         view.camera_changed.connect(self.camera_changed)
         surface = view.focusProxy()
         if surface is not None:
@@ -216,10 +219,12 @@ class ViewGrid(QWidget):
         for view in self.views:
             view.set_values(topic, arrays)
 
-    def set_others(self, others: Sequence[OtherPose]) -> None:
-        """Draw the scene once more for each of these: ghosts and environments."""
+    def set_others(
+        self, others: Sequence[OtherPose], environments: EnvironmentGrid | None = None
+    ) -> None:
+        """Draw the scene once more for each of these: ghosts, and environments in their grid."""
         for view in self.views:
-            view.set_others(others)
+            view.set_others(others, environments)
 
     def set_hidden(self, elements: frozenset[Element]) -> None:
         """Leave these elements out of the pictures."""

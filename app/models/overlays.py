@@ -475,6 +475,14 @@ OVERLAYS: tuple[Overlay, ...] = (
     Overlay(name="legend", title="Legend", group=_P),
     Overlay(name="triad", title="Axes in the corner", group=_P),
     Overlay(
+        name="environment_marks",
+        title="Numbers of environments",
+        group=_P,
+        tip="Where several environments are drawn: their numbers, and a frame around the one that "
+        "is looked at. A number is left out where it would stand on another.",
+        words="batch selected grid frame failed",
+    ),
+    Overlay(
         name="info",
         title="Numbers in the corner",
         group=_P,

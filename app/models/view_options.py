@@ -187,6 +187,7 @@ class ViewOptions:
     cull_face: bool = True
     grid: bool = True  # a ground where the model has none
     triad: bool = True
+    environment_marks: bool = True  # where several are drawn: numbers, a frame around one
     info: bool = False  # numbers of the scene in a corner
     render: RenderMode = RenderMode.PICTURE
     lighting: Lighting = Lighting.AUTO

@@ -209,13 +209,15 @@ def fitted(
     *,
     aspect: float,
     covered: float = 0.0,
+    covered_below: float = 0.0,
     reached: Floats | None = None,
 ) -> CameraState:
     """Return ``state`` moved so that ``points`` (n, 3) just fill the view, with a margin.
 
     Angles stay as they are. In perspective, near points spread wider than far ones, so the centre
     is found together with the distance. Something stands over the upper part of the view, which is
-    ``covered`` (of its height): the points stay below it. Those that are only ``reached`` (m, 3)
+    ``covered`` (of its height): the points stay below it, and above what ``covered_below`` says of
+    the lower part. Those that are only ``reached`` (m, 3)
     now and then are in the view, too, but may be behind that.
     """
     seldom = np.zeros((0, 3)) if reached is None else reached
@@ -230,7 +232,8 @@ def fitted(
     above[len(points) - len(seldom) :] = tangent * REACH_FILL
     # How far to the left and below, and to the right and above, anything may be seen.
     wide = np.full(len(points), tangent * aspect * FRAME_FILL)
-    lower = np.stack([wide, np.full(len(points), tangent * FRAME_FILL)])
+    below = np.full(len(points), tangent * min(FRAME_FILL, 1.0 - 2.0 * covered_below))
+    lower = np.stack([wide, below])
     upper = np.stack([wide, above])
     distance = 0.0
     for _ in range(6):

@@ -26,6 +26,7 @@ __all__ = ["CameraWidget", "as_point"]
 
 MIN_FOVY, MAX_FOVY = 5.0, 120.0
 MOST_COVERED = 0.28  # of the view's height: below messages nothing shall become tiny
+_BELOW_GRID = 60  # [px]
 
 
 class CameraWidget(QWidget):
@@ -188,8 +189,17 @@ class CameraWidget(QWidget):
     ) -> None:
         free = dataclasses.replace(state, mode=ViewMode.FREE, tracked_body=-1, fixed_camera=-1)
         covered = min(self._kept_free / max(self.height(), 1), MOST_COVERED)
+        # Several environments: a number below each, and the bar that chooses among them.
+        below = _BELOW_GRID if self._scene.environments is not None else 0
         self.set_camera(
-            fitted(free, points, aspect=self._aspect(), covered=covered, reached=reached)
+            fitted(
+                free,
+                points,
+                aspect=self._aspect(),
+                covered=covered,
+                covered_below=min(below / max(self.height(), 1), MOST_COVERED),
+                reached=reached,
+            )
         )
 
     def view(self) -> View:

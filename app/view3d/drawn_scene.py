@@ -10,6 +10,7 @@ from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d import places
 from stroboscope.app.view3d.deformables import Deformables, SoftGeometry
+from stroboscope.app.view3d.environments import EnvironmentGrid
 from stroboscope.app.view3d.flexes import FlexLook
 from stroboscope.app.view3d.geometry_builder import (
     BuildJob,
@@ -62,6 +63,7 @@ class DrawnScene:
         self.item_mat = np.zeros((0, 3, 3))
         self._first_body_mat = self.body_mat
         self.ground_height = 0.0
+        self.foot_height = 0.0
         self._assets: dict[str, AssetArrays] = {}
         self._meshes: dict[str, MeshDetail | None] = {}  # None: damaged
         self._buffers: Buffers | None = None
@@ -80,6 +82,8 @@ class DrawnScene:
         self.ghost_revision = 0
         # Ghosts and environments beside the scene itself.
         self.others: tuple[Ghost, ...] = ()
+        # Where environments stand, while several are drawn.
+        self.environments: EnvironmentGrid | None = None
         self.others_revision = 0
 
     def set_description(
@@ -105,6 +109,7 @@ class DrawnScene:
         self.ghost = self.tints = None
         self.ghost_revision += 1
         self.others = ()
+        self.environments = None
         self.others_revision += 1
         self._meshes = {d: mesh for d, mesh in self._meshes.items() if d in wanted}
         shown = description or SceneDescription(scene_id=0, name="")
@@ -192,6 +197,7 @@ class DrawnScene:
         if not self.has_poses:
             self._first_body_mat = self.body_mat
             self.ground_height = places.ground_under(self)
+            self.foot_height = places.foot_height(self)
             self.has_poses = True
 
     def _apply(self, pos: NDArray[np.float64], mat: NDArray[np.float64]) -> None:
@@ -242,8 +248,10 @@ class DrawnScene:
             *compose(pos[items.body], mat[items.body], pos=items.pos, mat=items.mat), rgba=rgba
         )
 
-    def set_others(self, others: Sequence[OtherPose]) -> None:
-        """Draw the scene once more for each of these.
+    def set_others(
+        self, others: Sequence[OtherPose], environments: EnvironmentGrid | None = None
+    ) -> None:
+        """Draw the scene once more for each of these; ``environments``: where some of them stand.
 
         Raises ValueError when the shapes do not fit the description; then all stays as it was.
         """
@@ -254,8 +262,9 @@ class DrawnScene:
                 raise ValueError(f"poses of {expected} bodies are expected; got {other.xpos.shape}")
             mat = quat_to_matrix(other.xquat)
             placed = compose(other.xpos[items.body], mat[items.body], pos=items.pos, mat=items.mat)
-            made.append(Ghost(*placed, rgba=other.rgba, tint=other.tint))
+            made.append(Ghost(*placed, rgba=other.rgba, tint=other.tint, env=other.env))
         self.others = tuple(made)
+        self.environments = environments
         self.others_revision += 1
 
     def ghost_items(self, ghost: Ghost, options: ViewOptions) -> NDArray[np.int64]:
@@ -503,11 +512,13 @@ class DrawnScene:
         The boxes of what matters and the floor below it, where it may be about to fall. Not the
         model's extent: MuJoCo's own guess takes endless floors in and makes a humanoid tiny.
         """
-        return places.framing_points(self, options)
+        points = places.framing_points(self, options)
+        return points if self.environments is None else self.environments.around(points)
 
     def reach_points(self, options: ViewOptions) -> NDArray[np.float64]:
         """Return points (n, 3) [m] where arms of what matters may come to, above all."""
-        return places.reach_points(self, self.scene_items(options))
+        points = places.reach_points(self, self.scene_items(options))
+        return points if self.environments is None else self.environments.around(points)
 
     @property
     def scene_center(self) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.view3d.camera import View
+from stroboscope.app.view3d.environment_numbers import EnvironmentNumber, EnvironmentNumbers
 from stroboscope.app.view3d.overlays.anchors import anchors_of
 from stroboscope.app.view3d.overlays.drawings import drawing_texts
 from stroboscope.app.view3d.overlays.frames import AXIS_COLORS
@@ -88,6 +90,7 @@ class LabelOverlay(QWidget):
         self._font.setPixelSize(12)
         self._metrics = QFontMetricsF(self._font)
         self._widths: dict[str, float] = {}
+        self.numbers = EnvironmentNumbers()
 
     @property
     def shown(self) -> list[Label]:
@@ -106,16 +109,21 @@ class LabelOverlay(QWidget):
         missing: int,
         triad: View | None,
         notes: tuple[str, ...] = (),
+        numbers: Sequence[EnvironmentNumber] = (),
         kept_free: QRect | None = None,
     ) -> None:
         """Paint these labels from now on; ``triad`` is None when the corner is empty.
 
         ``notes`` are sentences at the lower edge about what the picture does not show;
-        ``kept_free`` is a place where something else stands.
+        ``numbers`` are those of environments; ``kept_free`` is a place where something else stands.
         """
         self._labels, self._missing, self._view, self._notes = labels, missing, triad, notes
         self._boxes, hidden = self._placed(labels, kept_free)
         self._missing += hidden
+        taken = [box for box, _ in self._boxes]
+        if kept_free is not None:
+            taken.append(QRectF(kept_free))
+        self.numbers.place(numbers, taken=taken)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -124,6 +132,7 @@ class LabelOverlay(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font)
+        self.numbers.paint(painter, bright=self._bright)
         if self._labels:
             self._paint_labels(painter)
         self._paint_notes(painter)

@@ -19,6 +19,7 @@ _COVERS = {
     **{each.name: False for each in OVERLAYS if each.group is not OverlayGroup.PICTURE},
     **dict.fromkeys(("shadows", "reflections", "haze", "wireframe", "transparent"), False),
     **dict.fromkeys(("xray_selection", "convex_hull", "triad", "segments"), False),
+    "environment_marks": False,
     "tendons": True,
 }
 

@@ -19,10 +19,14 @@ __all__ = ["Hit", "Picker"]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Hit:
-    """A point (3,) [m] on a surface; ``element`` is None on a ground that no model has."""
+    """A point (3,) [m] on a surface; ``element`` is None on a ground that no model has.
+
+    ``env``: of another environment than the one that is looked at; -1: of that one.
+    """
 
     element: Element | None
     point: NDArray[np.float64]
+    env: int = -1
 
 
 class Picker:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "element_position",
+    "foot_height",
     "framing_points",
     "ground_under",
     "reach_points",
@@ -50,6 +51,19 @@ def ground_under(scene: "DrawnScene") -> float:
     highest = float((scene.item_pos[:, 2] + down)[shown].max())
     height = highest - lowest
     return 0.0 if -1e-3 * height <= lowest <= height else lowest
+
+
+def foot_height(scene: "DrawnScene") -> float:
+    """Return the height [m] of the lowest point of what hangs on bodies, else of the ground.
+
+    Taken once, as the ground is.
+    """
+    shown = ~scene.items.is_plane & (scene.items.group < 3) & np.isfinite(scene.item_pos).all(1)
+    shown &= (scene.items.kind == ItemKind.GEOM) & (scene.items.body > 0)
+    if not shown.any():
+        return scene.ground_height
+    down = scene.items.reach_along(scene.item_mat[:, 2, :])
+    return float((scene.item_pos[:, 2] - down)[shown].min())
 
 
 def scene_bounds(scene: "DrawnScene", options: ViewOptions) -> tuple[NDArray[np.float64], float]:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from stroboscope.app.models.overlays import OVERLAYS, OverlayGroup
 from stroboscope.app.models.view_options import FrameMode, LabelMode, ViewOptions
 from stroboscope.app.view3d.camera import View
+from stroboscope.app.view3d.environment_numbers import numbers_of
 from stroboscope.app.view3d.labels import LabelOverlay, labels_of
 from stroboscope.app.view3d.overlays.legend import LegendOverlay, legend_rows
 from stroboscope.app.view3d.overlays.picture import OverlayPicture
@@ -45,8 +46,10 @@ class Still:
         changes: dict[str, object] = {}
         if not self.overlays:
             changes |= _NONE_OF_THEM | {"frames": FrameMode.NONE, "legend": False, "triad": False}
+            changes["environment_marks"] = False
         if not self.labels:
             changes["labels"] = LabelMode.NONE
+            changes["environment_marks"] = False
         if not self.legend:
             changes["legend"] = False
         if self.transparent:
@@ -77,6 +80,7 @@ def write_over(
     words.show_labels(
         labels,
         missing=missing,
+        numbers=numbers_of(picture, view=view, size=size),
         triad=view if options.triad else None,
         kept_free=None if legend.isHidden() else legend.geometry(),
     )

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -19,6 +19,8 @@ from stroboscope.app.view3d.camera import (
     ViewMode,
 )
 from stroboscope.app.view3d.drawing import ViewStats, still_frame
+from stroboscope.app.view3d.environment_numbers import EnvironmentNumber, numbers_of
+from stroboscope.app.view3d.environments import EnvironmentGrid
 from stroboscope.app.view3d.ghosts import OtherPose
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.gl_surface import GlSurface
@@ -82,6 +84,7 @@ class Viewport(PointingWidget):
         self._overlays = Overlays()
         self._stale = False
         self._labels: tuple[list[Label], int, View | None] = ([], 0, None)
+        self._numbers: list[EnvironmentNumber] = []
         self._legend: LegendOverlay | None = None
         self._overlay: LabelOverlay | None = None
         self._message = QLabel(NO_GL, self)
@@ -195,13 +198,15 @@ class Viewport(PointingWidget):
             self._scene.set_values(topic, arrays)
         self._redraw_when_due()
 
-    def set_others(self, others: Sequence[OtherPose]) -> None:
-        """Draw the scene once more for each of these: ghosts and environments.
+    def set_others(
+        self, others: Sequence[OtherPose], environments: EnvironmentGrid | None = None
+    ) -> None:
+        """Draw the scene once more for each of these: ghosts, and environments in their grid.
 
         Raises ValueError when the sizes do not fit the description.
         """
         if not self._follows:
-            self._scene.set_others(others)
+            self._scene.set_others(others, environments)
         self._redraw_when_due()
 
     def set_perturbation(self, perturb: Perturb | None) -> None:
@@ -421,6 +426,9 @@ class Viewport(PointingWidget):
         # Sizes and lengths mean the same in all views of a scene.
         return super()._scene_extent() if self._leader is None else self._leader._scene_extent()
 
+    def _number_at(self, at: QPointF) -> int:
+        return self._overlay.numbers.at(at.x(), at.y()) if self._overlay is not None else -1
+
     def _make_frame(self) -> Frame:
         selected, planes = np.empty(0, dtype=np.int64), frozenset[int]()
         measured = self._options.render is not RenderMode.PICTURE
@@ -506,6 +514,7 @@ class Viewport(PointingWidget):
                 labels,
                 missing=missing,
                 triad=view if self._options.triad else None,
+                numbers=self._numbers,
                 notes=(f"+{left_out} drawings of the script left out",) if left_out else (),
                 kept_free=legend.geometry() if legend is not None and legend.isVisible() else None,
             )
@@ -540,10 +549,10 @@ class Viewport(PointingWidget):
         self._last_draw = time.monotonic()
         self._due_timer.stop()  # not when it is done: poses that come meanwhile are not in it
         view = self.view()
-        labels, missing = labels_of(
-            self._overlay_picture(), view=view, size=(float(self.width()), float(self.height()))
-        )
+        picture, size = self._overlay_picture(), (float(self.width()), float(self.height()))
+        labels, missing = labels_of(picture, view=view, size=size)
         self._labels = labels, missing, view
+        self._numbers = numbers_of(picture, view=view, size=size)
 
     def _on_failure(self, reason: str) -> None:
         self._message.setText(

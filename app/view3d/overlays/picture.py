@@ -24,6 +24,7 @@ from stroboscope.app.view3d.overlays.drawings import (
     drawing_points,
     left_out,
 )
+from stroboscope.app.view3d.overlays.environment_frame import environment_frame
 from stroboscope.app.view3d.overlays.facts import Facts
 from stroboscope.app.view3d.overlays.frames import frame_glyphs, icon_glyphs
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape
@@ -112,6 +113,7 @@ class Overlays:
             scene.geometry_revision,
             scene.pose_revision,
             scene.values_revision,
+            scene.environments,
             options,
             extent,
             selection,
@@ -192,3 +194,4 @@ def _glyphs(subject: Subject, perturb: Perturb | None) -> Iterator[Glyphs]:
     yield from sensor_glyphs(subject)
     yield from drawing_glyphs(subject)
     yield from icon_glyphs(subject)
+    yield from environment_frame(subject)

@@ -68,8 +68,16 @@ def test_a_grid_draws_neighbours_and_the_one_that_is_looked_at_stays_in_place(
     wait_until(lambda: scene.environments.shown == tuple(range(9)))
     drawn = window.scene_view.viewport._scene
     wait_until(lambda: len(drawn.others) == 8)
-    far = pytest.approx(3 * camera.distance)
-    wait_until(lambda: window.scene_view.viewport.camera.distance == far)
+    # All of the grid is in the picture, and the view is from the same side.
+    view = window.scene_view.viewport
+    wait_until(lambda: view.camera.distance > 1.2 * camera.distance)
+    assert (view.camera.azimuth, view.camera.elevation) == (camera.azimuth, camera.elevation)
+    places = np.stack([drawn.item_pos[0], *(other.pos[0] for other in drawn.others)])
+    x, y, _ = view.view().project(places, width=view.width(), height=view.height()).T
+    assert (x > 0.0).all()
+    assert (x < view.width()).all()
+    assert (y > 0.0).all()
+    assert (y < view.height()).all()
     places = np.array([other.pos[0, :2] for other in drawn.others])
     assert len({tuple(np.round(place, 6)) for place in places}) == 8
     scene.environments.select(4)

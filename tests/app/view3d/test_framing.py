@@ -42,6 +42,20 @@ def test_everything_is_below_what_covers_the_view(
     assert max(tall, wide) > 0.9
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("below", [0.05, 0.2, 0.28])
+def test_everything_is_above_what_covers_the_lower_part(seed: int, below: float) -> None:
+    points = cloud(seed)
+    start = CameraState(azimuth=37.0 * seed, elevation=-22.0)
+    state = fitted(start, points, aspect=WIDTH / HEIGHT, covered=0.2, covered_below=below)
+    x, y = seen(state, points).T
+    assert y.min() >= 0.2 * HEIGHT - 1.0
+    assert y.max() <= (1.0 - max(below, 0.1)) * HEIGHT + 1.0
+    tall = (y.max() - y.min()) / ((0.8 - max(below, 0.1)) * HEIGHT)
+    wide = (x.max() - x.min()) / (0.8 * WIDTH)
+    assert max(tall, wide) > 0.9
+
+
 def test_a_view_frames_its_scene_below_the_height_that_is_kept_free(viewport: Any) -> None:
     from stroboscope.app.models.view_options import ViewOptions
 
