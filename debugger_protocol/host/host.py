@@ -506,12 +506,12 @@ class Host(HostNews):
         """
         if not self.playback.attached:
             return
-        me = threading.current_thread()
         with self._publishing_last:
             for link in tuple(self._links.values()):
                 thread = link.owner.thread
                 is_over = link.is_orphaned() or (main_is_over and thread is threading.main_thread())
-                if thread is me or is_over:
+                if (thread is threading.current_thread() or is_over) and not link.closed:
+                    link.past.refresh()
                     link.publish_last()
 
     def take_events(self) -> list[msgspec.Struct]:

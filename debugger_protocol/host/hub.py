@@ -410,7 +410,7 @@ class Hub(HostListener):
 
     def _send_news(self, link: SceneLink) -> None:
         """Tell what has come of a scene: found by looking, so that none of it is ever lost."""
-        for message in self._news[link.scene_id].take(self._host.monotonic()):
+        for message in self._news[link.scene_id].take(self._host.monotonic(), ends=self._is_ending):
             if isinstance(message, SceneRestored):
                 for client in self._clients.values():
                     client.connection.discard_values(link.scene_id, before=message.axis)

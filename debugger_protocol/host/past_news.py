@@ -44,7 +44,7 @@ class PastNews:
             if message is not None and not _says_nothing(message):
                 yield message
 
-    def take(self, now: float) -> Iterator[msgspec.Struct]:
+    def take(self, now: float, *, ends: bool) -> Iterator[msgspec.Struct]:
         """Return what has changed since the last call, at ``now`` [s, monotonic]."""
         due, self.is_due, self.is_waiting = self.is_due, False, False
         for before, message in zip(self._others, present := self._present(), strict=True):
@@ -55,7 +55,7 @@ class PastNews:
         if history is None or history is self._history:
             return
         early = now - self._told_at < _HISTORY_INTERVAL
-        if early and not (due and _is_news(history, self._history)):
+        if early and not ends and not (due and _is_news(history, self._history)):
             self.is_waiting = True
             return
         self._told_at, self._history = now, history

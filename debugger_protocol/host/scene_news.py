@@ -73,8 +73,11 @@ class SceneNews:
         for edit in changes.editor.edits:
             yield self._edited(edit)
 
-    def take(self, now: float) -> Iterator[msgspec.Struct]:
-        """Return what happened since the last call, at ``now`` [s, monotonic]."""
+    def take(self, now: float, *, ends: bool = False) -> Iterator[msgspec.Struct]:
+        """Return what happened since the last call, at ``now`` [s, monotonic].
+
+        What grows is not put off when the session is ending: there may be no next time.
+        """
         link, changes = self._link, self._link.changes
         restored = link.restored
         if restored.count != self._restores:
@@ -99,7 +102,7 @@ class SceneNews:
         self.is_waiting = False
         if editor.edits is not self._seen or self._edits_wait:
             yield from self._edit_news(now)
-        yield from self._past.take(now)
+        yield from self._past.take(now, ends=ends)
         self.is_waiting = self._edits_wait or self._past.is_waiting
 
     def _edit_news(self, now: float) -> Iterator[msgspec.Struct]:

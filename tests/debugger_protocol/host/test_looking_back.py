@@ -310,3 +310,17 @@ def test_the_view_is_live_again_when_the_controlling_client_has_gone(
     client.close()
     assert watcher.wait_until(lambda c: view_of(c, stepper.id) is None, 60)
     assert watcher.wait_until(lambda c: c.scenes()[0].axis > 10, 60)
+
+
+def test_what_is_remembered_in_the_end_is_told_before_the_session_ends(
+    connect: Connect, remember: Remember, server: DebugServer
+) -> None:
+    client, stepper = connect(), remember()
+    client.fast_forward()
+    assert client.wait_until(lambda c: c.scenes()[0].step_count > 100, 60)
+    stepper.join()
+    server.stop()
+    assert client.wait_until(lambda c: bool(c.closed_reason), 60)
+    history = client.history(stepper.id)
+    assert history is not None
+    assert history.rows == len(stepper.memory.rows)
