@@ -68,9 +68,8 @@ class EnvironmentsModel:
         before, self.told = self.told, message
         # A stop has selected one that is not in the grid: the grid comes along.
         is_left = message.selected != before.selected and self._asked is None
-        is_left = is_left and len(message.shown) < min(self._size, message.count)
         if (self._only_failed and message.failed != before.failed) or (
-            is_left and not self._only_failed and self._scene.session.has_control
+            is_left and self._is_alone()
         ):
             self._send(message.selected)
         self.changed.emit()
@@ -126,12 +125,25 @@ class EnvironmentsModel:
             lambda i: SelectEnvironments(
                 id=i, scene_id=scene.scene_id, selected=selected, shown=shown
             ),
-            then=lambda command_id, _value: self._answered(command_id),
+            then=lambda command_id, _value: self._done(command_id),
             otherwise=lambda command_id, _reason: self._answered(command_id),
         )
         if sent is not None:
             self._asked = (sent, selected)
             self.changed.emit()
+
+    def _is_alone(self) -> bool:
+        """Whether fewer are drawn than were chosen, because something else has selected one."""
+        few = len(self.told.shown) < min(self._size, self.told.count)
+        return few and not self._only_failed and self._scene.session.has_control
+
+    def _done(self, command_id: int) -> None:
+        asked = self._asked
+        self._answered(command_id)
+        # A stop has selected another one between the command and its answer, which comes last.
+        is_of_this = asked is not None and asked[0] == command_id
+        if is_of_this and asked != (command_id, self.told.selected) and self._is_alone():
+            self._send(self.told.selected)
 
     def _answered(self, command_id: int) -> None:
         if self._asked is not None and self._asked[0] == command_id:

@@ -152,6 +152,30 @@ def test_arrows_go_around_the_end_and_quick_ones_build_on_each_other(session, sc
     assert sent.of(SelectEnvironments)[-1].selected == 2
 
 
+def test_a_grid_comes_along_with_a_stop_that_has_selected_another_meanwhile(session, scene, sent):
+    environments = scene.environments
+    session.receive(Environments(scene_id=7, count=10, selected=0, shown=(0,)))
+    environments.show_grid(4)
+    (asked,) = sent.of(SelectEnvironments)
+    # The command was done, and then a stop has selected 8; the answer comes after this news.
+    session.receive(Environments(scene_id=7, count=10, selected=8, shown=(8,)))
+    session.receive(Done(id=asked.id))
+    again = sent.of(SelectEnvironments)[-1]
+    assert (again.selected, again.shown) == (8, (6, 7, 8, 9))
+    session.receive(Environments(scene_id=7, count=10, selected=8, shown=again.shown))
+    session.receive(Done(id=again.id))
+    assert len(sent.of(SelectEnvironments)) == 2
+
+
+def test_what_was_refused_is_not_asked_for_again(session, scene, sent):
+    session.receive(Environments(scene_id=7, count=10, selected=0, shown=(0,)))
+    scene.environments.show_grid(4)
+    (asked,) = sent.of(SelectEnvironments)
+    session.receive(Environments(scene_id=7, count=10, selected=8, shown=(8,)))
+    session.receive(Failed(id=asked.id, kind=FailureKind.REFUSED, reason="no"))
+    assert len(sent.of(SelectEnvironments)) == 1
+
+
 @pytest.mark.parametrize(
     ("selected", "size", "count", "grid"),
     [
