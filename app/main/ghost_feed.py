@@ -244,7 +244,9 @@ class GhostFeed:
 
     def _colors(self) -> tuple[Rgba, Rgba, Rgba]:
         palette = self._palette
-        return _rgba(palette.accent), _rgba(palette.warn), _rgba(palette.muted)
+        # A bright picture is grey, not white as panels are.
+        other = palette.text if palette.name == "light" else palette.muted
+        return _rgba(palette.accent), _rgba(palette.warn), _rgba(other)
 
 
 def _poses(frame: SceneFrame, number: str, bodies: int) -> list[tuple[Floats, Floats, int]]:
