@@ -186,7 +186,9 @@ class AddSignalPopup(QFrame):
         if not self._all:
             self.note.setText("No scene has announced a signal yet. Attach to a running script.")
         elif not matches:
-            self.note.setText(f"Nothing matches “{text}”.")
+            self.note.setText(
+                f"Nothing matches “{text}”. What a script logs is found once it has logged it."
+            )
         elif len(matches) > _LIMIT:
             self.note.setText(f"+{len(matches) - _LIMIT} more: type to narrow the search.")
         else:

@@ -19,8 +19,9 @@ from stroboscope.resources.themes import Palette
 __all__ = ["RolloutsPanel"]
 
 _EMPTY = (
-    "No rollouts yet. A stop offers to try something else from before it; physics.rollout() in a "
-    "script puts its candidates here; and what a scene that has ended leaves behind."
+    "No rollouts yet. A stop offers to try something else from before it, and `stroboscope ctl "
+    "resimulate` from any step; physics.rollout() in a script puts its candidates here; and what a "
+    "scene that has ended leaves behind."
 )
 
 

@@ -72,6 +72,11 @@ def test_the_menu_makes_derivatives_filters_and_differences(panel, source, wait_
 def test_an_expression_is_typed_into_the_search_and_told_what_is_wrong(panel, source):
     panel.set_shown_scene(source.key)
     popup = panel.open_add_popup()
+    QTest.keyClicks(popup.search, "tip height")
+    assert popup.note.text() == (
+        "Nothing matches “tip height”. What a script logs is found once it has logged it."
+    )
+    popup.search.clear()
     QTest.keyClicks(popup.search, "= qpos['hipp'] * 2")
     assert popup.texts() == []
     first, _, carets = popup.note.text().split("\n")
