@@ -5,6 +5,7 @@ import importlib.resources
 import importlib.util
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,6 +155,15 @@ class Script:
         return self.process.returncode, out, err
 
 
+def _written(folder: Path, text: str) -> Path:
+    """Write a script where no other one is, which may not have been read yet."""
+    path = folder / "script.py"
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        path = Path(tempfile.mkdtemp(dir=folder)) / "script.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def start_script(
     tmp_path: Path, wait_until: Callable[..., None]
@@ -165,8 +175,7 @@ def start_script(
     started: list[subprocess.Popen[str]] = []
 
     def start(source: str, *args: str, command: list[str] | None = None) -> Script:
-        path = tmp_path / "script.py"
-        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        path = _written(tmp_path, textwrap.dedent(source))
         process = subprocess.Popen(
             [*(command or [sys.executable]), str(path), *args],
             stdin=subprocess.DEVNULL,
@@ -221,8 +230,7 @@ def start_warm(
     started: list[Forked] = []
 
     def start(source: str, *args: str, command: list[str] | None = None) -> Script:
-        path = tmp_path / "script.py"
-        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        path = _written(tmp_path, textwrap.dedent(source))
         files = [tmp_path / f"{what} {len(started)}" for what in ("output", "errors")]
         runner = Path(__file__).with_name("warm_script.py")
         words = [*(command or [])[1:], str(path), *args]

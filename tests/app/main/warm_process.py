@@ -159,6 +159,8 @@ def _serve(requests: socket.socket) -> dict[str, Any]:
             running.discard(pid)
             answer = {"code": code}
         else:
+            # Before anybody is answered, who may write the next script to the same file.
+            request["text"] = Path(request["path"]).read_text(encoding="utf-8")
             pid = os.fork()
             if pid == 0:
                 requests.close()
@@ -189,7 +191,7 @@ def _main() -> types.CodeType | None:
     main = types.ModuleType("__main__")
     main.__file__ = path
     sys.modules["__main__"] = main
-    return compile(Path(path).read_text(encoding="utf-8"), path, "exec")
+    return compile(request["text"], path, "exec")
 
 
 if __name__ == "__main__" and (_code := _main()) is not None:
