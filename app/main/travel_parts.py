@@ -39,7 +39,9 @@ class TravelParts:
             right=lambda: window.view_buttons.width(),
         )
         self.ghosts = GhostLegend(area, sessions, palette)
-        self.environments = EnvironmentBar(area, sessions, palette)
+        self.environments = EnvironmentBar(
+            area, sessions, palette, covers=area.grid.keep_legend_above
+        )
         self.ghost_feed = GhostFeed(sessions, window.view, area, palette)
         self.rollout_feed = RolloutFeed(window)
         window.plots.condition_wanted.connect(self._on_condition)

@@ -69,6 +69,7 @@ class ViewGrid(QWidget):
         super().__init__(parent)
         self._palette = palette
         self._limit = 0.0
+        self._legend_above = 0
         self._stale = False
         self._selection: Element | None = None
         self.arrangement = Arrangement.ONE
@@ -260,6 +261,12 @@ class ViewGrid(QWidget):
         self._limit = frames_per_second
         self._apply_limits()
 
+    def keep_legend_above(self, pixels: int) -> None:
+        """Leave so much of the lower edge to what lies over it."""
+        if pixels != self._legend_above:
+            self._legend_above = pixels
+            self._apply_limits()
+
     def _apply_limits(self) -> None:
         others = max(len(self.views) - 1, 1)
         for view in self.views:
@@ -267,7 +274,7 @@ class ViewGrid(QWidget):
             if view is not self.active and view.on_software:
                 limit = (_OTHERS_FPS_FAST if limit else _OTHERS_FPS) / others
             view.set_frame_limit(limit)
-            view.set_has_legend(view is self.active)
+            view.set_has_legend(view is self.active, above=self._legend_above)
             spacing = SPACING if view is self.active else _OTHERS_SPACING * others
             view.take_turns((each for each in self.views if each is not view), spacing=spacing)
 

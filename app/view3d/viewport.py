@@ -78,7 +78,7 @@ class Viewport(PointingWidget):
         super().__init__(parent, scene=leader._scene if leader is not None else None)
         self._leader = leader
         self._follows = leader is not None
-        self._has_legend = True
+        self._has_legend, self._legend_above = True, 0
         self._shown = _identity(self._scene.description)
         self._palette = palette
         self._overlays = Overlays()
@@ -263,10 +263,10 @@ class Viewport(PointingWidget):
         """
         self._frame_limit = max(frames_per_second, 0.0)
 
-    def set_has_legend(self, has_legend: bool) -> None:
-        """Leave the legend to another view of the same scene, or show it where it is wanted."""
-        if has_legend != self._has_legend:
-            self._has_legend = has_legend
+    def set_has_legend(self, has_legend: bool, *, above: int = 0) -> None:
+        """Leave the legend to another view of the same scene, or show it ``above`` px higher."""
+        if (has_legend, above) != (self._has_legend, self._legend_above):
+            self._has_legend, self._legend_above = has_legend, above
             self._redraw()
 
     def take_turns(self, others: Iterable["Viewport"], *, spacing: float = SPACING) -> None:
@@ -509,7 +509,8 @@ class Viewport(PointingWidget):
             legend = self._legend
             if legend is not None:
                 shown = picture is not None and self._options.legend and self._has_legend
-                legend.show_rows(legend_rows(picture, view) if picture and shown else ())
+                rows = legend_rows(picture, view) if picture and shown else ()
+                legend.show_rows(rows, above=self._legend_above)
             self._overlay.show_labels(
                 labels,
                 missing=missing,

@@ -1,5 +1,7 @@
 """Which environment of a batched scene is looked at, and how many are drawn side by side."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QToolButton, QWidget
 
@@ -22,11 +24,22 @@ _FAILED = -1
 
 
 class EnvironmentBar(CornerFrame):
-    """Lies over the lower edge of ``area`` while the shown scene has environments."""
+    """Lies over the lower edge of ``area`` while the shown scene has environments.
 
-    def __init__(self, area: QWidget, sessions: SessionsModel, palette: Palette) -> None:
+    ``covers`` is told how much of that edge it takes [px].
+    """
+
+    def __init__(
+        self,
+        area: QWidget,
+        sessions: SessionsModel,
+        palette: Palette,
+        *,
+        covers: Callable[[int], None],
+    ) -> None:
         super().__init__(area)
         self._palette = palette
+        self._covers = covers
         self.number = QSpinBox()
         self.number.setFont(number_font())
         self.number.setKeyboardTracking(False)
@@ -98,6 +111,7 @@ class EnvironmentBar(CornerFrame):
         model = scene.environments if scene is not None else None
         if model is None or not model.count:
             self.hide()
+            self._covers(0)
             return
         self.number.blockSignals(True)
         self.number.setRange(0, model.count - 1)
@@ -146,3 +160,5 @@ class EnvironmentBar(CornerFrame):
             self.area.width() - self.width() - MARGIN, self.area.height() - self.height() - MARGIN
         )
         self.raise_()
+        if not self.isHidden():
+            self._covers(self.height() + MARGIN)

@@ -186,7 +186,7 @@ def _is_drawn(picture: OverlayPicture, role: Role) -> bool:
 
 
 class LegendOverlay(QWidget):
-    """Paints the rows into the lower right corner; takes no mouse events."""
+    """Paints the rows into the lower right corner, or above what lies there; no mouse events."""
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -198,6 +198,7 @@ class LegendOverlay(QWidget):
         self._metrics = QFontMetricsF(self._font)
         self.rows: tuple[LegendRow, ...] = ()
         self._all_rows: tuple[LegendRow, ...] = ()
+        self._above = 0
         self.hide()
 
     def set_theme(self, palette: Palette) -> None:
@@ -205,16 +206,19 @@ class LegendOverlay(QWidget):
         self._palette = palette
         self.update()
 
-    def show_rows(self, rows: tuple[LegendRow, ...]) -> None:
-        """Show these rows from now on; nothing is painted again while they stay the same."""
-        if rows != self._all_rows:
-            self._all_rows = rows
+    def show_rows(self, rows: tuple[LegendRow, ...], *, above: int = 0) -> None:
+        """Show these rows from now on, ``above`` pixels higher than the corner.
+
+        Nothing is painted again while they stay the same.
+        """
+        if (rows, above) != (self._all_rows, self._above):
+            self._all_rows, self._above = rows, above
             self.place()
 
     def place(self) -> None:
         """Stand in the corner of the parent with the rows that leave the picture enough room."""
         parent = self.parentWidget()
-        height = parent.height() if parent is not None else 0
+        height = max(parent.height() - self._above, 0) if parent is not None else 0
         room = max(int(_SHARE * height / _ROW), 2)
         rows = self._all_rows
         if len(rows) > room:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 
 from stroboscope.app.main.plot_feed import scene_key
@@ -88,6 +88,26 @@ def test_the_picker_shows_one_after_another_and_a_grid_of_all(desktop, carts, wa
     wait_until(lambda: len(drawn.others) == 63, 20)
     # Nobody overlaps, and everybody is inside the bar's width of the window.
     assert bar.geometry().right() <= desktop.window.scene_view.width()
+
+
+def test_the_legend_stands_above_the_picker(desktop, carts, wait_until):
+    bar, viewport = desktop.window.travel.environments, desktop.window.scene_view.viewport
+    wait_until(bar.isVisible)
+    QTest.keyClick(viewport, Qt.Key.Key_C)
+    legend = viewport._legend
+    wait_until(legend.isVisible)
+
+    def on_screen(widget):
+        return QRect(widget.mapToGlobal(QPoint()), widget.size())
+
+    wait_until(lambda: not on_screen(legend).intersects(on_screen(bar)))
+    assert on_screen(viewport).contains(on_screen(legend))
+    desktop.window.resize(1100, 640)
+    wait_until(lambda: not on_screen(legend).intersects(on_screen(bar)))
+    at = legend.geometry().bottom()
+    desktop.sessions.show(None)
+    wait_until(lambda: not bar.isVisible())
+    wait_until(lambda: not legend.isVisible() or legend.geometry().bottom() > at)
 
 
 def test_a_stop_selects_its_environment_with_its_grid_its_plots_and_its_past(
