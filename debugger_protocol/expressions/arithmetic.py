@@ -32,6 +32,8 @@ _NAN: Final = math.nan
 _NO_RESULT: Final = "no result"
 # Python is faster than NumPy with so few numbers, and never warns.
 _FEW: Final = 64
+# Sums of squares below have lost digits, or everything.
+_SMALL: Final = 1e-280
 
 
 class Misfit(Exception):
@@ -299,7 +301,24 @@ def _mean(values: list[float]) -> float:
 
 def _length(values: list[float]) -> float:
     # The plain sum of squares, as for more values: `hypot` makes infinity of infinity and NaN.
-    return math.sqrt(sum([value * value for value in values]))
+    squares = sum([value * value for value in values])
+    if _SMALL < squares < math.inf or not any(values):
+        return math.sqrt(squares)
+    largest = max(map(abs, values))
+    if not largest < math.inf:
+        return math.sqrt(squares)
+    return largest * math.sqrt(sum([(value / largest) ** 2 for value in values]))
+
+
+def _lengths(values: Any) -> Any:
+    squares = (values * values).sum()
+    if _SMALL < squares < math.inf or not values.any():
+        return np.sqrt(squares)
+    largest = np.abs(values).max()
+    if not largest < math.inf:
+        return np.sqrt(squares)
+    scaled = values / largest
+    return largest * np.sqrt((scaled * scaled).sum())
 
 
 def _is_any(values: list[float]) -> float:
@@ -386,7 +405,7 @@ FUNCTIONS: Final[dict[str, tuple[_Count, str, _MakeNode]]] = {
     "abs": ((1, 1), "abs(x)", _elementwise(abs, np.abs, _same_unit)),
     "min": ((1, 16), "min(vector) or min(a, b, …)", _extreme(min, np.minimum, _least, np.min)),
     "max": ((1, 16), "max(vector) or max(a, b, …)", _extreme(max, np.maximum, _greatest, np.max)),
-    "norm": ((1, 1), "norm(vector)", _reduced(_length, lambda v: np.sqrt((v * v).sum()))),
+    "norm": ((1, 1), "norm(vector)", _reduced(_length, _lengths)),
     "sqrt": (
         (1, 1),
         "sqrt(x)",
