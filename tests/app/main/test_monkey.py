@@ -87,8 +87,10 @@ class Playground:
             sessions.take_control()
             self.wait_until(lambda: scene.session.has_control)
         sessions.pause()
-        self.wait_until(lambda: not scene.session.pending, 30)
-        self.wait_until(lambda: scene.mode is PlaybackMode.PAUSED, 30)
+        # Scenes may be replaced while they run: the one that is shown in the end stands still.
+        self.wait_until(lambda: not sessions.shown.session.pending, 30)
+        self.wait_until(lambda: sessions.shown.mode is PlaybackMode.PAUSED, 30)
+        scene = sessions.shown
         before = scene.status.total_steps
         # Scenes of one thread wait for each other.
         sessions.step(with_dependents=True)
