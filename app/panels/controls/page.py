@@ -83,11 +83,15 @@ class ControlsPage(QWidget):
         self.empty = label(self.empty_text, "muted", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setMargin(METRICS.padding)
+        self.no_match = label("", "muted", wrap=True)
+        self.no_match.setMargin(METRICS.padding)
+        self.no_match.hide()
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._body = QWidget()
         self._scroll.setWidget(self._body)
+        self.column.addWidget(self.no_match)
         self.column.addWidget(self._scroll, 1)
         self.column.addWidget(self.empty)
         self._grid = QGridLayout()
@@ -292,6 +296,9 @@ class ControlsPage(QWidget):
                 shown[row.heading] = shown.get(row.heading, False) or fits
         for heading, any_fits in shown.items():
             heading.setVisible(any_fits)
+        named = [row.words for row in self.rows if row.words]
+        self.no_match.setText(plain_text(f"Nothing on this page matches “{self._filter}”."))
+        self.no_match.setVisible(bool(named) and not any(self._filter in each for each in named))
 
     def _clear(self) -> None:
         self.rows, self.bars = [], {}

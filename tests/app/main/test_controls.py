@@ -251,6 +251,13 @@ def test_searching_leaves_what_fits(desktop, controls, wait_until):
     QTest.keyClicks(controls.search, "wri")
     assert controls.joints.bars["wrist"].isVisible()
     assert not controls.joints.bars["swing"].isVisible()
+    assert not controls.joints.no_match.isVisible()
+    QTest.keyClicks(controls.search, "ggle")
+    assert not controls.joints.bars["wrist"].isVisible()
+    assert controls.joints.no_match.isVisible()
+    assert controls.joints.no_match.text() == "Nothing on this page matches “wriggle”."
+    controls.search.clear()
+    assert not controls.joints.no_match.isVisible()
 
 
 def test_a_hidden_panel_and_hidden_pages_subscribe_to_nothing(desktop, controls, wait_until):
