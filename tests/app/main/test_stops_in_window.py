@@ -175,9 +175,9 @@ def test_rules_and_conditions_are_set_stop_the_scene_and_survive_a_restart(
     process.kill()
     process.wait(10)
     run_script(GOOD, open_it=False)
-    wait_until(
-        lambda: desktop.sessions.shown is not None and not desktop.sessions.shown.is_stale, 30
-    )
+    # Until the window has seen that the process is gone, the old scene still looks alive.
+    wait_until(lambda: desktop.sessions.shown not in (None, scene), 30)
+    wait_until(lambda: not desktop.sessions.shown.is_stale, 30)
     again = desktop.sessions.shown
     wait_until(lambda: [c.name for c in again.conditions.conditions] == ["bent"])
     wait_until(lambda: not again.conditions.conditions[0].enabled)
