@@ -308,9 +308,10 @@ def _watch(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _hold(client: DebuggerClient, what: str, out: TextIO) -> None:
     """Stay connected until Ctrl+C, the end of the session, or until somebody else has control."""
-    out.write(f"{what}; Ctrl+C lets the session run on\n")
-    out.flush()
     try:
+        # Whoever has read this may press Ctrl+C at once.
+        out.write(f"{what}; Ctrl+C lets the session run on\n")
+        out.flush()
         while client.has_control and not client.closed_reason:
             client.wait_until(lambda c: not c.has_control, _HOLD_CHECK_S)
     except ConnectionLost as error:
