@@ -304,7 +304,9 @@ def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out:
 
 def _rollout(info: RolloutInfo) -> str:
     begin = f", from row {info.from_axis}" if info.from_axis >= 0 else ""
-    edits = f"; {', '.join(info.edits)}" if info.edits else ""
+    # Without a name of its own it is called after its edit.
+    edits = ", ".join(edit for edit in info.edits if edit != info.name)
+    edits = f"; {edits}" if edits else ""
     numbers = "".join(f"; {name} {value:.6g}" for name, value in info.numbers)
     event = f" at step {info.event_step}" if info.event_step >= 0 else ""
     doubt = f"; {info.reproducible}" if info.reproducible else ""

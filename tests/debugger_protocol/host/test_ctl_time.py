@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from remembering import GuardedStepper, Memory
 
-from stroboscope.debugger_protocol import ctl
+from stroboscope.debugger_protocol import ctl, ctl_time
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.host.server import DebugServer
+from stroboscope.debugger_protocol.time_messages import RolloutInfo
 
 Connect = Callable[..., DebuggerClient]
 Remember = Callable[..., GuardedStepper]
@@ -85,6 +87,16 @@ def test_rollouts_are_made_listed_compared_shown_and_dropped(
     assert "is nothing to compare with" in say("ghosts", "banana", code=1)
     assert "is no edit" in say("resimulate", "--axis", "5", "--set", "banana", code=1)
     assert say("rollouts", "--ended") == "no rollouts yet\n"
+
+
+def test_an_edit_that_a_rollout_is_called_after_is_written_once() -> None:
+    edit, note = "timestep: 0.002 → 0.001 s", "the last inputs are held for 9 steps"
+    info = RolloutInfo(
+        rollout_id=1, name=edit, steps=20, timestep=0.001, time=0.02, edits=(edit, note)
+    )
+    assert ctl_time._rollout(info) == f"   1  {edit}: 20 steps to 0.02 s, ended; {note}\n"
+    named = msgspec.structs.replace(info, name="finer")
+    assert f"ended; {edit}, {note}" in ctl_time._rollout(named)
 
 
 def test_rows_are_printed_as_csv(scene: GuardedStepper, say: Say) -> None:
