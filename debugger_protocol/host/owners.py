@@ -50,9 +50,9 @@ class Job:
         try:
             self.work()
         except BaseException as error:
-            interrupted = CommandError(f"{self.ticket.what} was interrupted by {error!r}")
-            for ticket in self.tickets:
-                self.link.answer(ticket, interrupted)
+            # Deep in a recursion there may be no stack left to answer with: then it is done later.
+            self.link.owner.interrupted.append((self, error))
+            self.link.owner.answer_interrupted()
             raise
 
 
@@ -79,6 +79,8 @@ class Owner:
         self.condition = threading.Condition(playback.lock)
         self.mailbox: deque[Job] = deque()
         self.links: list[SceneLink] = []
+        self.interrupted: list[tuple[Job, BaseException]] = []
+        """Jobs that something has come between, whose tickets have not been answered yet."""
         self.parked_in: SceneLink | None = None
         self.pacing_in: SceneLink | None = None
         self.since = 0.0
@@ -211,8 +213,19 @@ class Owner:
             return partial(link.tell, "play")
         return _Verdict.PROCEED
 
+    def answer_interrupted(self) -> None:
+        """Answer everybody whose job something has come between."""
+        while self.interrupted:
+            job, error = self.interrupted[-1]
+            for ticket in job.tickets:
+                reason = f"{ticket.what} was interrupted by {type(error).__name__}: {error}"
+                job.link.answer(ticket, CommandError(reason))
+            self.interrupted.pop()
+
     def _next_chore(self) -> Callable[[], None] | None:
         """Return what has to be done whether the thread stops or not. Lock held."""
+        if self.interrupted:
+            return self.answer_interrupted
         for each in self.links:
             if each.needs_initial:
                 return each.capture_initial

@@ -99,8 +99,12 @@ class Ticket:
         """Answer the command unless it has been answered already."""
         if not self.settled:
             self.settled = True
-            if self._reply is not None:
-                self._reply(error)
+            try:
+                if self._reply is not None:
+                    self._reply(error)
+            except BaseException:
+                self.settled = False  # nobody has heard of it
+                raise
 
 
 def _nobody(_: Callable[[int], Iterable[msgspec.Struct]]) -> None:
