@@ -249,6 +249,7 @@ class RowWidgets:
 
     def _menu(self, position: QPoint) -> None:
         menu = QMenu(self.number)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         row = self._row
         if row.channel:
             menu.addAction("Plot", lambda: self._plot(row))

@@ -159,6 +159,7 @@ class KeySheet(QDialog):
     def menu_of(self, row: KeyRow) -> QMenu:
         """Return the menu of a key."""
         menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if row.keys:
             menu.addAction("No key", lambda: self._set(row.action, ""))
         if row.changed:

@@ -102,6 +102,10 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         # PyQtGraph makes it in any case, reads its boxes, and lets it belong to nobody.
         options = self.getPlotItem().ctrlMenu
         options.setParent(self, options.windowFlags())
+        # Nor is its own dialog for exports wanted; it fails for want of a menu that led to it.
+        for action in self.scene().contextMenu:
+            action.deleteLater()
+        self.scene().contextMenu = []
         self.hideButtons()
         self.showGrid(x=True, y=True, alpha=1.0)
         for axis in (self.value_axis, self.time_axis):

@@ -2,7 +2,16 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QMimeData, QModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QMimeData,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
     QAction,
     QContextMenuEvent,
@@ -306,19 +315,25 @@ class ValueView(QTableView):
     def choose_columns(self, place: QPoint) -> None:
         """Open the menu of columns there (on the screen)."""
         menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for n, column in enumerate(self._model.columns):
             action = QAction(column.title, menu)
             action.setCheckable(True)
             action.setChecked(not self.isColumnHidden(n))
             action.setEnabled(n > 0)
-            action.toggled.connect(lambda shown, at=n: self.show_column(at, shown=shown))
+            action.toggled.connect(lambda shown, key=column.key: self.show_column(key, shown=shown))
             menu.addAction(action)
         menu.exec(place)
 
-    def show_column(self, section: int, *, shown: bool) -> None:
-        """Show or hide a column, also when this kind of table comes again."""
+    def show_column(self, key: str, *, shown: bool) -> None:
+        """Show or hide a column, also when this kind of table comes again.
+
+        The table may be of another kind by now: nothing happens when it has no such column.
+        """
+        section = self.column_at(key)
+        if section < 0:
+            return
         before = self._kept().get("columns")
-        key = self._model.columns[section].key
         self._fitting = True
         self.setColumnHidden(section, not shown)
         self._fitting = False
@@ -354,6 +369,10 @@ class ValueView(QTableView):
             return None
         address = int(cells.signals[row])
         return EditTarget(cells.field, address) if address >= 0 else None
+
+    def _edit_cell(self, cell: QPersistentModelIndex) -> None:
+        if cell.isValid():
+            self.edit_number(self._model.index(cell.row(), cell.column()))
 
     def edit_number(self, index: QModelIndex) -> None:
         """Open a field over a number that can be edited."""
@@ -435,12 +454,14 @@ class ValueView(QTableView):
         """Offer what can be done with a cell."""
         index = self.indexAt(event.pos())
         menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         row = self.value_row(index) if index.isValid() else None
         if row is not None:
             menu.addAction("Plot", lambda: self.on_plot(row))
             menu.addAction("Copy value", lambda: QApplication.clipboard().setText(repr(row.value)))
         if index.isValid() and self.edit_target(index) is not None:
-            menu.addAction("Edit…", lambda: self.edit_number(index))
+            cell = QPersistentModelIndex(index)  # rows may move, or go, while the menu is open
+            menu.addAction("Edit…", lambda: self._edit_cell(cell))
         menu.addAction("Copy selected rows", lambda: self.on_copy(False))
         menu.addAction("Copy all rows", lambda: self.on_copy(True))
         self.add_actions(menu, index)

@@ -1,10 +1,13 @@
 """The one table of the window: filter, sort, copy, and rows that stay where they are."""
 
+import dataclasses
+
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.tables.order import ordered
@@ -268,3 +271,48 @@ def test_only_rows_that_can_be_seen_are_written_out(made, monkeypatch, wait_unti
         made.show_table(table_of(np.arange(5000.0) + step), empty="")
         wait_until(lambda: written)
         assert max(written) <= seen
+
+
+def test_a_column_is_hidden_by_its_name_though_the_table_has_changed_below_its_menu(
+    made, wait_until
+):
+    made.show_table(table_of([1.0, 2.0]), empty="")
+    others = (COLUMNS[0], COLUMNS[2])
+    entries, plots = [], []
+
+    def change_and_choose():
+        menu = QApplication.activePopupWidget()
+        entries.extend(menu.actions())
+        narrow = table_of([1.0, 2.0])
+        made.show_table(dataclasses.replace(narrow, columns=others), empty="")
+        entries[1].trigger()  # of a column that is gone
+        entries[2].trigger()  # of one that stands elsewhere now
+        plots.append([made.view.isColumnHidden(n) for n in range(2)])
+        menu.close()
+
+    QTimer.singleShot(0, change_and_choose)
+    made.view.choose_columns(made.mapToGlobal(QPoint(0, 0)))
+    assert plots == [[False, True]]
+    wait_until(lambda: not made.findChildren(QMenu))
+
+
+def test_the_number_that_the_menu_was_opened_for_is_edited_though_rows_have_moved(made):
+    edited = []
+    made.view.on_edit = lambda target, number: edited.append((target, number))
+    made.view.edit_target = lambda index: made.model.key_of(index)
+    made.show_table(table_of([3.0, 1.0, 2.0]), empty="")
+
+    def move_and_choose():
+        menu = QApplication.activePopupWidget()
+        made.model.sort_by("value")
+        next(entry for entry in menu.actions() if entry.text() == "Edit…").trigger()
+        menu.close()
+
+    QTimer.singleShot(0, move_and_choose)
+    place = place_of(made, 0, 1)
+    event = QContextMenuEvent(
+        QContextMenuEvent.Reason.Mouse, place, made.view.viewport().mapToGlobal(place)
+    )
+    QApplication.sendEvent(made.view.viewport(), event)
+    QTest.keyClick(made.view.editor, Qt.Key.Key_Return)
+    assert edited == [("joint 0", 3.0)]
