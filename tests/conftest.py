@@ -20,6 +20,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from warm_process import WarmProcess
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Long, as all deadlines: on a busy machine everything takes its time, and what works ends sooner.
@@ -50,6 +51,14 @@ def pytest_configure() -> None:
     with contextlib.suppress(OSError):  # a checkout to read: everybody compiles
         shaders.mkdir(parents=True, exist_ok=True)
         os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(shaders))
+
+
+@pytest.fixture(scope="session")
+def warm_process() -> Iterator[WarmProcess]:
+    """What starts scripts in no time, each in a process of its own."""
+    process = WarmProcess()
+    yield process
+    process.close()
 
 
 @pytest.fixture

@@ -80,14 +80,6 @@ def blocks(pattern: str) -> list[object]:
     return found
 
 
-@pytest.fixture(scope="module")
-def warm_process() -> Iterator[WarmProcess]:
-    """What starts scripts in no time, each in a process of its own."""
-    process = WarmProcess()
-    yield process
-    process.close()
-
-
 @pytest.fixture
 def run_script(
     warm_process: WarmProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -193,14 +193,6 @@ def start_script(
         process.communicate()
 
 
-@pytest.fixture(scope="session")
-def warm_process() -> Iterator[WarmProcess]:
-    """What starts scripts in no time, each in a process of its own."""
-    process = WarmProcess()
-    yield process
-    process.close()
-
-
 class Forked:
     """A script that was forked, as ``subprocess.Popen`` shows others."""
 

@@ -97,6 +97,6 @@ def test_values_of_the_model_in_another_form_are_refused_before_the_state_is_wri
     CRC.pack_into(damaged, CRC_AT, zlib.crc32(memoryview(damaged)[CRC_FROM:]))
     scene.step(nstep=5)
     before = state_of(scene)
-    with pytest.raises(physics.StateError, match="holds opt.gravity as"):
+    with pytest.raises(physics.StateError, match=r"holds opt\.gravity as"):
         scene.restore(damaged, with_model=with_model)
     assert np.array_equal(before, state_of(scene))

@@ -59,14 +59,6 @@ else:
 """
 
 
-@pytest.fixture(scope="session")
-def warm_process() -> Iterator[WarmProcess]:
-    """What starts scripts in no time, each in a process of its own."""
-    process = WarmProcess()
-    yield process
-    process.close()
-
-
 @pytest.fixture
 def start_script(
     tmp_path: Path,

@@ -16,14 +16,6 @@ from stroboscope.app.models.session_finder import find_sessions
 SCRIPT = Path(__file__).with_name("pendulum_process.py")
 
 
-@pytest.fixture(scope="session")
-def warm_process() -> Iterator[WarmProcess]:
-    """What starts scripts in no time, each in a process of its own."""
-    process = WarmProcess()
-    yield process
-    process.close()
-
-
 class Pendulums:
     """A running application; ``path`` is its connection file."""
 

@@ -1,4 +1,4 @@
-"""Scripts for the window's tests, each in a process of its own that starts in no time.
+"""Scripts for tests, each in a process of its own that starts in no time.
 
 Starting Python, NumPy, MuJoCo and the engine takes most of a second of processor time, and a
 hundred tests want a script each. So one process has imported all that and forks for every script;
