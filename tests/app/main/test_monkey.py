@@ -19,7 +19,7 @@ pytest.importorskip("mujoco")
 
 SCRIPT = Path(__file__).with_name("monkey_process.py")
 ACTIONS = int(os.environ.get("STROBOSCOPE_MONKEY_ACTIONS", "0"))
-SOAK_ROUNDS, SOAK_SEEDS = 4, 5
+SOAK_ROUNDS, SOAK_SEEDS = 2, 3
 GROWTH_KIB = 150 << 10
 SEEDS = tuple(map(int, os.environ.get("STROBOSCOPE_MONKEY_SEEDS", "").split()))
 
