@@ -164,6 +164,8 @@ class CommandDesk:
     def _call(self, function: Callable[..., None], *args: object) -> None:
         try:
             self._loop.call_soon_threadsafe(function, *args)
+        except RecursionError:
+            raise  # not given: whoever comes by with more stack left has to
         except RuntimeError:
             return  # the loop has ended, and the client with it
 

@@ -472,7 +472,7 @@ class Host(HostNews):
             if ticket.settled:
                 return False
             held = link is not None and any(grant.ticket is ticket for grant in link.grants)
-            if ticket.started and not held:
+            if ticket.started and not held and not (link and link.owner.has_lost(ticket)):
                 return False
             ticket.settled = True
             for each in self._links.values():

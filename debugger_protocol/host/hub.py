@@ -144,17 +144,19 @@ class Hub(HostListener):
         """Have a look at the scenes soon."""
         if not self._woken:
             self._woken = True
-            self._call(self._look)
+            if not self._call(self._look):
+                self._woken = False  # deep in the script's own recursion: the next time, then
 
     def released(self, reason: str) -> None:
         """End the session: every thread was released."""
         self._call(self._end_session, reason)
 
-    def _call(self, function: Callable[..., None], *args: object) -> None:
+    def _call(self, function: Callable[..., None], *args: object) -> bool:
         try:
             self._loop.call_soon_threadsafe(function, *args)
-        except RuntimeError:
-            return  # the loop has ended: nobody listens any more
+        except RuntimeError as error:  # the loop has ended: nobody listens; or no stack is left
+            return not isinstance(error, RecursionError)
+        return True
 
     # --- clients
 
@@ -287,8 +289,7 @@ class Hub(HostListener):
 
     def _send_signals(self, client: _Client, link: SceneLink, frames: Iterable[Frame]) -> None:
         for frame in frames:
-            # A restore is told before the first row that follows it: the owner may have been
-            # restored, and gone on, since the news were sent.
+            # A restore is told before the first row that follows it, also one since the news.
             self._send_news(link)
             client.connection.send(frame)
 

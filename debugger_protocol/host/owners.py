@@ -39,6 +39,8 @@ class Job:
     work: Callable[[], None]
     is_goto: bool = False
     older: tuple[Ticket, ...] = ()
+    error: BaseException | None = None
+    """What has come between."""
 
     @property
     def tickets(self) -> tuple[Ticket, ...]:
@@ -47,13 +49,14 @@ class Job:
 
     def run(self) -> None:
         """Do it on the owner thread; whoever asked is answered even when Ctrl+C comes between."""
+        owner = self.link.owner
         try:
             self.work()
         except BaseException as error:
-            # Deep in a recursion there may be no stack left to answer with: then it is done later.
-            self.link.owner.interrupted.append((self, error))
-            self.link.owner.answer_interrupted()
+            self.error = error
+            owner.answer_interrupted()
             raise
+        owner.running = None
 
 
 class Visit(enum.Enum):
@@ -79,8 +82,9 @@ class Owner:
         self.condition = threading.Condition(playback.lock)
         self.mailbox: deque[Job] = deque()
         self.links: list[SceneLink] = []
-        self.interrupted: list[tuple[Job, BaseException]] = []
-        """Jobs that something has come between, whose tickets have not been answered yet."""
+        self.running: Job | None = None
+        """The job that runs, or that something came between before anybody was answered: deep in
+        a recursion of the script there may be no stack left, to do it or to say so."""
         self.parked_in: SceneLink | None = None
         self.pacing_in: SceneLink | None = None
         self.since = 0.0
@@ -126,11 +130,15 @@ class Owner:
             if all(each.settled for each in job.older):
                 self.mailbox.remove(job)
 
+    def has_lost(self, ticket: Ticket) -> bool:
+        """Return whether something came between the job of ``ticket`` for good. Lock held."""
+        return not self.serving and self.running is not None and ticket in self.running.tickets
+
     def forget_parent(self) -> None:
         """In a forked child: begin anew with a condition on the playback's new lock."""
         self.condition = threading.Condition(self._playback.lock)
         self.mailbox.clear()
-        self.parked_in = self.pacing_in = None
+        self.parked_in = self.pacing_in = self.running = None
         self.serving = False
 
     # --- the owner thread
@@ -215,16 +223,17 @@ class Owner:
 
     def answer_interrupted(self) -> None:
         """Answer everybody whose job something has come between."""
-        while self.interrupted:
-            job, error = self.interrupted[-1]
-            for ticket in job.tickets:
-                reason = f"{ticket.what} was interrupted by {type(error).__name__}: {error}"
-                job.link.answer(ticket, CommandError(reason))
-            self.interrupted.pop()
+        job = self.running
+        if job is None:
+            return
+        by = f" by {job.error!r}" if job.error is not None else ""
+        for ticket in job.tickets:
+            job.link.answer(ticket, CommandError(f"{ticket.what} was interrupted{by}"))
+        self.running = None
 
     def _next_chore(self) -> Callable[[], None] | None:
         """Return what has to be done whether the thread stops or not. Lock held."""
-        if self.interrupted:
+        if self.running is not None:
             return self.answer_interrupted
         for each in self.links:
             if each.needs_initial:
@@ -239,6 +248,7 @@ class Owner:
             return None
         job = self.mailbox.popleft()
         job.ticket.started = True
+        self.running = job
         if not self.mailbox:
             for each in self.links:
                 each.refresh()
