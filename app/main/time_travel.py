@@ -4,6 +4,7 @@ Looking is not moving: all of this moves the view. Only :meth:`TimeTravel.contin
 scene. What is dragged or held down is sent as fast as it is answered, at most 30 times a second.
 """
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from stroboscope.debugger_protocol.time_messages import (
     ContinueFromHere,
     GoLive,
     Goto,
+    SegmentKind,
     StepBack,
     StepForward,
 )
@@ -30,6 +32,10 @@ __all__ = ["TimeTravel"]
 
 # The view moves at most this often, by hand and by itself [ms].
 _INTERVAL_MS = 33
+# News of an edit, of the view that went live for it and of a branch come in any order, this close
+# together [s], and after so long all of them are there [ms].
+_TOGETHER_S = 1.0
+_ALL_TOLD_MS = 200
 _LEFT = (
     "The view went live first: changes are made where the scene stands, not in the past. "
     "To change the past, continue from there (Enter)."
@@ -55,6 +61,9 @@ class TimeTravel(QObject):
         self._was_away = False
         # Whether this window's user has asked for what may make the view live.
         self._by_hand = False
+        # When the view last went live by itself, and when an edit was last told [s, monotonic].
+        self._left_at = self._edited_at = -math.inf
+        self._newest_segment = -1
         # Sessions whose user knows that the script's own variables stay as they are.
         self._agreed: set[int] = set()
         self._pause = QTimer(self)
@@ -65,6 +74,10 @@ class TimeTravel(QObject):
         self._player.setInterval(_INTERVAL_MS)
         self._player.timeout.connect(self._play_on)
         self._played_from = (0.0, 0)
+        self._why_left = QTimer(self)
+        self._why_left.setSingleShot(True)
+        self._why_left.setInterval(_ALL_TOLD_MS)
+        self._why_left.timeout.connect(self._tell_of_an_edit)
         self._sessions.session_added.connect(self._listen)
         self._sessions.shown_changed.connect(self._follow)
 
@@ -72,6 +85,7 @@ class TimeTravel(QObject):
         """Stop moving and listening."""
         self._pause.stop()
         self._player.stop()
+        self._why_left.stop()
         self._sessions.session_added.disconnect(self._listen)
         self._sessions.shown_changed.disconnect(self._follow)
         self._follow(None)
@@ -368,13 +382,17 @@ class TimeTravel(QObject):
         self.stop_playing()
         if self._scene is not None:
             self._scene.history.changed.disconnect(self._on_history)
+            self._scene.edits.changed.disconnect(self._on_edits)
             self._scene.status_changed.disconnect(self._on_status)
         self._scene = scene
         self._axis, self._steps = None, 0
         self._under_way.clear()
         self._was_away = scene is not None and scene.history.is_away
+        self._why_left.stop()
+        self._left_at = self._edited_at = -math.inf
         if scene is not None:
             scene.history.changed.connect(self._on_history)
+            scene.edits.changed.connect(self._on_edits)
             scene.status_changed.connect(self._on_status)
         self.refresh()
 
@@ -392,15 +410,37 @@ class TimeTravel(QObject):
         away = history.is_away
         if away and not self._under_way:
             self._by_hand = False
+        if away and not self._was_away:
+            self._left_at = self._edited_at = -math.inf
+            self._newest_segment = history.segments[-1].segment_id if history.segments else -1
         left = self._was_away and not away
         self._was_away = away
         if left:
             by_others = not self._by_hand and not self._under_way
             if by_others and scene.mode is PlaybackMode.PAUSED:
-                self._say(_LEFT)
+                self._left_at = time.monotonic()
+                self._ask_why_left()
             self._by_hand = False
             self.stop_playing()
         self.refresh()
+
+    def _on_edits(self) -> None:
+        self._edited_at = time.monotonic()
+        self._ask_why_left()
+
+    def _ask_why_left(self) -> None:
+        """Say so if an edit has made the view live: others may just have asked for that."""
+        if abs(self._left_at - self._edited_at) < _TOGETHER_S:
+            self._left_at = self._edited_at = -math.inf
+            self._why_left.start()
+
+    def _tell_of_an_edit(self) -> None:
+        history = self.history
+        newest = history.segments[-1] if history is not None and history.segments else None
+        # A branch and a restore are told as edits, too, for they can be undone.
+        began = newest is not None and newest.segment_id != self._newest_segment
+        if newest is None or not began or newest.kind is SegmentKind.EDIT:
+            self._say(_LEFT)
 
     def _say(self, text: str) -> None:
         self._window.status.showMessage(text, 6000)

@@ -1,11 +1,12 @@
 """Looking at the past as a person does it: keys, the timeline, a plot; a real process behind it."""
 
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QProcess, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
@@ -394,6 +395,30 @@ def test_an_edit_in_the_past_says_that_the_view_went_live_first(travel, wait_unt
         t.settle()
         status.clearMessage()
     wait_until(lambda: any(m.kind == "edit" for m in t.history.marks))
+
+
+def test_a_view_that_somebody_else_makes_live_is_not_taken_for_an_edit(travel, wait_until):
+    t = travel()
+    t.run_to(40)
+    pid, status = t.scene.session.info.pid, t.window.status
+    said = []
+    status.messageChanged.connect(said.append)
+    for words in (["live"], ["continue"]):
+        for back in (["step-back", "-n", "3"], words):
+            ctl = QProcess()
+            command = "import sys; from stroboscope.debugger_protocol import ctl; "
+            command += "sys.exit(ctl.main(sys.argv[1:]))"
+            ctl.start(sys.executable, ["-c", command, "--session", str(pid), *back])
+            wait_until(lambda c=ctl: c.state() is QProcess.ProcessState.NotRunning)
+            assert ctl.exitCode() == 0, bytes(ctl.readAllStandardError().data()).decode()
+            wait_until(lambda away=back is not words: t.history.is_away is away)
+    assert not any("went live first" in text for text in said)
+    t.settle()
+    t.press(Key.Key_Left)
+    wait_until(lambda: t.history.is_away)
+    t.settle()
+    t.scene.edits.set_state(EditField.QPOS, 0, (0.5,))
+    wait_until(lambda: any("went live first" in text for text in said))
 
 
 def test_the_field_takes_places_the_pointer_reads_them_and_control_arrows_find_events(
