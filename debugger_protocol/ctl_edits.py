@@ -7,10 +7,11 @@ from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 from stroboscope.debugger_protocol.undone_text import undone_text
 
-__all__ = ["EDIT_COMMANDS", "add_arguments", "only_looks"]
+__all__ = ["EDIT_COMMANDS", "add_arguments", "list_checkpoints", "only_looks"]
 
 Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
 
@@ -114,13 +115,21 @@ def _checkpoint(
 ) -> None:
     if arguments.name:
         client.save_checkpoint(scene_id, arguments.name)
-    for info in client.checkpoints(scene_id):
-        note = f"  approximate: {info.approximate}" if info.approximate else ""
+    list_checkpoints(client, scene_id, out)
+
+
+def list_checkpoints(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+    """Write a line for each checkpoint that is kept of a scene."""
+    kept = client.checkpoints(scene_id)
+    for info in kept:
+        script = "  (by the script)" if info.origin is CheckpointOrigin.SCRIPT else ""
+        approximate = f" (approximate: {info.approximate})" if info.approximate else ""
+        note = f"  {info.note}" if info.note else ""
         out.write(
-            f"{info.checkpoint_id:>3}  {info.time:10.3f} s  step {info.step_count:>9}  "
-            f"{info.name}{note}\n"
+            f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
+            f"{info.nbytes:>9,} bytes  {info.name}{script}{approximate}{note}\n"
         )
-    if not client.checkpoints(scene_id):
+    if not kept:
         out.write("no checkpoints yet\n")
 
 

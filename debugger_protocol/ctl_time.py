@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_edits import list_checkpoints
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     EditKind,
@@ -254,18 +254,7 @@ def _branches(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out:
 
 
 def _checkpoints(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    _list(
-        out,
-        (
-            f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
-            f"{info.nbytes:>9,} bytes  {info.name}"
-            f"{'  (by the script)' * (info.origin is CheckpointOrigin.SCRIPT)}"
-            f"{f' (approximate: {info.approximate})' if info.approximate else ''}"
-            f"{f'  {info.note}' if info.note else ''}\n"
-            for info in client.checkpoints(scene_id)
-        ),
-        "no checkpoints yet",
-    )
+    list_checkpoints(client, scene_id, out)
 
 
 def _resimulate(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

@@ -160,6 +160,15 @@ def test_checkpoints_are_listed_and_restored_into_another_scene(
     )
 
 
+def test_checkpoints_are_listed_alike_by_both_words(scene: GuardedStepper, say: Say) -> None:
+    assert say("checkpoint") == say("checkpoints") == "no checkpoints yet\n"
+    say("checkpoint", "here")
+    say("label-checkpoint", "here", "--note", "before it falls")
+    listed = say("checkpoints")
+    assert listed.endswith("48 bytes  here  before it falls\n")
+    assert say("checkpoint") == listed
+
+
 def test_a_scene_without_environments_says_so(scene: GuardedStepper, say: Say) -> None:
     assert say("environments") == "this scene has no environments: it is one world\n"
     assert "has no environments" in say("fork", "0", "1", code=1)
