@@ -55,6 +55,7 @@ def _add_looking(add: Add) -> None:
         parser.add_argument("--physics", action="store_true", help="physics steps, not steps")
     goto = add("goto", "look at a step, a time or an episode of the past")
     where = goto.add_mutually_exclusive_group()
+    where.add_argument("bare_step", nargs="?", type=_bare_step, metavar="STEP", help="as --step")
     where.add_argument("--step", type=int, help="physics step, of the episode when that is given")
     where.add_argument("--time", type=float, help="simulation time [s]")
     where.add_argument("--axis", type=int, help="physics steps ever taken")
@@ -65,6 +66,15 @@ def _add_looking(add: Add) -> None:
     history = add("history", "tell what is remembered, or keep it or not")
     history.add_argument("keep", nargs="?", choices=("on", "off"))
     history.add_argument("--max-mib", type=float, help="in at most so many MiB")
+
+
+def _bare_step(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a step: write a whole number, or --time 0.3, --episode 2"
+        ) from None
 
 
 def _add_branches(add: Add) -> None:
@@ -187,8 +197,36 @@ def _step_forward(
 
 
 def _goto(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
-    client.goto(scene_id, step=a.step, time=a.time, axis=a.axis, episode=a.episode)
+    step = a.bare_step if a.step is None else a.step
+    _refuse_the_future(client, scene_id, a, step=step)
+    client.goto(scene_id, step=step, time=a.time, axis=a.axis, episode=a.episode)
     _tell_view(client, scene_id, out)
+
+
+def _refuse_the_future(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, *, step: int | None
+) -> None:
+    """Refuse what was not simulated yet: ``Goto`` would show the live state instead."""
+    scene = next(scene for scene in client.scenes() if scene.scene_id == scene_id)
+    history = client.history(scene_id)
+    if history is None:
+        return  # the engine remembers nothing, and says so
+    ahead = stands = ""
+    axis = step if a.axis is None and a.episode is None else a.axis
+    if axis is not None and axis > scene.axis:
+        ahead, stands = f"physics step {axis}", f"physics step {scene.axis}"
+    elif a.time is not None and a.time > scene.time:
+        begun = [s for s in history.segments if history.view is None or s.begin <= history.view]
+        episode = begun[-1].episode if begun and a.episode is None else a.episode
+        newest = history.segments[-1].episode if history.segments else episode
+        ahead, stands = f"{a.time:.6g} s", f"{scene.time:.6g} s"
+        if episode != newest or ahead == stands:
+            return
+    if ahead:
+        raise CommandError(
+            f"{ahead} lies ahead: {scene.name!r} has been simulated to {stands}; go to an earlier "
+            "place, or play or step on until there"
+        )
 
 
 def _live(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:

@@ -52,8 +52,46 @@ def test_looking_back_is_told_with_the_step_and_how_far_it_is_from_live(
     assert say("goto", "--time", "0.01").startswith("arm: looking at step 5,")
     assert say("goto", "--episode", "1").startswith("arm: looking at step 0,")
     assert say("live") == "arm: live, step 20, 0.04 s\n"
-    assert "row 999" not in say("goto", "--axis", "999")
     assert "goto needs one of" in say("goto", code=1)
+
+
+def test_a_place_that_was_not_simulated_yet_is_refused_and_the_view_stays(
+    window: DebuggerClient, scene: GuardedStepper, say: Say
+) -> None:
+    say("goto", "--step", "3")
+    for words, ahead, stands in (
+        (("--time", "0.3"), "0.3 s", "0.04 s"),
+        (("--time", "0.3", "--episode", "1"), "0.3 s", "0.04 s"),
+        (("--step", "21"), "physics step 21", "physics step 20"),
+        (("--axis", "999"), "physics step 999", "physics step 20"),
+        (("100",), "physics step 100", "physics step 20"),
+    ):
+        told = say("goto", *words, code=1)
+        assert f"{ahead} lies ahead: 'arm' has been simulated to {stands};" in told
+    assert "no such row in episode 1" in say("goto", "100", "--episode", "1", code=1)
+    history = window.history(scene.id)
+    assert history is not None
+    assert history.view == 3
+    for live in (("20",), ("--time", "0.04")):
+        assert say("goto", *live) == "arm: live, step 20, 0.04 s\n"
+
+
+def test_a_bare_step_is_where_to_go(scene: GuardedStepper, say: Say) -> None:
+    assert say("goto", "3") == say("goto", "--step", "3")
+    assert say("goto", "4", "--episode", "1").startswith("arm: looking at step 4,")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["0.3"], "write a whole number, or --time 0.3"), (["3", "--step", "4"], "not allowed with")],
+)
+def test_a_place_that_is_no_step_is_refused_with_what_to_write(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        ctl.main(["goto", *words])
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
 
 
 def test_branches_and_the_history_are_listed(scene: GuardedStepper, say: Say) -> None:
