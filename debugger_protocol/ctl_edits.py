@@ -2,16 +2,21 @@
 
 import argparse
 import math
+import time
 from collections.abc import Callable, Sequence
-from typing import TextIO
+from typing import Final, TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
+from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.debugger_protocol.undone_text import undone_text
 
 __all__ = ["EDIT_COMMANDS", "add_arguments", "list_checkpoints", "only_looks"]
+
+# How long a listing waits for the values of a scene that steps slowly.
+_FRAME_TIMEOUT_S: Final = 5.0
 
 Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
 
@@ -19,13 +24,18 @@ Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
 def add_arguments(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the parsers of :data:`EDIT_COMMANDS`; ``add`` makes one from a name and a help text."""
     option = add(
-        "option", "set a physics option: timestep 0.001, integrator rk4, disable.contact on"
+        "option",
+        "set a physics option: timestep 0.001, integrator rk4, disable.contact on; without values: "
+        "list them",
     )
-    option.add_argument("name", help="as in the scene's description: timestep, gravity, solver, …")
-    option.add_argument("values", nargs="+", help="numbers, a choice's name, or on and off")
-    override = add("override", "use a value for one control whatever the script writes")
-    override.add_argument("control", help="actuator or index")
-    override.add_argument("value", help="a number, or off: give it back to the script")
+    option.add_argument("name", nargs="?", help="timestep, gravity, solver, …")
+    option.add_argument("values", nargs="*", help="numbers, a choice's name, or on and off")
+    override = add(
+        "override",
+        "use a value for one control whatever the script writes; without a value: list them",
+    )
+    override.add_argument("control", nargs="?", help="actuator or index")
+    override.add_argument("value", nargs="?", help="a number, or off: give it back to the script")
     keyframe = add("keyframe", "reset a scene to a keyframe of its model")
     keyframe.add_argument("keyframe", help="name or index")
     checkpoint = add("checkpoint", "keep the state under a name; without a name: list what is kept")
@@ -41,7 +51,14 @@ def add_arguments(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
 
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
     """Return whether a command changes nothing, so that it needs no control."""
-    return name == "edits" or (name == "checkpoint" and not arguments.name)
+    match name:
+        case "option":
+            return not arguments.values
+        case "override":
+            return arguments.value is None
+        case "checkpoint":
+            return not arguments.name
+    return name == "edits"
 
 
 def _option(
@@ -49,11 +66,56 @@ def _option(
 ) -> None:
     options = {option.name: option for option in client.description(scene_id).options}
     info = options.get(arguments.name)
-    if info is None:
+    if info is None and arguments.name is not None:
         raise CommandError(f"there is no option {arguments.name!r}; there are {', '.join(options)}")
+    if info is None or not arguments.values:
+        _list_options(client, scene_id, tuple(options.values()), only=info, out=out)
+        return
     values = [_option_value(info, text) for text in arguments.values]
     client.edit_option(scene_id, info.name, *values)
     _tell_last_edit(client, scene_id, out)
+
+
+def _list_options(
+    client: DebuggerClient,
+    scene_id: int,
+    options: Sequence[OptionInfo],
+    *,
+    only: OptionInfo | None,
+    out: TextIO,
+) -> None:
+    values = _values_now(client, scene_id, Topic.OPTIONS, "values")
+    at = 0
+    for info in options:
+        own, at = values[at : at + info.width], at + info.width
+        if only in (None, info):
+            unit = f" {info.unit}" if info.unit else ""
+            out.write(f"{info.name:<24} {_option_word(info, own)}{unit}\n")
+    if not options:
+        out.write("this scene has no options\n")
+
+
+def _option_word(info: OptionInfo, values: Sequence[float]) -> str:
+    """Return values as they are written to set them."""
+    if info.kind is OptionKind.FLAG:
+        return "on" if any(values) else "off"
+    if info.kind is OptionKind.CHOICE and values and 0 <= int(values[0]) < len(info.choices):
+        return info.choices[int(values[0])].lower()
+    return " ".join(f"{value:.6g}" for value in values)
+
+
+def _values_now(client: DebuggerClient, scene_id: int, topic: Topic, name: str) -> list[float]:
+    """Return an array of a scene as it stands, or as it has last told it."""
+    client.subscribe(scene_id, [topic])
+    deadline = time.monotonic() + _FRAME_TIMEOUT_S
+    while (left := deadline - time.monotonic()) > 0.0:
+        frame = client.next_frame(left)
+        if frame is not None and frame.topic is topic and name in frame.arrays:
+            return [float(value) for value in frame.arrays[name]]
+    raise CommandError(
+        f"the scene has told no values within {_FRAME_TIMEOUT_S:g} s: it tells them where it is "
+        "paused or steps while a debugger is attached; open the window, or `stroboscope ctl pause`"
+    )
 
 
 def _option_value(info: OptionInfo, text: str) -> float:
@@ -81,6 +143,9 @@ def _number(text: str, *, more: Sequence[str] | dict[str, float] = ()) -> float:
 def _override(
     client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
 ) -> None:
+    if arguments.control is None:
+        _list_controls(client, scene_id, None, out)
+        return
     found = [
         actuator.ctrl if actuator.ctrl >= 0 else index
         for index, actuator in enumerate(client.description(scene_id).actuators)
@@ -92,9 +157,34 @@ def _override(
             f"there is no actuator {arguments.control!r}; there are {names or 'none'}"
         )
     index = found[0] if found else int(arguments.control)
+    if arguments.value is None:
+        _list_controls(client, scene_id, index, out)
+        return
     value = None if arguments.value.lower() == "off" else _number(arguments.value, more=["off"])
     client.override_control(scene_id, index, value)
     _tell_last_edit(client, scene_id, out)
+
+
+def _list_controls(client: DebuggerClient, scene_id: int, only: int | None, out: TextIO) -> None:
+    """Write the controls as they stand, one or all, and which of them are overridden."""
+    names: dict[int, tuple[str, str]] = {}
+    for index, actuator in enumerate(client.description(scene_id).actuators):
+        first = actuator.ctrl if actuator.ctrl >= 0 else index
+        for offset in range(actuator.nctrl):
+            name = actuator.name if actuator.nctrl == 1 else f"{actuator.name}[{offset}]"
+            names[first + offset] = (name, actuator.ctrl_unit)
+    if only is not None and only not in names:
+        raise CommandError(f"there is no control {only}; there are {len(names)}")
+    if not names:
+        out.write("this scene has no controls\n")
+        return
+    values = _values_now(client, scene_id, Topic.STATE, "ctrl")
+    overrides = dict(client.interventions(scene_id).overrides)
+    for index, (name, unit) in sorted(names.items()):
+        if only in (None, index):
+            word = f"{overrides.get(index, values[index]):.6g}{f' {unit}' if unit else ''}"
+            own = "overridden" if index in overrides else "by the script"
+            out.write(f"{index:>4}  {name:<24} {word}  ({own})\n")
 
 
 def _keyframe(

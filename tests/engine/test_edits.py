@@ -479,6 +479,12 @@ def test_the_terminal_edits_lists_and_undoes(
         return capsys.readouterr().out
 
     assert run("edits") == "no edits yet\n"
+    options = run("option").splitlines()
+    assert len(options) == len(a.description.options)
+    assert "timestep                 0.002 s" in options
+    assert "gravity                  0 0 -9.81 m/s²" in options
+    assert "disable.contact          off" in options
+    assert run("option", "integrator") == "integrator               implicitfast\n"
     assert run("option", "integrator", "rk4") == "integrator: implicitfast → rk4\n"
     assert run("option", "disable.contact", "on") == "disable.contact: off → on\n"
     assert run("option", "gravity", "0", "0", "-1") == (
@@ -486,6 +492,11 @@ def test_the_terminal_edits_lists_and_undoes(
     )
     assert run("override", "gripper", "0.01") == "ctrl of gripper: overridden with 0.01 m\n"
     assert a.client.wait_until(lambda c: c.interventions(a.id).overrides == ((7, 0.01),), 60)
+    controls = run("override").splitlines()
+    assert [int(line.split()[0]) for line in controls] == list(range(len(controls)))
+    assert [line for line in controls if "overridden" in line] == [controls[7]]
+    assert controls[7].split()[1:] == ["gripper", "0.01", "m", "(overridden)"]
+    assert run("override", "gripper") == f"{controls[7]}\n"
     assert run("override", "gripper", "off").startswith("ctrl of gripper: given back")
     assert "given back" in run("undo")
     assert "mine" in run("checkpoint", "mine")
@@ -494,6 +505,7 @@ def test_the_terminal_edits_lists_and_undoes(
     assert run("undo", "2") == "disable.contact: back to off (undone: → on)\n"
     assert "(undone)" in run("edits")
     assert run("lint")
+    assert run("option", "integrator") == "integrator               rk4\n"
     assert ctl.main(["--session", str(a.script.process.pid), "option", "solver", "magic"]) == 1
     assert "'magic' is not a number, nor one of pgs, cg, newton" in capsys.readouterr().err
     assert a.client.has_control
