@@ -52,7 +52,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     assert "\nLEAK_DEADLINE_S = " in conftest
     (folder / "conftest.py").write_text(f"{conftest}\n\nLEAK_DEADLINE_S = 0.2\n")
     (folder / "test_inner.py").write_text(INNER_TESTS)
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {Path(__file__).parent.parent}\n")
     command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", str(folder)]
     wide = dict(os.environ, COLUMNS="400")
     result = subprocess.run(
