@@ -12,12 +12,15 @@ from stroboscope.app.models.numbers import MINUS, THIN_SPACE
 from stroboscope.app.plots.plot_style import line_pen, small_number_font
 from stroboscope.resources.themes import Palette
 
-__all__ = ["TimeAxis", "ValueAxis", "decimals_for", "nice_range"]
+__all__ = ["TimeAxis", "ValueAxis", "decimals_for", "is_still", "nice_range"]
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _VALUE_AXIS_WIDTH = 64
 # Values between these are labelled as they are.
 _PLAIN_FROM, _PLAIN_TO = 0.02, 5000.0
+# Values that differ by this part of them, eight units in the last place of a float32, or by this
+# much: what is left of sums of ordinary numbers that should be 0.
+_STILL, _NOTHING = 1e-6, 1e-12
 # A range that is this small a part of its values is labelled from an offset on.
 _NARROW = 1e-4
 # pyqtgraph draws the grid, which belongs to the axes, over the lines and hides level ones.
@@ -31,12 +34,20 @@ def decimals_for(spacing: float) -> int:
     return min(max(0, -math.floor(math.log10(spacing) + 1e-9)), 12)
 
 
+def is_still(low: float, high: float) -> bool:
+    """Return whether values from ``low`` to ``high`` differ by no more than rounding."""
+    return high - low <= max(_STILL * max(abs(low), abs(high)), _NOTHING)
+
+
 def nice_range(low: float, high: float) -> tuple[float, float]:
-    """Return a range around [low, high] with round ends, so that it changes rarely."""
+    """Return a range around [low, high] with round ends, so that it changes rarely.
+
+    What only rounding moves is a still line in the middle.
+    """
     span = high - low
     magnitude = max(abs(low), abs(high))
-    if span <= 1e-9 * magnitude or span == 0.0:
-        span = max(0.2 * magnitude, 1e-9) if magnitude > 0.0 else 2.0
+    if is_still(low, high):
+        span = max(0.2 * magnitude, 1e-9) if magnitude >= _NOTHING else 2.0
         middle = 0.5 * (low + high)
         low, high = middle - 0.5 * span, middle + 0.5 * span
     step = _nice_step((high - low) / 4.0) / 2.0

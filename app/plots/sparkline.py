@@ -7,6 +7,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from stroboscope.app.plots.axes import is_still
 from stroboscope.app.plots.plot_style import line_pen
 from stroboscope.resources.themes import Palette
 
@@ -77,9 +78,8 @@ class Sparkline(QWidget):
         low, high = float(values[finite].min()), float(values[finite].max())
         height, width = self.height() - 3.0, self.width() - 2.0
         x = 1.0 + width * np.arange(self._count) / (self._count - 1)
-        flat = high - low <= 1e-12 * max(abs(low), abs(high), 1e-300)
         y = np.full(self._count, 0.5 * height + 1.0)
-        if not flat:
+        if not is_still(low, high):
             y[finite] = 1.0 + height * (1.0 - (values[finite] - low) / (high - low))
         runs = np.split(np.arange(self._count), np.flatnonzero(np.diff(finite)) + 1)
         return [arrayToQPolygonF(x[run], y[run]) for run in runs if finite[run[0]] and len(run) > 1]

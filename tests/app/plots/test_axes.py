@@ -28,6 +28,25 @@ def test_a_constant_value_has_a_range_around_it(value):
     assert start < value < end
 
 
+@pytest.mark.parametrize("value", [0.61143, -0.61143, 9.81e6, 3e-8])
+@pytest.mark.parametrize("noise", [1e-16, 1e-12, 1e-9, 1e-7, 9e-7])
+def test_a_value_that_only_rounding_moves_is_a_still_line_in_the_middle(value, noise):
+    low, high = sorted((value, value * (1.0 + noise)))
+    start, end = nice_range(low, high)
+    assert high - low < 1e-4 * (end - start)
+    assert 0.3 < (value - start) / (end - start) < 0.7
+
+
+@pytest.mark.parametrize("noise", [1e-17, 1e-14])
+def test_a_zero_that_only_rounding_moves_is_drawn_as_a_zero(noise):
+    assert nice_range(-noise, noise) == nice_range(0.0, noise) == nice_range(0.0, 0.0)
+
+
+def test_a_drift_that_the_numbers_can_tell_fills_the_plot():
+    start, end = nice_range(0.61143, 0.61143 * (1.0 + 3e-6))
+    assert end - start < 4e-6
+
+
 def test_a_value_growing_a_little_does_not_change_the_range():
     assert nice_range(-1.1, 1.1) == nice_range(-1.101, 1.102)
 

@@ -1,8 +1,11 @@
-"""A plot takes all its widgets with it: none is left for Python to find in its garbage."""
+"""One plot: it takes all its widgets with it, and draws what is still as a level line."""
 
+import numpy as np
 import shiboken6
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
+from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.polyline import Polyline
 from stroboscope.app.plots.plot_view import PlotView
 from stroboscope.resources.themes import DARK
 
@@ -18,3 +21,17 @@ def test_a_plot_that_is_deleted_leaves_no_widget_behind(show, wait_until):
     view.deleteLater()
     wait_until(lambda: not shiboken6.isValid(view))
     assert set(QApplication.allWidgets()) <= before
+
+
+def test_a_still_signal_is_drawn_as_a_level_line_in_the_middle(show):
+    view = show(PlotView(DARK), 400, 200)
+    x = np.linspace(0.0, 1.0, 200)
+    y = 0.61143 * (1.0 + 1e-7 * np.random.default_rng(0).random(200))
+    series = PlotSeriesId("scene", "qpos", 0)
+    line = Polyline(x, y, np.ones(200, bool), np.zeros(0, np.intp))
+    view.set_time_range(0.0, 1.0)
+    view.set_lines({series: line}, {series: "#4C9AFF"})
+    low, high = view.value_range
+    assert 0.3 < (0.61143 - low) / (high - low) < 0.7
+    assert np.ptp(y) < 0.01 * view._box.viewPixelSize()[1]
+    assert "×10" not in view.value_axis.labelText

@@ -33,6 +33,14 @@ def test_a_constant_value_is_a_level_line_in_the_middle(show):
     assert len(inked_rows(spark)) == 1
 
 
+def test_a_value_that_only_rounding_moves_is_a_level_line(show):
+    spark = show(Sparkline(DARK), 64, 16)
+    spark.set_values(0.61143 * (1.0 + 3e-7 * np.random.default_rng(0).standard_normal(100)))
+    assert len(inked_rows(spark)) > 1
+    spark.set_values(0.61143 * (1.0 + 1e-7 * np.random.default_rng(0).random(100)))
+    assert len(inked_rows(spark)) == 1
+
+
 def test_it_keeps_only_the_newest_values(show):
     spark = show(Sparkline(DARK), 64, 16)
     for value in range(1000):
