@@ -72,7 +72,7 @@ def measure(settings: Settings) -> list[Row]:
     measured = Measured.of(shares)
     return [
         Row(
-            number="12",
+            number="–",
             what=f"{CURVES} curves × {SAMPLES} samples at {RATE} Hz, pen width 1",
             measured=measured,
             unit="% of a core",

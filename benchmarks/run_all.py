@@ -29,6 +29,7 @@ BENCHMARKS = (
     "click_latency",
     "release_after_kill",
     "frozen_client",
+    "many_scenes",
     "plot_curves",
     "gui_cost",
     "view_update",
