@@ -63,6 +63,17 @@ class EnvironmentsModel:
         """Whether the grid holds those that failed, and not neighbours."""
         return self._only_failed
 
+    @property
+    def drawn(self) -> int:
+        """How many are drawn at once, or will be in a moment; others may choose that, too."""
+        return min(self._size, self.count) if self._asked is not None else len(self.told.shown)
+
+    @property
+    def draws_failed(self) -> bool:
+        """Whether those are drawn that failed, or will be in a moment."""
+        is_told = {self.told.selected, *self.told.failed}.issuperset(self.told.shown)
+        return self._only_failed and (self._asked is not None or is_told)
+
     def receive(self, message: Environments) -> None:
         """Take what the application says."""
         before, self.told = self.told, message

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QToolButton, QWidget
 
 from stroboscope.app.models.editing import why_not_changeable
-from stroboscope.app.models.environments import GRID_SIZES
+from stroboscope.app.models.environments import GRID_SIZES, EnvironmentsModel
 from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.sessions import SessionsModel
@@ -21,6 +21,8 @@ __all__ = ["EnvironmentBar"]
 
 _FAILED = -1
 """What the choice of a grid is while it holds those that failed."""
+# So many of those that are drawn are named.
+_NAMED = 16
 
 
 class EnvironmentBar(CornerFrame):
@@ -59,7 +61,6 @@ class EnvironmentBar(CornerFrame):
         self.grid = QComboBox()
         self.grid.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.grid.setProperty("compact", True)
-        self.grid.setToolTip("How many are drawn at once.")
         for size in GRID_SIZES:
             self.grid.addItem("one" if size == 1 else f"{size} side by side", size)
         self.grid.addItem("those that failed", _FAILED)
@@ -122,7 +123,7 @@ class EnvironmentBar(CornerFrame):
         failed = model.told.failed_count
         self.failed.setVisible(failed > 0)
         self.failed.setText(f"{count_text(failed)} failed")
-        self.grid.setCurrentIndex(self.grid.findData(_FAILED if model.only_failed else model.size))
+        self._show_grid(model)
         why_not = why_not_changeable(scene)
         for widget in (self.number, self.previous, self.next, self.failed, self.grid):
             widget.setEnabled(not why_not)
@@ -131,6 +132,18 @@ class EnvironmentBar(CornerFrame):
         self.failed.setToolTip(plain_text(why_not or "Look at the next one that failed."))
         self.show()
         self.place()
+
+    def _show_grid(self, model: EnvironmentsModel) -> None:
+        """Say how many are drawn, also those that somebody else has chosen."""
+        drawn = model.drawn
+        as_chosen = drawn == min(model.size, model.count)
+        which = _FAILED if model.draws_failed else model.size if as_chosen else drawn
+        # Shown where none of what is offered is what is drawn.
+        self.grid.setPlaceholderText(f"{drawn} side by side")
+        self.grid.setCurrentIndex(self.grid.findData(which))
+        shown = [str(number) for number in model.shown[:_NAMED]]
+        shown += [f"+{drawn - _NAMED} more"] * (drawn > _NAMED)
+        self.grid.setToolTip(f"How many are drawn at once; now: {', '.join(shown)}.")
 
     def _on_number(self, number: int) -> None:
         if self.follower.scene is not None:

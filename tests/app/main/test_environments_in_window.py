@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from stroboscope.app.main.ghost_feed import environment_offsets
+from stroboscope.debugger_protocol import ctl
 from stroboscope.debugger_protocol.topics import Topic
 
 HERD = Path(__file__).with_name("herd_process.py")
@@ -90,6 +91,38 @@ def test_a_grid_draws_neighbours_and_the_one_that_is_looked_at_stays_in_place(
     wait_until(lambda: len(drawn.others) == 2)
     scene.environments.show_grid(1)
     wait_until(lambda: not drawn.others)
+
+
+def test_the_choice_of_a_grid_says_what_a_terminal_has_chosen(desktop, herd, wait_until):
+    scene, grid = herd, desktop.window.travel.environments.grid
+    wait_until(grid.isVisible)
+
+    def says():
+        # What is drawn of a combo box: the current text, or the placeholder where there is none.
+        return grid.currentText() if grid.currentIndex() >= 0 else grid.placeholderText()
+
+    def choose(*words):
+        assert ctl.main(["--session", str(scene.session.info.pid), "environments", *words]) == 0
+
+    wait_until(lambda: says() == "one")
+    choose("5", "--shown", "1", "2", "3")
+    wait_until(lambda: scene.environments.shown == (1, 2, 3))
+    wait_until(lambda: says() == "3 side by side")
+    assert grid.toolTip().endswith("now: 1, 2, 3.")
+    choose("5", "--shown", "1", "2", "3", "7")
+    wait_until(lambda: scene.environments.shown == (1, 2, 3, 7))
+    wait_until(lambda: says() == "4 side by side")
+    scene.environments.show_grid(64, only_failed=True)
+    wait_until(lambda: says() == "those that failed")
+    wait_until(lambda: scene.environments.shown == (5, 3, 40))
+    wait_until(lambda: says() == "those that failed")
+    choose("5", "--shown", "1", "2")
+    wait_until(lambda: scene.environments.shown == (1, 2))
+    wait_until(lambda: says() == "2 side by side")
+    scene.environments.show_grid(9)
+    wait_until(lambda: says() == "9 side by side")
+    wait_until(lambda: len(scene.environments.shown) == 9)
+    wait_until(lambda: says() == "9 side by side")
 
 
 def test_offsets_put_the_selected_one_at_the_origin_and_leave_room():
