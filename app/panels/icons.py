@@ -1,10 +1,12 @@
 """Icons of one family, coloured from the palette."""
 
 import enum
+from typing import Any
 
 import qtawesome
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon, QPixmap
+from qtawesome.iconic_font import CharIconEngine
 
 from stroboscope.resources.themes import Palette
 
@@ -74,6 +76,21 @@ class Icon(enum.StrEnum):
     EYE_OFF = "mdi6.eye-off-outline"
     CHART = "mdi6.chart-line"
     LOGO = "mdi6.flash-outline"
+
+
+class _Engine(CharIconEngine):  # type: ignore[misc]  # qtawesome has no types
+    """Draws an icon of any size; qtawesome would paint on a picture that is none."""
+
+    def pixmap(self, size: QSize, mode: Any, state: Any) -> QPixmap:
+        """Return it, nothing where a layout has left no room."""
+        if size.isEmpty():
+            return QPixmap()
+        made: QPixmap = super().pixmap(size, mode, state)
+        return made
+
+
+# The only place where it makes engines, all of which it asks for by this name.
+qtawesome.iconic_font.CharIconEngine = _Engine
 
 
 def icon(which: Icon, palette: Palette, *, color: str | None = None) -> QIcon:
