@@ -27,6 +27,7 @@ setup: ## Virtual environment, system packages, robot models for tests
 	sh packaging/system_packages.sh "$$python"
 	@sh packaging/venv.sh "$(VENV)" "$(PYTHON)" "$(EXTRAS)"
 	@sh packaging/typeroot.sh
+	@[ "$(MAKECMDGOALS)" != setup ] || echo "Ready: make demo, or . $(BIN)/activate and then stroboscope run your_script.py"
 
 demo: setup ## Open the window with the cross-thread demo (no display: leaves demo.png)
 	@$(BIN)/python packaging/demo.py

@@ -165,3 +165,31 @@ def test_who_ends_the_starter_before_there_is_a_display_leaves_none_behind(
     )
     assert result.returncode == 128 + signal.SIGTERM
     assert not Path(f"/proc/{note.read_text().strip()}").exists()
+
+
+def test_make_setup_ends_with_what_to_type_next_and_other_targets_do_not(
+    repository: Path, tmp_path: Path
+) -> None:
+    shutil.copy(repository / "Makefile", tmp_path)
+    (tmp_path / "packaging").mkdir()
+    for name in ("choose_python.sh", "system_packages.sh", "venv.sh", "typeroot.sh"):
+        (tmp_path / "packaging" / name).write_text("exit 0\n")
+    (tmp_path / "packaging" / "test_all.sh").write_text("echo tested\n")
+
+    def make(target: str) -> list[str]:
+        done = subprocess.run(
+            ["make", target, "VENV=elsewhere"],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=100,
+        )
+        return done.stdout.splitlines()
+
+    (told,) = make("setup")
+    assert "make demo" in told
+    assert ". elsewhere/bin/activate" in told
+    assert "stroboscope run" in told
+    assert make("test-all") == ["tested"]
