@@ -27,4 +27,5 @@ def make_timeline(window: "MainWindow") -> QWidget:
         window.commands.time,
         events=(a["previous_event"], a["next_event"]),
     )
+    window.timeline.try_wanted.connect(window.commands.travel.try_else)
     return window.timeline

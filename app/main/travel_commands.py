@@ -14,6 +14,7 @@ from stroboscope.app.models.numbers import count_text, number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.signal_names import signal_reference
 from stroboscope.app.panels.tables.value_view import ValueView
+from stroboscope.app.panels.travel.try_dialog import TryDialog
 from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TravelCommands"]
 
 _SHOWN_MS = 4000
+_GAP = 12
 
 
 class TravelCommands:
@@ -29,6 +31,8 @@ class TravelCommands:
 
     def __init__(self, window: "MainWindow") -> None:
         self._window = window
+        self.try_dialog: TryDialog | None = None
+        """Made when somebody asks for it first."""
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -36,6 +40,7 @@ class TravelCommands:
             "checkpoint": self.save_checkpoint,
             "why_stopped": self.show_why,
             "try_offer": self.try_offer,
+            "try_else": self.try_else,
             "new_condition": self.new_condition,
             "stop_rules": self.show_rules,
             "ghost_here": self.ghost_of_view,
@@ -59,6 +64,7 @@ class TravelCommands:
             ("checkpoint", live),
             ("why_stopped", bool(stops)),
             ("try_offer", bool(live and standing is not None and standing.what_if)),
+            ("try_else", live and scene is not None and scene.history.told is not None),
             ("new_condition", live),
             ("stop_rules", live),
             ("ghost_here", rows),
@@ -115,6 +121,29 @@ class TravelCommands:
             self.tell("No stop holds the scene that offers something to try.")
         elif problem := scene.trials.start(stop, stop.what_if[0][0]):
             self.tell(problem)
+
+    def try_else(self, axis: int | None = None) -> None:
+        """Ask what shall be different from a row on: by default the one that is looked at."""
+        window = self._window
+        if self.scene is None:
+            self.tell("No scene is shown.")
+            return
+        if self.try_dialog is None:
+            self.try_dialog = TryDialog(window.sessions, window.palette_tokens, window)
+            # The keys are the window's again, also where no window manager sees to that.
+            self.try_dialog.finished.connect(lambda _result: window.activateWindow())
+        first = not self.try_dialog.isVisible()
+        self.try_dialog.open_at(axis)
+        if first:
+            # Over the panels at the right: the ghost appears in the picture.
+            right = window.mapToGlobal(window.rect().topRight()).x()
+            top = window.scene_view.mapToGlobal(window.scene_view.rect().topLeft()).y()
+            self.try_dialog.move(right - self.try_dialog.width() - _GAP, top + _GAP)
+
+    def close(self) -> None:
+        """The window goes: stop listening."""
+        if self.try_dialog is not None:
+            self.try_dialog.close_panel()
 
     def new_condition(self) -> None:
         """Write a condition."""

@@ -36,6 +36,9 @@ def make_stops(window: "MainWindow") -> QWidget:
 def make_rollouts(window: "MainWindow") -> QWidget:
     """Return the rollouts of the shown scene."""
     window.rollouts = RolloutsPanel(
-        window.sessions, window.palette_tokens, tell=window.commands.travel.tell
+        window.sessions,
+        window.palette_tokens,
+        tell=window.commands.travel.tell,
+        try_else=window.commands.travel.try_else,
     )
     return window.rollouts

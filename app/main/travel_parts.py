@@ -53,11 +53,15 @@ class TravelParts:
         """Take other colours."""
         for part in (self.banner, self.ghosts, self.environments, self.ghost_feed):
             part.set_theme(palette)
+        dialog = self._window.commands.travel.try_dialog
+        if dialog is not None:
+            dialog.set_theme(palette)
 
     def close_panel(self) -> None:
         """Stop listening."""
         self._window.sessions.shown_changed.disconnect(self._follow)
         self._follow(None)
+        self._window.commands.travel.close()
         self.keeper.close()
         self.rollout_feed.close()
         self._window.plots.condition_wanted.disconnect(self._on_condition)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -32,6 +32,7 @@ __all__ = ["TimeCommands", "TimelinePanel"]
 
 _RATE = 10.0
 _MIB = float(1 << 20)
+_TRY = "Try something else from here…"
 _ASK = (
     "The script has registered no state: its own variables stay as they are now "
     "(scene.register_state takes them along)."
@@ -64,9 +65,11 @@ class TimelinePanel(QWidget):
     """Follows the scene that is shown; GUI thread only.
 
     ``link_toggled`` (bool): whether plots and timeline are to show the same part of time.
+    ``try_wanted`` (a row, or None: the one in view): something else is to be tried from there.
     """
 
     link_toggled = Signal(bool)
+    try_wanted = Signal(object)
 
     def __init__(
         self,
@@ -184,6 +187,8 @@ class TimelinePanel(QWidget):
         self.strip.chosen.connect(self._commands.choose)
         self.strip.scrubbed.connect(self._commands.scrub)
         self.strip.key_home.connect(self._commands.go_first)
+        self.strip.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.strip.customContextMenuRequested.connect(self._open_menu)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -211,6 +216,10 @@ class TimelinePanel(QWidget):
             "while the script waits; then the script goes on."
         )
         inputs.triggered.connect(lambda _=False: self._continue(with_script=False))
+        menu.addSeparator()
+        other = menu.addAction(_TRY)
+        other.setToolTip("Simulate them with another gain, option or input; the scene stays.")
+        other.triggered.connect(lambda _=False: self.try_wanted.emit(None))
         self.continue_menu = menu
         self.continue_here.setMenu(menu)
         self.continue_here.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
@@ -245,6 +254,20 @@ class TimelinePanel(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         row.addWidget(button)
         return button
+
+    def _open_menu(self, at: QPoint) -> None:
+        """Offer what can be done from the step under the pointer."""
+        scene, history = self._scene, self.history
+        if scene is None or scene.is_stale or history is None or not history.has_rows:
+            return
+        axis = self.strip.axis_at(at.x())
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        there = menu.addAction(f"Go to step {count_text(axis)}")
+        there.triggered.connect(lambda _=False: self._commands.choose(axis))
+        other = menu.addAction(_TRY)
+        other.triggered.connect(lambda _=False: self.try_wanted.emit(axis))
+        menu.popup(self.strip.mapToGlobal(at))
 
     # --- asking
 

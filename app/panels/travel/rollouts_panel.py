@@ -19,21 +19,27 @@ from stroboscope.resources.themes import Palette
 __all__ = ["RolloutsPanel"]
 
 _EMPTY = (
-    "No rollouts yet. A stop offers to try something else from before it, and `stroboscope ctl "
-    "resimulate` from any step; physics.rollout() in a script puts its candidates here; and what a "
-    "scene that has ended leaves behind."
+    "No rollouts yet. Try… simulates what was recorded with another gain, option or input from any "
+    "step, and a stop offers some from before it; physics.rollout() in a script puts its "
+    "candidates here; and what a scene that has ended leaves behind."
 )
 
 
 class RolloutsPanel(KeptTable):
     """Rollouts of the shown scene, and below them what is left of scenes that have ended.
 
-    ``tell`` says a sentence in the status bar.
+    ``tell`` says a sentence in the status bar, ``try_else`` asks what to simulate.
     """
 
     def __init__(
-        self, sessions: SessionsModel, palette: Palette, *, tell: Callable[[str], None]
+        self,
+        sessions: SessionsModel,
+        palette: Palette,
+        *,
+        tell: Callable[[str], None],
+        try_else: Callable[[], None],
     ) -> None:
+        self._try_else = try_else
         self._known: dict[GhostRef, RolloutInfo] = {}
         self._pair: frozenset[GhostRef] = frozenset()
         self.dialog: QInputDialog | None = None
@@ -46,6 +52,11 @@ class RolloutsPanel(KeptTable):
 
     def buttons(self) -> Sequence[QPushButton]:
         """Make the buttons of the bar."""
+        self.try_button = self.button(
+            "Try…",
+            "Try something else from the step that is looked at: another gain, option or input.",
+            lambda: self._try_else(),
+        )
         self.ghost_button = self.button(
             "Ghost", "Show the selected ones in the picture and in the plots.", self._ghost_chosen
         )
@@ -60,7 +71,13 @@ class RolloutsPanel(KeptTable):
             self._open_numbers,
         )
         self.drop_button = self.button("Drop", "Forget it.   Delete", self.delete_chosen)
-        return (self.ghost_button, self.compare_button, self.number_button, self.drop_button)
+        return (
+            self.try_button,
+            self.ghost_button,
+            self.compare_button,
+            self.number_button,
+            self.drop_button,
+        )
 
     # --- showing
 
@@ -115,6 +132,7 @@ class RolloutsPanel(KeptTable):
         """Let those buttons be used that make sense."""
         refs = self.chosen()
         why_not = why_not_changeable(self.scene)
+        self.allow(self.try_button, why_not)
         self.allow(self.ghost_button, "" if refs else "Select a rollout.")
         self.allow(self.compare_button, "" if len(refs) == 2 else "Select two rollouts.")
         none = "" if self._known else "There are no rollouts yet."

@@ -1,0 +1,298 @@
+"""What a re-simulation may change, by the names that people use: gains, options, inputs, masses."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stroboscope.app.models.editing import parsed_number
+from stroboscope.app.models.numbers import MINUS
+from stroboscope.debugger_protocol.scene_description import (
+    ActuatorInfo,
+    JointType,
+    OptionKind,
+    SceneDescription,
+)
+from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
+from stroboscope.debugger_protocol.topics import Topic
+
+if TYPE_CHECKING:
+    from stroboscope.app.models.scene import SceneModel
+
+__all__ = ["Target", "TryField", "fields_of", "typed_field", "value_now", "value_text"]
+
+_AXES = "xyz"
+_TYPED = re.compile(r"\s*([a-z]+_[a-z0-9_]+|qpos0)\[(\d{1,9})\]\s*")
+_STATE = {EditKind.CONTROL: "ctrl", EditKind.FORCE: "qfrc_applied"}
+# Units of a hinge's and of a slide's numbers.
+_JOINT_UNITS = {
+    JointType.HINGE: ("N·m·s/rad", "N·m/rad", "kg·m²", "N·m"),
+    JointType.SLIDE: ("N·s/m", "N/m", "kg", "N"),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """One number that an edit writes: what was typed, times ``factor``."""
+
+    kind: EditKind
+    name: str
+    index: int
+    factor: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TryField:
+    """One number that can be changed, with all that has to change with it.
+
+    ``key`` is the engine's name for it, ``described`` its value in the description.
+    """
+
+    name: str
+    key: str
+    targets: tuple[Target, ...]
+    unit: str = ""
+    words: str = ""
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    is_whole: bool = False
+    described: float | None = None
+
+    @property
+    def kind(self) -> EditKind:
+        """What kind of edit it is."""
+        return self.targets[0].kind
+
+    def edits(self, value: float) -> tuple[WhatIf, ...]:
+        """Return what has to be written for ``value``."""
+        return tuple(
+            WhatIf(kind=t.kind, name=t.name, index=t.index, values=(value * t.factor,))
+            for t in self.targets
+        )
+
+    def why_not(self, text: str, now: float | None) -> str:
+        """Return why what somebody has typed can't be tried, empty: it can."""
+        value = parsed_number(text)
+        if value is None:
+            return (
+                f"{self.name}: {text.strip()!r} is not a number."
+                if text.strip()
+                else (f"{self.name}: type the value to try.")
+            )
+        if not abs(value) < float("inf"):
+            return f"{self.name} takes finite numbers."
+        if self.is_whole and not value.is_integer():
+            return f"{self.name} takes whole numbers, not {_plain(value)}."
+        if self.minimum is not None and value < self.minimum:
+            return f"{self.name} is at least {_plain(self.minimum)}, not {_plain(value)}."
+        if self.maximum is not None and value > self.maximum:
+            return f"{self.name} is at most {_plain(self.maximum)}, not {_plain(value)}."
+        if self.kind is EditKind.FORCE:
+            return "" if value else f"{self.name}: 0 adds nothing."
+        if self.kind is not EditKind.CONTROL and value == now:
+            return f"{self.name} is {value_text(self, value)} already: set another value."
+        return ""
+
+    def text(self, value: float, now: float | None) -> str:
+        """Return the edit in words: "kp of wrist 2000 → 1000"."""
+        new = value_text(self, value)
+        if self.kind is EditKind.FORCE:
+            return f"{self.name} {'+' if value > 0 else ''}{new}"
+        if self.kind is EditKind.CONTROL:
+            return f"{self.name} held at {new}"
+        old = f"{value_text(self, now, unit=False)} " if now is not None else ""
+        return f"{self.name} {old}→ {new}"
+
+
+def value_text(field: TryField, value: float | None, *, unit: bool = True) -> str:
+    """Return a value of a field in words, with its unit."""
+    if value is None:
+        return "–"
+    if field.choices:
+        at = int(value)
+        return field.choices[at] if 0 <= at < len(field.choices) else str(at)
+    text = _plain(value)
+    return f"{text} {field.unit}" if unit and field.unit else text
+
+
+def fields_of(scene: "SceneModel") -> tuple[TryField, ...]:
+    """Return everything that has a name in the description, what is tried most first."""
+    d = scene.description
+    if d is None:
+        return ()
+    return (*_gains(d), *_options(d), *_inputs(d), *_joints(d), *_bodies(d), *_geoms(d))
+
+
+def typed_field(text: str) -> TryField | None:
+    """Return the field of the engine's model that is typed out: "dof_damping[3]"."""
+    found = _TYPED.fullmatch(text)
+    if found is None:
+        return None
+    key = f"{found[1]}[{found[2]}]"
+    return TryField(name=key, key=key, targets=(_model(found[1], int(found[2])),))
+
+
+def value_now(scene: "SceneModel", field: TryField) -> float | None:
+    """Return the value at the instant that is shown; None: not known."""
+    target = field.targets[0]
+    if target.kind is EditKind.MODEL:
+        return field.described
+    if target.kind is EditKind.OPTION:
+        frame = scene.latest(Topic.OPTIONS)
+        values, at = (frame.arrays.get("values") if frame is not None else None), target.index
+        for option in scene.description.options if scene.description is not None else ():
+            if option.name == target.name:
+                break
+            at += option.width
+    else:
+        frame, at = scene.latest(Topic.STATE), target.index
+        values = frame.arrays.get(_STATE[target.kind]) if frame is not None else None
+    if values is None or at >= len(values):
+        return field.described
+    return float(values[at])
+
+
+def _plain(value: float) -> str:
+    return f"{value:.7g}".replace("-", MINUS)
+
+
+def _model(name: str, index: int, factor: float = 1.0) -> Target:
+    return Target(EditKind.MODEL, name, index, factor)
+
+
+def _gains(d: SceneDescription) -> Iterator[TryField]:
+    """Yield gains as a servo's author thinks of them: its target stays the same."""
+    for index, actuator in enumerate(d.actuators):
+        whose = actuator.name or f"actuator {index}"
+        words = f"gain {actuator.kind} {actuator.target}"
+        gain, bias = index * len(actuator.gainprm), index * len(actuator.biasprm)
+        fixed = actuator.gain == "fixed" and bool(actuator.gainprm)
+        if actuator.bias == "affine" and len(actuator.biasprm) > 2:
+            both = (("kp", 1, actuator.kp), ("kv", 2, actuator.kv))
+            for short, place, value in both:
+                if value is None:
+                    continue
+                targets = [_model("actuator_biasprm", bias + place, -1.0)]
+                if fixed and value and actuator.gainprm[0] == value:
+                    targets.insert(0, _model("actuator_gainprm", gain))
+                yield TryField(
+                    name=f"{short} of {whose}",
+                    key=_key(targets[0]),
+                    targets=tuple(targets),
+                    unit=_gain_unit(actuator, short),
+                    words=words,
+                    described=value,
+                )
+        elif fixed:
+            yield TryField(
+                name=f"gain of {whose}",
+                key=f"actuator_gainprm[{gain}]",
+                targets=(_model("actuator_gainprm", gain),),
+                words=words,
+                described=actuator.gainprm[0],
+            )
+
+
+def _gain_unit(actuator: ActuatorInfo, short: str) -> str:
+    length = actuator.ctrl_unit.removesuffix("/s")
+    if length not in ("rad", "m") or not actuator.force_unit:
+        return ""
+    return f"{actuator.force_unit}{'·s' if short == 'kv' else ''}/{length}"
+
+
+def _options(d: SceneDescription) -> Iterator[TryField]:
+    described = {"timestep": (d.timestep,), "gravity": tuple(d.gravity)}
+    for option in d.options:
+        flag = option.kind is OptionKind.FLAG
+        known = described.get(option.name, ())
+        for place in range(option.width):
+            part = ""
+            if option.width > 1:
+                part = f" {_AXES[place]}" if option.width == 3 else f"[{place}]"
+            yield TryField(
+                name=f"{option.name}{part}",
+                key=f"option.{option.name}" + (f"[{place}]" if option.width > 1 else ""),
+                targets=(Target(EditKind.OPTION, option.name, place),),
+                unit=option.unit,
+                words=f"option physics {option.tip}",
+                choices=("off", "on") if flag else option.choices,
+                minimum=option.minimum,
+                maximum=option.maximum,
+                is_whole=option.kind is OptionKind.INTEGER,
+                described=known[place] if place < len(known) else None,
+            )
+
+
+def _inputs(d: SceneDescription) -> Iterator[TryField]:
+    channels = {channel.name: channel for channel in d.channels}
+    for kind, what, words in (
+        (EditKind.CONTROL, "ctrl of", "control input hold"),
+        (EditKind.FORCE, "force on", "applied torque push add"),
+    ):
+        channel = channels.get(_STATE[kind])
+        for index in range(channel.width if channel is not None else 0):
+            if channel is None:
+                continue
+            named = index < len(channel.names)
+            yield TryField(
+                name=f"{what} {channel.names[index] if named else index}",
+                key=f"{kind.value}[{index}]",
+                targets=(Target(kind, "", index),),
+                unit=channel.units[index] if index < len(channel.units) else channel.unit,
+                words=words,
+            )
+
+
+def _joints(d: SceneDescription) -> Iterator[TryField]:
+    for index, joint in enumerate(d.joints):
+        units = _JOINT_UNITS.get(joint.type)
+        if units is None:
+            continue  # a number per dof: those are typed out
+        whose, dof = joint.name or f"joint {index}", joint.dof
+        for short, field, at, value, unit in (
+            ("damping", "dof_damping", dof, joint.damping, units[0]),
+            ("stiffness", "jnt_stiffness", index, joint.stiffness, units[1]),
+            ("armature", "dof_armature", dof, joint.armature, units[2]),
+            ("friction loss", "dof_frictionloss", dof, joint.frictionloss, units[3]),
+        ):
+            yield TryField(
+                name=f"{short} of {whose}",
+                key=f"{field}[{at}]",
+                targets=(_model(field, at),),
+                unit=unit,
+                words="joint spring" if short == "stiffness" else "joint",
+                minimum=0.0,
+                described=value,
+            )
+
+
+def _bodies(d: SceneDescription) -> Iterator[TryField]:
+    for index, body in enumerate(d.bodies):
+        if body.mass > 0.0:
+            yield TryField(
+                name=f"mass of {body.name or f'body {index}'}",
+                key=f"body_mass[{index}]",
+                targets=(_model("body_mass", index),),
+                unit="kg",
+                words="body weight",
+                minimum=0.0,
+                described=body.mass,
+            )
+
+
+def _geoms(d: SceneDescription) -> Iterator[TryField]:
+    for index, geom in enumerate(d.geoms):
+        if geom.collides:
+            yield TryField(
+                name=f"friction of {geom.name or f'geom {index}'}",
+                key=f"geom_friction[{index * len(geom.friction)}]",
+                targets=(_model("geom_friction", index * len(geom.friction)),),
+                words="geom sliding",
+                minimum=0.0,
+                described=geom.friction[0],
+            )
+
+
+def _key(target: Target) -> str:
+    return f"{target.name}[{target.index}]"
