@@ -221,6 +221,8 @@ class TimeTravel(QObject):
             on_problem("The scene is not live: its past is gone with its application.")
         elif place.live:
             self.go_live()
+        elif why_not := _why_ahead(place, scene):
+            on_problem(why_not)
         else:
             sent = self._send(
                 lambda i, scene_id: Goto(
@@ -444,3 +446,21 @@ class TimeTravel(QObject):
 
     def _say(self, text: str) -> None:
         self._window.status.showMessage(text, 6000)
+
+
+def _why_ahead(place: GotoPlace, scene: SceneModel) -> str:
+    """Return why a place is none yet: it was not simulated so far. Empty: it may have been."""
+    history, status = scene.history, scene.status
+    if status is None or not history.has_rows:
+        return ""
+    what = stands = ""
+    if place.step is not None and place.episode is None and place.step > history.live:
+        what, stands = f"Physics step {place.step}", f"physics step {history.live}"
+    elif place.time is not None and place.time > status.time and history.segments:
+        here = history.segment_at(history.near)
+        episode = here.episode if here is not None and place.episode is None else place.episode
+        if episode == history.segments[-1].episode:
+            what, stands = f"{place.time:.6g} s", f"{status.time:.6g} s"
+    if what == stands:  # neither is said, or they are told alike
+        return ""
+    return f"{what} lies ahead: the scene has been simulated to {stands}. Play on until there."

@@ -449,6 +449,12 @@ def test_the_field_takes_places_the_pointer_reads_them_and_control_arrows_find_e
     type_("e77")
     wait_until(lambda: "episode 77" in QToolTip.text())
     assert t.history.view == 150
+    for ahead in ("99999", f"e{t.history.segments[-1].episode} 99 s"):
+        type_(ahead)
+        wait_until(lambda: "lies ahead" in QToolTip.text())
+        type_("yesterday")
+    t.settle()
+    assert t.history.view == 150
     type_("live")
     wait_until(lambda: t.history.view is None)
     QTest.keyClick(field, Key.Key_Escape)
