@@ -64,7 +64,7 @@ class TravelCommands:
             ("checkpoint", live),
             ("why_stopped", bool(stops)),
             ("try_offer", bool(live and standing is not None and standing.what_if)),
-            ("try_else", live and scene is not None and scene.history.told is not None),
+            ("try_else", live),
             ("new_condition", live),
             ("stop_rules", live),
             ("ghost_here", rows),

@@ -310,6 +310,8 @@ class TryDialog(QDialog):
     def _why_not(self, scene: SceneModel) -> str:
         if why_not := why_not_changeable(scene):
             return why_not
+        if scene.history.told is None:
+            return "The engine of this scene keeps no history: nothing can be simulated again."
         if scene.rollouts.running:
             told = scene.history.told
             part = f" {round(100 * told.progress)} %" if told is not None and told.busy else ""

@@ -72,14 +72,14 @@ class TryRow(QWidget):
             if each is not self.input:
                 each.setParent(self)
                 each.hide()
-        self._away = icon_button(Icon.CLOSE, palette, "Leave it as it was")
-        self._away.clicked.connect(lambda _=False: removed(self))
-        row.addWidget(self._away)
+        self.away = icon_button(Icon.CLOSE, palette, "Leave it as it was")
+        self.away.clicked.connect(lambda _=False: removed(self))
+        row.addWidget(self.away)
         self._changed = changed
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
-        self._away.setIcon(icon(Icon.CLOSE, palette))
+        self.away.setIcon(icon(Icon.CLOSE, palette))
 
     def show_now(self, value: float | None) -> None:
         """Show what it is; until somebody types, the field begins with that."""

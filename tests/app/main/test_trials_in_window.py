@@ -211,7 +211,8 @@ def test_it_is_offered_by_the_timeline_the_palette_the_menu_and_the_panel_of_rol
     place = QPoint(strip.width() // 2, strip.height() // 2)
     axis = strip.axis_at(place.x())
     assert 0 < axis < STEPS
-    strip.customContextMenuRequested.emit(place)
+    QTest.mouseClick(window.windowHandle(), RIGHT, NONE, strip.mapTo(window, place))
+    wait_until(lambda: any(each.isVisible() for each in window.timeline.findChildren(QMenu)))
     menu = next(each for each in window.timeline.findChildren(QMenu) if each.isVisible())
     next(a for a in menu.actions() if a.text().startswith("Try something")).trigger()
     menu.close()
@@ -261,6 +262,30 @@ def test_while_the_scene_plays_it_is_tried_all_the_same_and_the_scene_plays_on(
     assert "No scene" in dialog.said.text()
 
 
+def test_the_mouse_alone_adds_and_takes_away_and_the_window_may_change_and_go_with_it_open(
+    desktop, opened, wait_until, click
+):
+    dialog, window = opened, desktop.window
+
+    def choose(name):
+        (item,) = dialog.list.findItems(name, Qt.MatchFlag.MatchExactly)
+        dialog.list.scrollToItem(item)
+        place = dialog.list.visualItemRect(item).center()
+        QTest.mouseClick(dialog.list.viewport(), LEFT, NONE, place)
+
+    choose("kp of elbow_servo")
+    choose("gravity z")
+    choose("kp of elbow_servo")
+    assert [row.field.name for row in dialog.rows] == ["kp of elbow_servo", "gravity z"]
+    wait_until(dialog.rows[0].input.hasFocus)
+    click(dialog.rows[0].away)
+    assert [row.field.name for row in dialog.rows] == ["gravity z"]
+    window.commands.toggle_theme()
+    assert window.palette_tokens.surface0 in dialog.styleSheet()
+    window.close()
+    assert not dialog.isVisible()
+
+
 def test_every_number_that_is_offered_is_the_one_that_the_engine_changes(
     desktop, healthy, wait_until
 ):
@@ -278,3 +303,13 @@ def test_every_number_that_is_offered_is_the_one_that_the_engine_changes(
         old, new = (f"{factor * each:.6g}" for each in (field.described, value))
         said = made.edits[0].replace("−", "-")
         assert said.endswith(f" of {whose}: {old} → {new}"), field.name
+
+
+def test_of_an_engine_that_keeps_no_history_it_says_so(desktop, attached, wait_until):
+    attached()
+    wait_until(lambda: desktop.sessions.shown.session.has_control)
+    press(desktop.window.scene_view.viewport, Qt.Key.Key_E, CTRL)
+    dialog = desktop.window.commands.travel.try_dialog
+    wait_until(lambda: "keeps no history" in dialog.said.text())
+    assert not dialog.try_button.isEnabled()
+    assert "keeps no history" in dialog.try_button.toolTip()
