@@ -173,12 +173,17 @@ def _lattice(cells: int) -> shapes.Mesh:
 def screen_area(
     points: NDArray[np.float64], matrix: NDArray[np.float64], pixels: tuple[int, int]
 ) -> Rect | None:
-    """Return the part of the picture in which ``points`` (n, 3) lie; None when some lie behind."""
-    clip = np.column_stack((points, np.ones(len(points)))) @ matrix.T
-    if (clip[:, 3] <= 1e-6).any():
+    """Return the part of the picture in which ``points`` (n, 3) lie.
+
+    None where that can't be told: some lie behind the eye, or nowhere, where a scene has diverged.
+    """
+    with np.errstate(all="ignore"):
+        clip = np.column_stack((points, np.ones(len(points)))) @ matrix.T
+        at = clip[:, :2] / clip[:, 3:] * 0.5 + 0.5
+    if not ((clip[:, 3] > 1e-6).all() and np.isfinite(at).all()):
         return None
     size = np.array(pixels, dtype=float)
-    at = (clip[:, :2] / clip[:, 3:] * 0.5 + 0.5) * size
+    at *= size
     low = np.clip(np.floor(at.min(axis=0)) - _RIM, 0.0, size)
     high = np.clip(np.ceil(at.max(axis=0)) + _RIM, 0.0, size)
     left, bottom = (int(value) for value in low)

@@ -367,8 +367,7 @@ class SceneBuffers:
         soft = items >= scene.items.n_rigid
         if soft.any() and self._soft_geometry is not None:
             low, high = self._soft_geometry.low[items[soft]], self._soft_geometry.high[items[soft]]
-            middle = np.where(np.isfinite(low), (low + high) / 2.0, 0.0)
-            distance[soft] = np.linalg.norm(middle - eye, axis=1)
+            distance[soft] = np.linalg.norm(_middles(low, high) - eye, axis=1)
         ordered = items[np.argsort(-distance, kind="stable")]
         if ordered.tobytes() == found.order:
             return
@@ -410,3 +409,9 @@ class SceneBuffers:
 
 def _batch(rows: NDArray[np.uint32], source: VertexSource) -> list[Batch]:
     return [Batch(-1, gloo.IndexBuffer(rows.ravel()), source)] if len(rows) else []
+
+
+def _middles(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the middles of boxes (n, 3); the origin for those that hold nothing, or no number."""
+    known = np.isfinite(low) & np.isfinite(high)
+    return np.where(known, low, 0.0) / 2.0 + np.where(known, high, 0.0) / 2.0

@@ -10,6 +10,7 @@ import pytest
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
+from stroboscope.app.view3d.scene_buffers import _middles
 from stroboscope.debugger_protocol.scene_description import (
     GeomInfo,
     GeomType,
@@ -198,3 +199,10 @@ def test_a_lamp_stands_where_it_is_and_paints_no_floor(scene: SceneDescription) 
     assert bounds[0].tolist() == [0.0, 0.0, 3.0]
     world = drawn.items.of_element(Element(ElementKind.BODY, 0), lit)
     assert not drawn.items.is_plane[world].any()
+
+
+def test_boxes_that_hold_nothing_or_no_number_stand_at_the_origin() -> None:
+    low = np.array([(1.0, 2.0, 3.0), (np.inf,) * 3, (np.nan, 0.0, -np.inf), (-1.7e308,) * 3])
+    high = np.array([(3.0, 2.0, 4.0), (-np.inf,) * 3, (1.0, 4.0, 1.0), (-1.7e308,) * 3])
+    expected = [(2.0, 2.0, 3.5), (0.0,) * 3, (0.0, 2.0, 0.0), (-1.7e308,) * 3]
+    assert _middles(low, high).tolist() == [list(each) for each in expected]

@@ -164,6 +164,12 @@ def test_shadows_are_looked_up_in_one_part_of_the_picture_and_the_rest_is_drawn_
     assert screen_area(corners, behind, pixels) is None
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e308])
+def test_what_has_diverged_may_be_anywhere_in_the_picture(number: float) -> None:
+    corners = np.array([(number, 0.0, 0.0), (0.25, -0.25, 0.0), (number, number, -number)])
+    assert screen_area(corners, 100.0 * np.ones((4, 4)), (64, 48)) is None
+
+
 def test_what_lies_beside_the_picture_leaves_all_of_it_without_shadows() -> None:
     area = screen_area(np.array([(5.0, 5.0, 0.0), (6.0, 6.0, 0.0)]), np.eye(4), (10, 10))
     assert area is not None
