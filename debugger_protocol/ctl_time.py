@@ -318,7 +318,8 @@ def _what_if(text: str) -> WhatIf:
             "actuator_gainprm[20]=50"
         )
     if name.startswith("option."):
-        return WhatIf(kind=EditKind.OPTION, name=name.removeprefix("option."), values=values)
+        option = name.removeprefix("option.")
+        return WhatIf(kind=EditKind.OPTION, name=option, index=first, values=values)
     if name in (EditKind.CONTROL, EditKind.FORCE):
         return WhatIf(kind=EditKind(name), index=first, values=values)
     return WhatIf(kind=EditKind.MODEL, name=name, index=first, values=values)
