@@ -420,6 +420,10 @@ class Monkey:
 
     def _press_key(self) -> str:
         window = QApplication.focusWindow() or self._window.windowHandle()
+        popup = QApplication.activePopupWidget()
+        if popup is not None and window is popup.windowHandle():
+            # A window system sends keys to the window below; one sent to a menu itself crashes Qt.
+            window = window.transientParent() or self._window.windowHandle()
         if self.random.random() < 0.5:
             chosen = self.random.choice(_KEYS)[0]
             return self._key(window, chosen.key(), chosen.keyboardModifiers())
