@@ -278,6 +278,8 @@ def test_an_environment_that_blows_up_stops_the_scene_and_is_shown(
 ) -> None:
     client, batch = herd
     client.step(batch.id, 10)
+    # The step is done before the script comes round and prepares the next one.
+    assert client.wait_until(lambda _: len(batch.rows) == 11, DEADLINE_S)
 
     def ruin(scene: physics.BatchScene) -> None:
         scene.qvel[4, 6] = np.nan
