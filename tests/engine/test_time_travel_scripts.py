@@ -178,6 +178,7 @@ def test_data_that_a_script_has_let_go_of_stays_as_rollouts(
         assert [each.steps for each in client.rollouts()] == [39, 40, 41]
         assert client.wait_until(lambda c: len(c.scenes()) == 1, 60)
         client.pause()
+        assert wait_parked(client)  # until then a scene may still follow the one before
         (scene,) = client.scenes()
         rows = client.read_rows(0, ["qpos"], rollout_id=client.rollouts()[0].rollout_id)
         assert len(rows["axis"]) == 40

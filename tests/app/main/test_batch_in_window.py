@@ -152,7 +152,7 @@ def test_a_stop_selects_its_environment_with_its_grid_its_plots_and_its_past(
     click(details.go_button)
     wait_until(lambda: scene.environments.told.selected == 12)
     wait_until(lambda: scene.history.view == 60)
-    assert cart(scene, Instant.PAST) == pytest.approx(0.12, abs=1e-3)
+    wait_until(lambda: cart(scene, Instant.PAST) == pytest.approx(0.12, abs=1e-3))
 
 
 def test_those_that_failed_are_shown_and_looked_at_one_by_one(desktop, carts, wait_until, click):
