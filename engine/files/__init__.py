@@ -1,0 +1,1 @@
+"""Bytes on disk: trajectories, checkpoints and scenes. Nothing here knows a scene or MuJoCo."""
