@@ -25,7 +25,7 @@ class BlockKind(enum.IntEnum):
     EXACT = 0
     MINIMAL = 1
     FINAL = 2
-    """One row: the state after the last step, with the inputs as they stood; no step began there."""
+    """One row: the state after the last step and the inputs as they stood; no step began there."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
