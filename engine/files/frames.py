@@ -34,11 +34,13 @@ class RowBlock:
 
     ``rows``: float64 (n, width), ``mjSTATE_INTEGRATION`` just before a physics step each; column 0
     is the simulation time [s]. In a minimal block only the first row is whole, the others hold the
-    time and the inputs, and ``digests`` says what their state has to be.
-    ``axes``: physics steps ever taken before each row; never falls, gaps are steps that nobody has
-    followed or that ``every`` left out. ``steps``: application steps ever taken. ``timesteps`` [s]:
-    of the step that begins there. ``wall``: monotonic time [ns] at which each row was taken.
-    ``flags``: 1 where a row does not follow from the one before.
+    time and the inputs, and ``digests`` says what their state has to be: xxh3-64 of each whole
+    row's bytes (``width`` little-endian float64).
+    ``axes``: physics steps ever taken before each row, rising; apart from each other by the same
+    number throughout a block (``every``): where steps were not followed another block begins.
+    ``steps``: application steps ever taken. ``timesteps`` [s]: of the step that begins there.
+    ``wall``: monotonic time [ns] at which each row was taken. ``flags``: 1 where a row does not
+    follow from the one before.
     ``hidden``: what no row holds of the first one (sleep, ipc), empty where a row is everything.
     """
 
@@ -65,7 +67,9 @@ class FileEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``kind``: begin, episode, restore, branch, edit (these five begin a stretch in which every state
     follows from the one before, and say its counters), stop, warning, log, option, model, bookmark,
     gap, checkpoint. Readers pass over kinds that they do not know.
-    ``axis``: physics steps ever taken. ``wall``: monotonic [ns]. ``data``: more, by kind.
+    ``axis``: physics steps ever taken. ``wall``: monotonic [ns]. ``data``: more, by kind. The five
+    that begin a stretch say under "options" what the physics options were that anybody has edited
+    in the debugger so far, {name: [numbers]}; stop: "reason", and what its StopEvent says.
     """
 
     kind: str
