@@ -5,7 +5,10 @@ from typing import Any
 
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["RowLayout"]
+__all__ = ["WIDTHS", "RowLayout"]
+
+WIDTHS = {"xfrc_applied": 6, "mocap_pos": 3, "mocap_quat": 4}
+"""Numbers per body of the parts that have two dimensions in MuJoCo's data."""
 
 _USER = ("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")
 
