@@ -2,9 +2,11 @@
 
 import dataclasses
 
-__all__ = ["RULER_PX", "TimelineRows"]
+__all__ = ["FLAG_PX", "RULER_PX", "TimelineRows"]
 
 RULER_PX = 16
+FLAG_PX = 5.0
+"""How far the flag of where the view stands reaches to each side, in the ruler."""
 _MARKS_PX = 12
 _LINE_PX = 16
 _LANE_PX = 9

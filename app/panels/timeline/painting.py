@@ -8,11 +8,11 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetrics, QPainter, QPen, QPolygonF
 
 from stroboscope.app.models.lanes import Stretch
-from stroboscope.app.models.numbers import count_text
 from stroboscope.app.panels.timeline.bands import Band, EpisodeBands
-from stroboscope.app.panels.timeline.geometry import RULER_PX, TimelineRows
+from stroboscope.app.panels.timeline.geometry import FLAG_PX, RULER_PX, TimelineRows
 from stroboscope.app.panels.timeline.mark_painting import paint_marks
 from stroboscope.app.panels.timeline.mark_places import MarkPlaces
+from stroboscope.app.panels.timeline.ruler import TICK_PX, RulerLabel
 from stroboscope.app.panels.timeline.scale import AxisScale
 from stroboscope.app.panels.timeline.stretches import Block, LaneStretches
 from stroboscope.app.panels.timeline.tones import mixed
@@ -22,7 +22,6 @@ __all__ = ["TimelineContents", "paint_cursor", "paint_history"]
 
 # How much accent is in the scene's own line, and in what was left behind.
 _OWN, _LEFT = 0.34, 0.26
-_TICK_PX = 84.0
 _LABEL_PX = 6
 _MANY = 40
 
@@ -37,6 +36,7 @@ class TimelineContents:
     bands: EpisodeBands
     stretches: LaneStretches
     marks: MarkPlaces
+    labels: Sequence[RulerLabel]
 
 
 def paint_history(
@@ -51,7 +51,7 @@ def paint_history(
     painter.setFont(font)
     width = 2.0 * scale.left + scale.width
     painter.fillRect(QRectF(0, 0, width, rows.height), QColor(palette.surface0))
-    _paint_ruler(painter, scale, rows, palette)
+    _paint_ruler(painter, contents.labels, scale, rows, palette)
     bands = contents.bands.visible(scale, contents.live)
     stretches, blocks = contents.stretches.visible(scale, contents.live)
     _paint_connectors(painter, contents.stretches.connectors(scale), scale, rows, palette)
@@ -83,11 +83,11 @@ def paint_cursor(
     painter.drawPolygon(
         QPolygonF(
             [
-                QPointF(x - 5, RULER_PX - 11),
-                QPointF(x + 5, RULER_PX - 11),
-                QPointF(x + 5, RULER_PX - 6),
+                QPointF(x - FLAG_PX, RULER_PX - 11),
+                QPointF(x + FLAG_PX, RULER_PX - 11),
+                QPointF(x + FLAG_PX, RULER_PX - 6),
                 QPointF(x, RULER_PX - 1),
-                QPointF(x - 5, RULER_PX - 6),
+                QPointF(x - FLAG_PX, RULER_PX - 6),
             ]
         )
     )
@@ -96,19 +96,21 @@ def paint_cursor(
 # --- parts
 
 
-def _paint_ruler(painter: QPainter, scale: AxisScale, rows: TimelineRows, palette: Palette) -> None:
-    ticks = scale.ticks(_TICK_PX)
+def _paint_ruler(
+    painter: QPainter,
+    labels: Sequence[RulerLabel],
+    scale: AxisScale,
+    rows: TimelineRows,
+    palette: Palette,
+) -> None:
     painter.setPen(QPen(QColor(palette.line), 1.0))
-    grid = [round(scale.x(tick)) + 0.5 for tick in ticks]
+    grid = [round(scale.x(tick)) + 0.5 for tick in scale.ticks(TICK_PX)]
     painter.drawLines([QLineF(x, RULER_PX - 3, x, rows.height) for x in grid])
     width = 2.0 * scale.left + scale.width
     painter.drawLine(QLineF(0, RULER_PX - 0.5, width, RULER_PX - 0.5))
     painter.setPen(QColor(palette.muted))
-    metrics = QFontMetrics(painter.font())
-    for tick, x in zip(ticks, grid, strict=True):
-        text = count_text(tick)
-        if x + 3.0 + metrics.horizontalAdvance(text) <= width:
-            painter.drawText(QPointF(x + 3.0, RULER_PX - 4.0), text)
+    for label in labels:
+        painter.drawText(QPointF(label.left, RULER_PX - 4.0), label.text)
 
 
 def _paint_connectors(

@@ -27,6 +27,7 @@ from stroboscope.app.panels.timeline.painting import (
     paint_cursor,
     paint_history,
 )
+from stroboscope.app.panels.timeline.ruler import ruler_labels
 from stroboscope.app.panels.timeline.scale import AxisScale
 from stroboscope.app.panels.timeline.stretches import LaneStretches
 from stroboscope.resources.themes import Palette
@@ -155,19 +156,25 @@ class TimelineStrip(QWidget):
         picture = self._background(scale)
         painter = QPainter(self)
         painter.drawPixmap(0, 0, picture)
-        if history is not None and (history.has_rows or history.live):
+        axis = self._stands_at(scale)
+        if history is not None and axis is not None:
             away = history.is_away or history.wanted is not None
-            axis = history.near
-            if scale.start <= axis <= scale.end:
-                paint_cursor(
-                    painter,
-                    axis=axis,
-                    away=away and axis < history.live,
-                    scale=scale,
-                    rows=self.rows,
-                    palette=self._palette,
-                )
+            paint_cursor(
+                painter,
+                axis=axis,
+                away=away and axis < history.live,
+                scale=scale,
+                rows=self.rows,
+                palette=self._palette,
+            )
         painter.end()
+
+    def _stands_at(self, scale: AxisScale) -> int | None:
+        """Return where the view stands, None where that is not in sight."""
+        history = self._history
+        if history is None or not (history.has_rows or history.live):
+            return None
+        return history.near if scale.start <= history.near <= scale.end else None
 
     def _background(self, scale: AxisScale) -> QPixmap:
         """Return the picture without the cursor, painted anew when it has changed."""
@@ -176,6 +183,10 @@ class TimelineStrip(QWidget):
         told = history.told if history is not None else None
         live = history.live if history is not None else 0
         ratio = self.devicePixelRatioF()
+        axis = self._stands_at(scale)
+        labels = ruler_labels(
+            scale, self.fontMetrics(), flag=None if axis is None else scale.x(axis)
+        )
         key = (
             scale,
             self.size(),
@@ -185,6 +196,7 @@ class TimelineStrip(QWidget):
             told.dense if told is not None else 0,
             id(self._bands),
             id(self._places),
+            labels,
         )
         if self._picture is not None and key == self._painted:
             return self._picture
@@ -198,6 +210,7 @@ class TimelineStrip(QWidget):
             bands=self._bands,
             stretches=self._stretches,
             marks=self._places,
+            labels=labels,
         )
         paint_history(painter, contents, scale, self.rows, self._palette, self.font())
         painter.end()
