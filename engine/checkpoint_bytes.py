@@ -183,26 +183,27 @@ def checksum_of(content: memoryview, *, body_at: int = 0) -> Callable[[int], int
 
 
 class InPlaceChecksum:
-    """Continues CRCs over large bodies where they stand, from ``begin`` of bytes on.
+    """Continues CRCs over large bodies where they stand, from ``begin`` of a checkpoint on.
 
-    The body, of ``body_bytes``, begins at ``body_at``; nothing is copied but what stands around it.
+    The body, of ``body_bytes``, begins at ``body_at`` and is not copied.
     """
 
     def __init__(self, *, begin: int, body_at: int, body_bytes: int) -> None:
         columns = body_bytes // (8 * _STRETCHES)
         self._count = _STRETCHES * columns
         self._begin, self._body_at = begin, body_at
-        self._rest_at = body_at + 8 * self._count
+        self._rest_at, self._end = body_at + 8 * self._count, body_at + body_bytes
         self._sums = np.empty(columns, dtype=np.uint64)
         self.is_worth_while = body_bytes > _SMALL_BODY
         """Whether bodies of that size are summed at all."""
 
-    def __call__(self, content: bytes, crc: int) -> int:
-        """Return the CRC of what comes after ``crc``."""
-        words = np.frombuffer(content, np.uint64, self._count, self._body_at)
+    def __call__(self, content: bytes | bytearray, crc: int, *, at: int = 0) -> int:
+        """Return the CRC of what comes after ``crc`` in the checkpoint that begins at ``at``."""
+        words = np.frombuffer(content, np.uint64, self._count, at + self._body_at)
         np.add.reduce(words.reshape(_STRETCHES, -1), axis=0, out=self._sums)  # wraps around
-        crc = zlib.crc32(content[self._begin : self._body_at], crc)
-        return zlib.crc32(content[self._rest_at :], zlib.crc32(self._sums.data, crc))
+        crc = zlib.crc32(content[at + self._begin : at + self._body_at], crc)
+        crc = zlib.crc32(self._sums.data, crc)
+        return zlib.crc32(content[at + self._rest_at : at + self._end], crc)
 
 
 def checksum(state: bytes | bytearray, layout: Layout) -> int:

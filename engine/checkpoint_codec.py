@@ -1,10 +1,10 @@
 """Captures and restores the state of one (model, data): as bytes, or as a :class:`Checkpoint`."""
 
+from math import isfinite
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy import isfinite
 from numpy.typing import NDArray
 
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
@@ -53,6 +53,7 @@ class CheckpointCodec:
         self._adapter = adapter
         self._get_state = adapter.mj_getState
         self._set_state = adapter.mj_setState
+        self._norm = adapter.module.mju_norm
         self._mask = adapter.integration
         self.digest = digest
         self.fields: ModelFields = known_models().fields_of(model, digest)
@@ -108,9 +109,6 @@ class CheckpointCodec:
         )
         # What is to be written when the check was passed.
         self._checked_row, self._checked_hidden = self._incoming_row, self._incoming_hidden
-        # Looking for a zero among bytes is much faster than NumPy's all().
-        self._finite_bytes = bytearray(self._row_length)
-        self._finite = np.frombuffer(self._finite_bytes, dtype=np.bool_)
 
     # --- capture
 
@@ -130,6 +128,38 @@ class CheckpointCodec:
         _pack_crc(template, CRC_AT, self._checksum(self._fixed_crc))
         return template
 
+    def capture_over(
+        self, buffer: bytearray, at: int, counters: Counters, *, timestep: float, edits: int = 0
+    ) -> None:
+        """Write the checkpoint over what stands in ``buffer`` from ``at`` on.
+
+        Large rows are written and summed where they are to stay.
+        """
+        row = self._row_within(buffer, at)
+        if row is None:
+            state = self.capture(counters, timestep=timestep, edits=edits)
+            buffer[at : at + self.total] = state
+            return
+        self._get_state(self._model, self._live(), row, self._mask)
+        buffer[at : at + self._clock_at] = self._head
+        _pack_clock(
+            buffer, at + self._clock_at, self.total, 0, 0, counters.step_count,
+            counters.physics_step_count, row[0], timestep, edits,
+        )  # fmt: skip
+        crc = self._checksum_in_place(buffer, self._fixed_crc, at=at)
+        _pack_crc(buffer, at + CRC_AT, crc)
+
+    def _row_within(self, buffer: bytearray, at: int) -> NDArray[np.float64] | None:
+        """Return the row of a checkpoint in ``buffer``; None where it is better copied there."""
+        if (
+            not self._checksum_in_place.is_worth_while
+            or self._hidden is not None
+            or at + self.total > len(buffer)
+        ):
+            return None
+        row = np.frombuffer(buffer, np.float64, self._row_length, at + self._row_at)
+        return row if row.flags.aligned else None
+
     def take(
         self,
         counters: Counters,
@@ -142,7 +172,7 @@ class CheckpointCodec:
         """Return the checkpoint of the state as it stands, as an object."""
         row, hidden = self.read_row()
         row.setflags(write=False)
-        return Checkpoint(
+        made = Checkpoint(
             self._head,
             row,
             counters=counters,
@@ -153,6 +183,9 @@ class CheckpointCodec:
             record=record,
             exactness=self._exactness,
         )
+        # Now the row is in the cache; a restore that had to look would have to fetch it.
+        made.is_finite = isfinite(self._norm(row))
+        return made
 
     @property
     def head(self) -> bytes:
@@ -190,11 +223,14 @@ class CheckpointCodec:
             incoming = state
             row = np.frombuffer(state, np.float64, self._row_length, self._row_at)
             self._checked_hidden = memoryview(state)[self._hidden_at :]
+            # Before the sums: of both it fetches memory that is not in the cache faster.
+            norm = self._norm(row)
             checksum = self._checksum_in_place(state, self._fixed_crc)
         else:
             incoming, row = self._incoming, self._incoming_row
             self._incoming_view[:] = state  # type: ignore[assignment]
             self._checked_hidden = self._incoming_hidden
+            norm = self._norm(row)
             checksum = self._incoming_checksum(self._fixed_crc)
         self._checked_row = row
         (
@@ -212,11 +248,11 @@ class CheckpointCodec:
             raise self.refusal(bytes(incoming))
         if captured_timestep != timestep:
             raise self._timestep_refusal(captured_timestep, timestep)
-        isfinite(row, self._finite)
-        if 0 in self._finite_bytes or time != row[0]:
-            self._check_finite()
-        else:
+        # The norm of a row that is not finite is not; neither is that of huge numbers.
+        if isfinite(norm) and time == row[0]:
             self._has_nonfinite_inputs = False
+        else:
+            self.check_row(row)
         counters = Counters(steps, physics_steps)
         if type(state) is bytes:
             self._checked_state, self._checked_counters = state, counters
@@ -244,8 +280,14 @@ class CheckpointCodec:
 
     def check_row(self, row: NDArray[np.float64]) -> None:
         """Raise StateCorruptError for a position, velocity, activation or time not finite."""
-        isfinite(row, self._finite)
-        self._check_finite()
+        finite = np.isfinite(row)
+        if not finite[: self._physics_length].all():
+            raise StateCorruptError(
+                "the checkpoint holds a position, velocity, activation or time that is not "
+                "finite: it was captured after the simulation had diverged; use an earlier one"
+            )
+        # Inputs that are not finite are evidence of what went wrong: they come back as they were.
+        self._has_nonfinite_inputs = not finite.all()
 
     def check_object(self, checkpoint: Checkpoint, *, timestep: float) -> None:
         """Raise what keeps a checkpoint from being restored here; nothing changes."""
@@ -271,16 +313,6 @@ class CheckpointCodec:
     def has_nonfinite_inputs(self) -> bool:
         """Whether the state restored last has a control or force that is not finite."""
         return self._has_nonfinite_inputs
-
-    def _check_finite(self) -> None:
-        """Judge what ``_finite`` says of a row."""
-        if not self._finite[: self._physics_length].all():
-            raise StateCorruptError(
-                "the checkpoint holds a position, velocity, activation or time that is not "
-                "finite: it was captured after the simulation had diverged; use an earlier one"
-            )
-        # Inputs that are not finite are evidence of what went wrong: they come back as they were.
-        self._has_nonfinite_inputs = 0 in self._finite_bytes
 
     # --- refusals
 

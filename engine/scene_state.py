@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.arguments import whole_number
 from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.checkpoint import (
     Checkpoint,
@@ -50,18 +51,33 @@ class SceneStates:
 
     # --- bytes
 
-    def capture_to(self, buffer: bytearray) -> None:
-        """Append the checkpoint to ``buffer``, all of it or nothing."""
+    def capture_to(self, buffer: bytearray, *, at: int | None = None) -> None:
+        """Append the checkpoint to ``buffer``, or write it from ``at`` on: all of it or nothing."""
         if not isinstance(buffer, bytearray):
             raise TypeError(
                 f"buffer must be a DynamicArrayUint8 (or bytearray), not {type(buffer).__name__}"
             )
         try:
-            buffer += self._captured()
+            if at is None:
+                buffer += self._captured()
+            else:
+                self._capture_over(buffer, whole_number(at, "at", least=0, most=len(buffer)))
         except BufferError as error:
             raise StateError(
                 "the buffer can't grow while a memoryview of it is alive: release the view first"
             ) from error
+
+    def _capture_over(self, buffer: bytearray, at: int) -> None:
+        scene = self._scene
+        if self.script.registered:
+            state = self._captured()
+            buffer[at : at + len(state)] = state
+            return
+        world = scene.world
+        world.codec.capture_over(
+            buffer, at, scene.counters.state(),
+            timestep=scene.timestep_of_state, edits=world.edits,
+        )  # fmt: skip
 
     def capture(self) -> bytes:
         """Return the checkpoint as bytes of its own."""

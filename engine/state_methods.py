@@ -167,15 +167,19 @@ class StateMethods:
 
     # --- bytes
 
-    def capture_state_to_bytes(self, buffer: DynamicArrayUint8) -> None:
+    def capture_state_to_bytes(self, buffer: DynamicArrayUint8, *, at: int | None = None) -> None:
         """Append a checkpoint to ``buffer``; when it fails, the buffer stays as it was.
 
         It holds all that the next step reads, the counters, and what is needed to know where it
         may be restored; any scene of the same model made with the same MuJoCo takes it.
+
+        With ``at`` it is written over what stands there, from that byte on, and the buffer grows
+        if it must: the memory of states that nobody needs any more is used again. Raises
+        ValueError for an ``at`` beyond the end.
         """
         if self._owner_ident != get_ident():
             raise self._misuse()
-        self.states.capture_to(buffer)
+        self.states.capture_to(buffer, at=at)
 
     def restore_state_from_bytes(self, state: StateBytes) -> None:
         """Put a checkpoint back, all of it or nothing; the next steps are bit-identical.
