@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.mjb import PATH_FIELDS
+
 __all__ = ["FieldChange", "FieldTable", "ModelFields", "ModelRegistry", "known_models"]
 
 # Structures inside a model whose numbers are fields like any other.
 _STRUCTURES = ("opt", "stat", "vis")
-# 0 after a model was loaded from an MJB; sizes of memory follow from everything else.
-_NOT_COMPARED = frozenset({"signature", "nbuffer"})
+# 0 after a model was loaded from an MJB; sizes of memory follow from everything else; where files
+# stood changes nothing.
+_NOT_COMPARED = frozenset({"signature", "nbuffer", *PATH_FIELDS})
 # Large and practically never written: their checksum is kept, not their content.
 _ASSETS = (
     "mesh_", "tex_data", "hfield_data", "skin_", "bvh_", "oct_", "names_map", "flex_elem",
@@ -31,9 +34,9 @@ _DERIVED = (
     "oct_", "dof_invweight0", "dof_M0", "dof_length", "dof_simplenum", "dof_Madr", "tendon_invw",
     "tendon_length0", "actuator_acc0", "actuator_length0", "geom_rbound", "geom_aabb", "stat.",
     "vis.", "cam_pos0", "cam_poscom0", "cam_mat0", "light_pos0", "light_poscom0", "light_dir0",
-    "geom_sameframe", "site_sameframe", "name_", "names", "paths", "M_", "B_", "D_", "map",
+    "geom_sameframe", "site_sameframe", "name_", "names", "M_", "B_", "D_", "map",
     "efm", "flexedge_", "qpos_spring", "tree_", "ten_J", "exclude_signature", "nM", "nB", "nC",
-    "nD", "nJ", "nbvh", "noct", "nnames", "npaths", "ntree", "narena", "nout", "nefm",
+    "nD", "nJ", "nbvh", "noct", "nnames", "ntree", "narena", "nout", "nefm",
     "body_ipos", "body_iquat", "flg_", "ngravcomp", "nconmax", "njmax",
 )  # fmt: skip
 # The prefix of a kind's fields -> its word, and where its names begin.
