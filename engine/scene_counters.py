@@ -56,6 +56,12 @@ class StepCounters:
         axis = single + self._more_physics
         return Clock(time, single - self._step_origin, axis - self._physics_origin, single, axis)
 
+    def stand_at(self, *, total_steps: int, axis: int, counters: Counters) -> None:
+        """Go on counting where a recorded run has ended."""
+        self.single = total_steps
+        self._more_physics = axis - total_steps
+        self.set_state(counters)
+
     def state(self) -> Counters:
         """Return the counters that belong to the state."""
         return Counters(self.step_count, self.physics_step_count)

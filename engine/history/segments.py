@@ -2,7 +2,7 @@
 
 import bisect
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,18 +24,25 @@ class Stretch:
 
 
 class SegmentList:
-    """The segments of one scene in the order of the axis; owner thread only."""
+    """The segments of one scene in the order of the axis; owner thread only.
 
-    def __init__(self) -> None:
+    ``recorded``: those of a past that is never forgotten, in order; they are numbered here.
+    """
+
+    def __init__(self, recorded: Sequence[Stretch] = ()) -> None:
         self._stretches: list[Stretch] = []
         self._begins: list[int] = []
         self._told: tuple[Segment, ...] | None = ()
         self._next_id = 1
+        self._recorded = 0
+        for stretch in recorded:
+            self.open(stretch.segment, total_steps=stretch.total_steps, options=stretch.options)
+        self._recorded = len(self._stretches)
 
     def open(self, segment: Segment, *, total_steps: int, options: Options) -> Segment:
         """Append a segment, numbered here; it takes the place of one that nothing came of."""
         begin = segment.begin
-        while self._begins and self._begins[-1] >= begin:
+        while len(self._begins) > self._recorded and self._begins[-1] >= begin:
             del self._begins[-1], self._stretches[-1]
         numbered = msgspec.structs.replace(segment, segment_id=self._next_id)
         self._next_id += 1
@@ -45,15 +52,14 @@ class SegmentList:
         return numbered
 
     def clear(self) -> None:
-        """Forget all of them."""
-        self._stretches.clear()
-        self._begins.clear()
-        self._told = ()
+        """Forget all but those of a recorded past."""
+        del self._stretches[self._recorded :], self._begins[self._recorded :]
+        self._told = None
 
     def forget_before(self, axis: int) -> None:
         """Forget the segments that end before ``axis``."""
         gone = bisect.bisect_right(self._begins, axis) - 1
-        if gone > 0:
+        if gone > 0 and not self._recorded:
             del self._begins[:gone], self._stretches[:gone]
             self._told = None
 
