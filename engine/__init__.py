@@ -36,6 +36,14 @@ if TYPE_CHECKING:
         StateMismatchError,
         StepFailedError,
     )
+    from stroboscope.engine.files.errors import (
+        FileDamagedError,
+        FileError,
+        FileFormatError,
+        FilesUnavailableError,
+        FileVersionError,
+        FileWriteError,
+    )
     from stroboscope.engine.options import Cone, Integrator, Jacobian, SceneOptions, Solver
     from stroboscope.engine.pose_controller import PoseControllerParams
     from stroboscope.engine.rollouts.rollout import Rollouts, rollout
@@ -59,6 +67,12 @@ __all__ = [
     "DynamicArrayUint8",
     "EngineError",
     "Exactness",
+    "FileDamagedError",
+    "FileError",
+    "FileFormatError",
+    "FileVersionError",
+    "FileWriteError",
+    "FilesUnavailableError",
     "Integrator",
     "Jacobian",
     "ModelError",
@@ -98,10 +112,11 @@ _HOMES = {
     "creation": ("create_scene", "destroy_scene"),
     "debug_draw": ("DebugDraw", "Drawing"),
     "errors": (
-        *(name for name in __all__ if name.endswith("Error")),
+        *(n for n in __all__ if n.endswith("Error") and not n.startswith("File")),
         "SimulationStopped",
     ),
     "checkpoint": ("Checkpoint", "Exactness"),
+    "files.errors": tuple(name for name in __all__ if name.startswith("File")),
     "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),
     "rollouts.rollout": ("Rollouts", "rollout"),

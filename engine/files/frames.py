@@ -123,8 +123,9 @@ class SceneRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What a file says about itself; the attachment ``stroboscope/manifest.json``.
 
-    ``attachments``: sha256 of each, by name. ``created``: unix time [s]; ``log_time`` of every
-    message counts from there in nanoseconds of the monotonic clock.
+    ``attachments``: sha256 of each, by name. ``created``: unix time [s], and ``clock``: monotonic
+    time [ns] at the same instant; a message of monotonic time t has ``log_time`` [ns]
+    1e9·created + (t − clock): it never goes back, and other tools show the right date.
     """
 
     format: int
@@ -134,6 +135,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     engine_version: str
     platform: str
     created: float
+    clock: int = 0
     scenes: tuple[SceneRecord, ...]
     attachments: dict[str, str] = {}
     segment: int = 0

@@ -1,0 +1,62 @@
+"""The few calls through which anything is written: where tests let the disk fail."""
+
+import os
+from pathlib import Path
+
+__all__ = ["Disk", "write_all"]
+
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+class Disk:
+    """Files by descriptor; every method raises OSError. Stateless, any thread."""
+
+    def create(self, path: Path) -> int:
+        """Create a file that is not there yet, and return its descriptor."""
+        return os.open(path, _CREATE | _FLAGS, 0o666)
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> int:
+        """Write at the end what is possible in one call, and return how many bytes."""
+        return os.write(descriptor, data)
+
+    def truncate(self, descriptor: int, length: int) -> None:
+        """Cut the file off, and go on writing there."""
+        os.ftruncate(descriptor, length)
+        os.lseek(descriptor, length, os.SEEK_SET)
+
+    def fsync(self, descriptor: int) -> None:
+        """Wait until what was written is on the disk itself."""
+        os.fsync(descriptor)
+
+    def close(self, descriptor: int) -> None:
+        """Close it."""
+        os.close(descriptor)
+
+    def replace(self, source: Path, target: Path) -> None:
+        """Give a file another name, over one that is there."""
+        os.replace(source, target)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+        path.unlink()
+
+    def fsync_folder(self, folder: Path) -> None:
+        """Wait until the names in a folder are on the disk, where there is a way to."""
+        if not hasattr(os, "O_DIRECTORY"):
+            return
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_all(disk: Disk, descriptor: int, data: bytes) -> None:
+    """Write all of ``data``: one call, unless the disk takes less of it."""
+    written = disk.write(descriptor, data)
+    while written < len(data):
+        more = disk.write(descriptor, memoryview(data)[written:])
+        if more <= 0:
+            raise OSError(f"only {written:,} of {len(data):,} bytes were written")
+        written += more

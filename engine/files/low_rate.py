@@ -1,0 +1,196 @@
+"""Events and signals as JSON messages that other tools read, and back."""
+
+import json
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.files.frames import FileEvent
+
+__all__ = [
+    "EVENT_SCHEMA",
+    "MessageSchema",
+    "SampleList",
+    "Signal",
+    "decode_event",
+    "encode_json",
+    "encode_samples",
+    "events_topic",
+    "signal_schema",
+    "signal_topic",
+    "state_topic",
+]
+
+
+class MessageSchema(NamedTuple):
+    """What messages of a channel are made of: ``encoding`` is "jsonschema", "protobuf", …"""
+
+    name: str
+    encoding: str
+    data: bytes
+
+
+class Signal(NamedTuple):
+    """Samples of one signal: ``axes`` (n,) physics steps ever taken, ``times`` (n,) simulation
+    time [s], ``values`` (n,) or (n, k)."""
+
+    axes: NDArray[np.int64]
+    times: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+def state_topic(scene: int) -> str:
+    """Return the topic of a scene's blocks."""
+    return f"/stroboscope/scene/{scene}/state"
+
+
+def events_topic(scene: int) -> str:
+    """Return the topic of a scene's events."""
+    return f"/stroboscope/scene/{scene}/events"
+
+
+def signal_topic(scene: int, name: str) -> str:
+    """Return the topic of a signal."""
+    return f"/stroboscope/scene/{scene}/signals/{name}"
+
+
+def _schema(name: str, properties: Mapping[str, object]) -> MessageSchema:
+    text = json.dumps({"title": name, "type": "object", "properties": properties})
+    return MessageSchema(name, "jsonschema", text.encode())
+
+
+_INTEGER, _NUMBER, _STRING = {"type": "integer"}, {"type": "number"}, {"type": "string"}
+
+EVENT_SCHEMA = _schema(
+    "stroboscope.Event",
+    {
+        "kind": _STRING,
+        "axis": _INTEGER,
+        "scene": _INTEGER,
+        "time": _NUMBER,
+        "wall": _INTEGER,
+        "text": _STRING,
+        "episode": _INTEGER,
+        "parent_axis": _INTEGER,
+        "physics_step": _INTEGER,
+        "step_count": _INTEGER,
+        "total_steps": _INTEGER,
+        "data": {"type": "object"},
+    },
+)
+
+
+def signal_schema(width: int | None, names: Sequence[str]) -> MessageSchema:
+    """Return the schema of samples of one number (``width`` None), or of so many."""
+    value: dict[str, object] = {"type": "array", "items": _NUMBER}
+    if width is None:
+        value = dict(_NUMBER)
+    elif names:
+        value = {"type": "object", "properties": {name: _NUMBER for name in names}}
+    return _schema("stroboscope.Sample", {"axis": _INTEGER, "time": _NUMBER, "value": value})
+
+
+# JSON has no numbers that are not finite: the words that protobuf's JSON has for them.
+_WORDS = {np.inf: "Infinity", -np.inf: "-Infinity"}
+
+
+def _plain(value: object) -> object:
+    """Return what JSON can say of a value of NumPy; called for what msgspec does not know."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a value of type {type(value).__name__} can't be written to a file")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain)
+
+
+def encode_json(value: object) -> bytes:
+    """Return ``value`` as JSON; raises TypeError for what JSON can't say."""
+    return _encoder.encode(value)
+
+
+_Number = float | str
+
+
+class _Sample(msgspec.Struct):
+    axis: int
+    time: _Number
+    value: float | str | list[_Number] | dict[str, _Number]
+
+
+_sample_decoder = msgspec.json.Decoder(_Sample)
+_event_decoder = msgspec.json.Decoder(FileEvent)
+
+
+def _number(value: float) -> _Number:
+    return value if np.isfinite(value) else _WORDS.get(value, "NaN")
+
+
+def encode_samples(
+    axes: NDArray[np.int64],
+    times: NDArray[np.float64],
+    values: NDArray[np.float64],
+    names: Sequence[str],
+) -> Iterator[bytes]:
+    """Yield the message of each sample."""
+    for axis, time, value in zip(axes.tolist(), times.tolist(), values.tolist(), strict=True):
+        if not isinstance(value, list):
+            content: object = _number(value)
+        elif names:
+            content = dict(zip(names, map(_number, value), strict=True))
+        else:
+            content = list(map(_number, value))
+        yield _encoder.encode({"axis": axis, "time": _number(time), "value": content})
+
+
+def decode_event(data: bytes | memoryview) -> FileEvent:
+    """Return an event; raises ValueError when it is none."""
+    try:
+        return _event_decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"an event is none ({error})") from error
+
+
+class SampleList:
+    """Samples of one signal as they come; the first one says how many values each has."""
+
+    def __init__(self) -> None:
+        self._axes, self._times, self._values = array("q"), array("d"), array("d")
+        self._shape: tuple[int, ...] | None = None
+
+    def add(self, data: bytes | memoryview) -> None:
+        """Take a message; raises ValueError when it is no sample, or none of this shape."""
+        try:
+            sample = _sample_decoder.decode(data)
+            value = sample.value
+            if isinstance(value, dict):
+                value = list(value.values())
+            numbers = [float(each) for each in (value if isinstance(value, list) else [value])]
+            time = float(sample.time)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise ValueError(f"it is no sample ({error})") from error
+        shape = (len(numbers),) if isinstance(value, list) else ()
+        if self._shape is None:
+            self._shape = shape
+        if shape != self._shape:
+            raise ValueError(f"it has {shape} values, those before have {self._shape}")
+        if not -(1 << 63) <= sample.axis < 1 << 63:
+            raise ValueError(f"it is of axis {sample.axis}")
+        self._axes.append(sample.axis)
+        self._times.append(time)
+        self._values.extend(numbers)
+
+    def signal(self) -> Signal:
+        """Return all samples."""
+        values = np.array(self._values, dtype=np.float64)
+        return Signal(
+            np.array(self._axes, dtype=np.int64),
+            np.array(self._times, dtype=np.float64),
+            values.reshape(len(self._axes), *(self._shape or ())),
+        )
