@@ -6,7 +6,7 @@ from typing import Any
 from stroboscope.engine.mjb import mjb_of, without_version
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["model_digest"]
+__all__ = ["digest_of_mjb", "model_digest"]
 
 
 def model_digest(model: Any, *, adapter: MujocoAdapter) -> bytes:
@@ -17,6 +17,10 @@ def model_digest(model: Any, *, adapter: MujocoAdapter) -> bytes:
     takes about a millisecond and the model's size in memory, so it is computed when a scene is
     made, not per checkpoint.
     """
-    content = mjb_of(model, adapter=adapter)
+    return digest_of_mjb(mjb_of(model, adapter=adapter), adapter=adapter)
+
+
+def digest_of_mjb(content: bytearray, *, adapter: MujocoAdapter) -> bytes:
+    """Return the digest of the model in what :func:`mjb_of` has returned, which is spoilt by it."""
     without_version(content, adapter=adapter)
     return hashlib.sha256(content).digest()

@@ -5,10 +5,12 @@ later wrapping of the ``mujoco`` module (``stroboscope run``) never reaches our 
 """
 
 import copy
+import ctypes
 import dataclasses
 import functools
 import importlib
 import importlib.metadata
+import pathlib
 import re
 from types import ModuleType
 from typing import Any
@@ -54,6 +56,29 @@ class MujocoAdapter:
         """Return whether constraints are solved in a metric that only mj_forward sets up."""
         member = getattr(self.module.mjtIntegrator, "mjINT_DISCRETE", None)
         return member is not None and int(model.opt.integrator) == int(member)
+
+    def installed_callbacks(self) -> tuple[str, ...]:
+        """Return the names of all callbacks that are installed, like "mjcb_control"."""
+        kinds = ("control", *_STAGE_CALLBACKS, "time")
+        getters = {f"mjcb_{kind}": getattr(self.module, f"get_mjcb_{kind}", None) for kind in kinds}
+        return tuple(name for name, get in getters.items() if get is not None and get() is not None)
+
+    def plugin_names(self) -> tuple[str, ...]:
+        """Return the names of all plugins that are registered, by the numbers models know them by.
+
+        Python has no function for that: the library itself is asked. Empty where it can't be.
+        """
+        folder = pathlib.Path(self.module.__file__).parent
+        files = [*folder.glob("libmujoco*.so*"), *folder.glob("libmujoco*.dylib")]
+        files += folder.glob("mujoco.dll")
+        if not files:
+            return ()
+        # It is loaded already: this is another reference to it.
+        library = ctypes.CDLL(str(files[0]))
+        # A plugin's description begins with its name.
+        library.mjp_getPluginAtSlot.restype = ctypes.POINTER(ctypes.c_char_p)
+        slots = (library.mjp_getPluginAtSlot(i) for i in range(library.mjp_pluginCount()))
+        return tuple(slot[0].decode("utf-8", "replace") if slot else "" for slot in slots)
 
     def has_control_callback(self) -> bool:
         """Return whether the script set ``mjcb_control``, which writes ctrl inside a step."""

@@ -1,0 +1,1 @@
+"""Models that are not ours: looked through and compiled in a process of its own, within limits."""

@@ -1,0 +1,25 @@
+"""What a model that is not ours may take, and may be."""
+
+import dataclasses
+
+__all__ = ["GuardLimits"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GuardLimits:
+    """Limits of the process that compiles a model from outside; bytes and seconds.
+
+    ``memory`` is address space, where the system can limit that (Linux, not macOS or Windows).
+    ``result``: the compiled model, which the application then has in its own memory.
+    """
+
+    wall_s: float = 19.0
+    cpu_s: int = 19
+    memory: int = 4 << 30
+    result: int = 1 << 30
+    file_bytes: int = 1 << 30
+    xml_bytes: int = 64 << 20
+    xml_files: int = 256
+    xml_depth: int = 32
+    named_files: int = 20_000
+    folders: int = 64
