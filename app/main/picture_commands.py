@@ -20,6 +20,7 @@ from stroboscope.app.models.view_options import RenderMode
 from stroboscope.app.panels.film_dialog import FilmDialog
 from stroboscope.app.panels.picture_dialog import PictureDialog, PictureWish
 from stroboscope.app.panels.recording_bar import RecordingBar, length_text
+from stroboscope.app.view3d.drawing import PictureLost
 from stroboscope.app.view3d.still import Still
 from stroboscope.debugger_protocol.messages import LogLevel
 
@@ -136,6 +137,9 @@ class PictureCommands:
             )
         except (ValueError, MemoryError) as error:
             self._complain(f"The picture can't be drawn: {error}.")
+            return None
+        except PictureLost as lost:
+            self._say_lost(f"No picture was taken: {lost}. Take it again.")
             return None
         finally:
             self._is_drawing = False
@@ -309,6 +313,10 @@ class PictureCommands:
 
     def _say(self, text: str) -> None:
         self._window.status.showMessage(text, _SHORT_MS)
+
+    def _say_lost(self, text: str) -> None:
+        self._window.sessions.log.add(LogLevel.WARNING, text)
+        self._say(text)
 
     def _complain(self, text: str) -> None:
         self._window.sessions.log.add(LogLevel.ERROR, text)

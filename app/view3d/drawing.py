@@ -22,11 +22,23 @@ from stroboscope.app.view3d.measured import Measured
 from stroboscope.app.view3d.picking import Hit, Picker
 from stroboscope.app.view3d.renderer import Frame, Renderer
 
-__all__ = ["Drawing", "ViewStats", "notify_when_built", "still_frame"]
+__all__ = [
+    "VIEW_CLOSED",
+    "Drawing",
+    "PictureLost",
+    "ViewStats",
+    "notify_when_built",
+    "still_frame",
+]
 
 _log = logging.getLogger(__name__)
 LARGEST = 8192  # pixels a side, which every OpenGL draws into
+VIEW_CLOSED = "its view was closed while it was being drawn"
 IDLE_S = 1.0  # a view that has drawn nothing for this long has no frame rate
+
+
+class PictureLost(Exception):
+    """What a picture shows is gone before it was finished; the message says what."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,6 +167,13 @@ class Drawing:
             self._fail(error)
             return False
         return True
+
+    def check_shows(self, revision: int) -> None:
+        """Raise PictureLost unless the geometry is still that of ``revision``."""
+        if self.scene.geometry_revision != revision:
+            raise PictureLost(
+                "another scene, or a new description of this one, came while it was being drawn"
+            )
 
     def _fail(self, error: Exception) -> None:
         # Qt would only log it and leave the view black; people must see what it was.

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Generator
 
+import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QImage, QSurfaceFormat
 from PySide6.QtOpenGL import QOpenGLFramebufferObject
@@ -11,7 +12,14 @@ from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
 from vispy.gloo import gl
 
-from stroboscope.app.view3d.drawing import Drawing, ViewStats, notify_when_built, still_frame
+from stroboscope.app.view3d.drawing import (
+    VIEW_CLOSED,
+    Drawing,
+    PictureLost,
+    ViewStats,
+    notify_when_built,
+    still_frame,
+)
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
 from stroboscope.app.view3d.measured import Measured
@@ -149,9 +157,19 @@ class GlSurface(QOpenGLWidget):
         return image if frame.transparent else image.convertToFormat(QImage.Format.Format_RGB32)
 
     def picture_in_bands(self, frame: Frame) -> Generator[float, None, QImage]:
-        """Yield once and return ``frame`` as a picture: a graphics card draws it in a moment."""
+        """Yield once and return ``frame`` as a picture: a graphics card draws it in a moment.
+
+        Raises PictureLost, with a sentence, as a picture that takes longer does.
+        """
+        revision = self.drawing.scene.geometry_revision
         yield 0.0
-        return self._picture(frame) if self.isValid() else QImage()
+        if not (shiboken6.isValid(self) and self.isValid()):
+            raise PictureLost(VIEW_CLOSED)
+        self.drawing.check_shows(revision)
+        image = self._picture(frame)
+        if image.isNull():
+            raise PictureLost(self.drawing.error)
+        return image
 
     def stats(self) -> ViewStats:
         """Return what drawing costs at present."""

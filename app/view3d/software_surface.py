@@ -26,7 +26,14 @@ from PySide6.QtOpenGL import QOpenGLFramebufferObject
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.view3d.bands import BandPlan
-from stroboscope.app.view3d.drawing import Drawing, ViewStats, notify_when_built, still_frame
+from stroboscope.app.view3d.drawing import (
+    VIEW_CLOSED,
+    Drawing,
+    PictureLost,
+    ViewStats,
+    notify_when_built,
+    still_frame,
+)
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.gl_sync import GlSync
 from stroboscope.app.view3d.measured import Measured
@@ -240,7 +247,8 @@ class SoftwareSurface(QWidget):
         """Draw ``frame`` bit by bit; yield how much of it is there, 0…1, return the picture.
 
         Nothing waits long. Until it is over or closed the surface draws nothing else: what has
-        been uploaded belongs to this picture. Null when it can't be drawn.
+        been uploaded belongs to this picture. Raises PictureLost, with a sentence, when that or
+        the view is gone before it is finished, and when it can't be drawn.
         """
         self.stop()
         self._held = True
@@ -257,20 +265,19 @@ class SoftwareSurface(QWidget):
             while not plan.is_over:
                 while not self._is_finished():
                     yield plan.done
-                if self._sync is not sync or revision != self.drawing.scene.geometry_revision:
-                    return QImage()  # the window closes, or there is another scene by now
+                self._check_context(sync)
+                self.drawing.check_shows(revision)
                 start = time.perf_counter()
                 self._make_current()
                 self._bound = target.handle()
                 target.bind()
                 if not self.drawing.draw(plan.begin(), prepared=True):
                     self.failed.emit(self.drawing.error)
-                    return QImage()
+                    raise PictureLost(self.drawing.error)
                 sync.mark()
                 while not self._is_finished():
                     yield plan.done
-                if self._sync is not sync:
-                    return QImage()
+                self._check_context(sync)
                 self._make_current()
                 target.bind()
                 low, high = plan.rows
@@ -283,8 +290,13 @@ class SoftwareSurface(QWidget):
             del target
             self._done_current()
             self._held = False
-            self.redraw()
+            if self._context is not None:
+                self.redraw()
         return _image(pixels, transparent=frame.transparent).copy()
+
+    def _check_context(self, sync: GlSync) -> None:
+        if self._sync is not sync:
+            raise PictureLost(VIEW_CLOSED)
 
     def _is_finished(self) -> bool:
         """Return whether what was asked for last is drawn, or never will be."""

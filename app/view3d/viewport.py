@@ -319,7 +319,8 @@ class Viewport(PointingWidget):
     def still_in_bands(self, still: Still) -> Generator[float, None, QImage]:
         """Draw the same picture bit by bit; yield how much of it is there, 0…1, return it.
 
-        It shows what the view does when it is begun. Raises what :meth:`still` does.
+        It shows what the view does when it is begun. Raises what :meth:`still` does, and
+        PictureLost, with a sentence, when that is gone before the picture is finished.
         """
         surface = self._surface
         if surface is None:

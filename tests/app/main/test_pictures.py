@@ -290,6 +290,26 @@ def test_a_large_picture_can_be_cancelled_and_leaves_no_file(circling, answer, c
     wait_until(lambda: circling.scene_view.viewport.stats.frames > frames)
 
 
+def test_a_picture_of_a_scene_that_is_left_meanwhile_is_given_up_with_a_word(
+    circling, answer, click
+):
+    sessions = circling.sessions
+    errors = sessions.log.counts[LogLevel.ERROR]
+
+    def act(dialog):
+        choose(dialog, Size.CUSTOM, (4096, 3000))
+        click(dialog.copy_button)
+
+    answer(PictureDialog, act)
+    watcher = Watcher()
+    watcher.act = lambda dialog: sessions.show(None)
+    circling.actions_by_name["picture"].trigger()
+    watcher.stop()
+    assert sessions.log.counts[LogLevel.ERROR] == errors
+    assert sessions.log.lines[-1].level is LogLevel.WARNING
+    assert "another scene" in circling.status.currentMessage()
+
+
 def test_what_cannot_be_drawn_or_written_is_said(circling, answer, click, own_folders, wait_until):
     log = circling.sessions.log
     answer(

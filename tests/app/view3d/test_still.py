@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import FrameMode, LabelMode, ViewOptions
 from stroboscope.app.view3d.camera import CameraState
+from stroboscope.app.view3d.drawing import PictureLost
 from stroboscope.app.view3d.still import Still
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.resources.themes import DARK
@@ -121,8 +123,6 @@ def test_two_views_of_one_scene_have_cameras_of_their_own(
 
 
 def test_a_view_that_follows_learns_of_another_scene(viewport: Any, scene: Any, poses: Any) -> None:
-    import msgspec
-
     other = Viewport(DARK, leader=viewport)
     other.options = ViewOptions(triad=False)
     other.track_body(2)
@@ -184,6 +184,31 @@ def test_poses_that_come_while_a_picture_is_drawn_are_not_in_it(
     frames = viewport.stats.frames
     wait_until(lambda: viewport.stats.frames > frames)  # what came meanwhile is shown now
     assert not np.array_equal(rgba(viewport.still(still)), before)
+
+
+def test_a_picture_whose_scene_is_replaced_while_it_is_drawn_says_so(
+    viewport: Any, scene: Any, poses: Any
+) -> None:
+    work = viewport.still_in_bands(Still(size=(640, 960)))
+    next(work)
+    viewport.set_description(msgspec.structs.replace(scene, scene_id=2, name="next"), {})
+    viewport.set_poses(*poses)
+    with pytest.raises(PictureLost, match="another scene"):
+        list(work)
+    assert not viewport.still(Still(size=(64, 64))).isNull()
+
+
+def test_a_picture_whose_view_is_closed_while_it_is_drawn_says_so(viewport: Any, qapp: Any) -> None:
+    from PySide6.QtCore import QEvent
+
+    other = Viewport(DARK, leader=viewport)
+    work = other.still_in_bands(Still(size=(640, 960)))
+    next(work)
+    other.close()
+    other.deleteLater()
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    with pytest.raises(PictureLost, match="closed"):
+        list(work)
 
 
 def test_a_picture_that_is_given_up_leaves_the_view_as_it_was(viewport: Any) -> None:
