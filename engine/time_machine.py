@@ -112,7 +112,7 @@ class MujocoTimeMachine(TimeMachine):
 
         For a step that was taken back; CommandError when the history doesn't reach that far.
         """
-        return self._past.hidden_after(self._scene.counters.axis - 1)
+        return self._past.after(self._scene.counters.axis - 1)[1]
 
     # --- branches
 

@@ -108,8 +108,8 @@ class Past:
             raise CommandError(f"row {axis} can't be had: {note}")
         return (*self._codec_of_scratch().read_row(), note)
 
-    def hidden_after(self, axis: int) -> bytes:
-        """Return what no row holds of the state after a remembered step, which was the last one."""
+    def after(self, axis: int) -> tuple[Row, bytes]:
+        """Return the state after a remembered step, which was the last one: with its inputs."""
         reached, note = self.bring(axis)
         if reached != axis or note not in ("", VERIFIED):
             raise CommandError(f"row {axis} can't be had: {note}")
@@ -120,7 +120,7 @@ class Past:
             self._adapter.mj_step(self._model, self._scratch)
         finally:
             option.timestep = own
-        return self._codec_of_scratch().read_row()[1]
+        return self._codec_of_scratch().read_row()
 
     def checkpoint(self, axis: int) -> bytes:
         """Return the state before a remembered step as a checkpoint's bytes."""

@@ -1,0 +1,183 @@
+"""A file as the past of a scene: its rows come before all that the scene keeps itself."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from stroboscope.engine.history.keyframes import Keyframes
+from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
+
+if TYPE_CHECKING:
+    from stroboscope.engine.history.packing import RowPacking
+
+__all__ = ["FileKeyframes", "FileRing"]
+
+
+class FileRing(RowRing):
+    """The rows of a file, all but the last, and behind them those that the scene has kept since.
+
+    The scene stands at the file's last frame when it is made. Nothing of the file is ever thinned
+    out or forgotten; what it takes in memory is the reader's few decoded blocks.
+    """
+
+    __slots__ = ("_begins", "_ends", "_input_columns", "_recorded", "file_end")
+
+    def __init__(self, packing: "RowPacking", recorded: RecordedRows, **others: Any) -> None:
+        super().__init__(packing, **others)
+        self._recorded = recorded
+        self._input_columns = packing.layout.inputs
+        self.take_in()
+
+    def take_in(self) -> None:
+        """Follow a file that has grown."""
+        recorded = self._recorded
+        self.file_end = recorded.axis(recorded.count - 1)
+        """The axis of the last frame: rows of the file lie before it."""
+        spans = recorded.spans()
+        spans[-1, 1] -= 1  # the last frame is where the scene stands
+        spans = spans[spans[:, 0] < spans[:, 1]]
+        self._begins: NDArray[np.int64] = spans[:, 0].copy()
+        self._ends: NDArray[np.int64] = spans[:, 1].copy()
+
+    def _frame(self, axis: int) -> int:
+        """Return the frame of a row of the file; -1 when there is none."""
+        at = int(np.searchsorted(self._begins, axis, side="right")) - 1
+        if at < 0 or axis >= self._ends[at]:
+            return -1
+        return self._recorded.frame_at(axis)
+
+    # --- what there is
+
+    @property
+    def first(self) -> int:
+        """The oldest axis that can be reached; -1 without any."""
+        return int(self._begins[0]) if len(self._begins) else super().first
+
+    @property
+    def dense(self) -> int:
+        """The axis from which on every row is stored; -1 without any."""
+        if not len(self._begins):
+            return super().dense
+        return self.first if self._recorded.is_stored(self._recorded.count - 1) else self.file_end
+
+    @property
+    def reachable(self) -> int:
+        """How many axes can be reached."""
+        return int((self._ends - self._begins).sum()) + super().reachable
+
+    @property
+    def stored(self) -> int:
+        """How many rows are stored in memory."""
+        return super().stored
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Go through the stretches of axes that are remembered, oldest first."""
+        yield from zip(self._begins.tolist(), self._ends.tolist(), strict=True)
+        yield from ((max(begin, self.file_end), end) for begin, end in super().spans())
+
+    def next_remembered(self, axis: int, default: int) -> int:
+        """Return ``axis`` or the next one that is remembered; ``default`` when none is."""
+        if axis >= self.file_end:
+            return super().next_remembered(axis, default)
+        at = int(np.searchsorted(self._ends, axis, side="right"))
+        if at < len(self._begins):
+            return max(axis, int(self._begins[at]))
+        return super().next_remembered(self.file_end, default)
+
+    def holds(self, axis: int) -> bool:
+        """Return whether the step that began at ``axis`` is remembered."""
+        return super().holds(axis) if axis >= self.file_end else self._frame(axis) >= 0
+
+    def stored_before(self, axis: int) -> int:
+        """Return the last stored axis that is not after ``axis``, which is remembered."""
+        if axis >= self.file_end:
+            return super().stored_before(axis)
+        frame = self._known_frame(axis)
+        if self._recorded.is_stored(frame):
+            return axis
+        return self._recorded.axis(self._recorded.key_before(frame))
+
+    def row(self, axis: int) -> Row | None:
+        """Return the stored row of ``axis``; None when it has to be simulated again."""
+        if axis >= self.file_end:
+            return super().row(axis)
+        frame = self._frame(axis)
+        return None if frame < 0 else self._recorded.stored(frame)
+
+    def is_stored(self, axis: int) -> bool:
+        """Return whether the row of ``axis`` is stored."""
+        if axis >= self.file_end:
+            return super().is_stored(axis)
+        frame = self._frame(axis)
+        return frame >= 0 and self._recorded.is_stored(frame)
+
+    def inputs(self, axis: int) -> Row:
+        """Return the inputs of a remembered step."""
+        if axis >= self.file_end:
+            return super().inputs(axis)
+        return self._recorded.inputs(self._known_frame(axis))
+
+    def timestep(self, axis: int) -> float:
+        """Return the timestep [s] of a remembered step."""
+        if axis >= self.file_end:
+            return super().timestep(axis)
+        return self._recorded.timestep(self._known_frame(axis))
+
+    def time(self, axis: int) -> float:
+        """Return the time [s] at which a remembered step began."""
+        if axis >= self.file_end:
+            return super().time(axis)
+        return self._recorded.time(self._known_frame(axis))
+
+    def step(self, axis: int) -> int:
+        """Return how many application steps had ever been taken before a remembered step."""
+        if axis >= self.file_end:
+            return super().step(axis)
+        return self._recorded.step(self._known_frame(axis))
+
+    def follows(self, axis: int) -> bool:
+        """Return whether a remembered row follows from the one before."""
+        if axis >= self.file_end:
+            return super().follows(axis)
+        return self._recorded.follows(self._known_frame(axis))
+
+    def is_hash_of(self, row: Row, axis: int) -> bool:
+        """Return whether ``row`` is that of ``axis``, which is not stored."""
+        if axis >= self.file_end:
+            return super().is_hash_of(row, axis)
+        digest = self._recorded.digest(self._known_frame(axis))
+        return digest is not None and digest == xxh3_64_intdigest(row.tobytes())
+
+    def _known_frame(self, axis: int) -> int:
+        frame = self._frame(axis)
+        if frame < 0:
+            raise LookupError(f"physics step {axis} was not recorded")
+        return frame
+
+
+class FileKeyframes(Keyframes):
+    """What no row holds: of the first row of each block of the file, and what was kept since."""
+
+    def __init__(self, recorded: RecordedRows) -> None:
+        super().__init__()
+        self._recorded = recorded
+
+    def at(self, axis: int) -> bytes | None:
+        """Return what belongs to the row of ``axis``; None when it was not copied."""
+        kept = super().at(axis)
+        if kept is not None:
+            return kept
+        frame = self._recorded.frame_at(axis)
+        return None if frame < 0 else self._recorded.hidden(frame)
+
+    def before(self, axis: int) -> int:
+        """Return the last axis that is not after ``axis`` and was copied; -1 for none."""
+        kept = super().before(axis)
+        frame = self._recorded.frame_before(axis)
+        if frame < 0:
+            return kept
+        return max(kept, self._recorded.axis(self._recorded.key_before(frame)))

@@ -1,0 +1,154 @@
+"""The rows of one scene of a file, by the number of a frame and by the axis."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.files.chunk_index import BlockIndex
+from stroboscope.engine.files.frames import BlockKind, RowBlock, SceneRecord
+from stroboscope.engine.files.reader import TrajectoryReader
+
+__all__ = ["RecordedRows", "Row"]
+
+Row = NDArray[np.float64]
+
+_NONE: Final = -1
+
+
+class RecordedRows:
+    """Frames 0 to ``count`` - 1 of one scene; one thread.
+
+    The last frame is the state in which the file ends: no step is known to have begun there.
+    Reading raises FileDamagedError where the block that holds a frame is damaged; all others can be
+    read.
+    """
+
+    def __init__(self, reader: TrajectoryReader, record: SceneRecord) -> None:
+        self.record = record
+        self._reader = reader
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what the reader has found since, in a file that is still being recorded."""
+        self.index: BlockIndex = self._reader.index(self.record.index)
+        self.count = self.index.total
+
+    # --- places
+
+    def block(self, number: int) -> RowBlock:
+        """Return a block; the newest few are kept decoded."""
+        return self._reader.block(self.record.index, number)
+
+    def place(self, frame: int) -> tuple[int, int]:
+        """Return the block of a frame, and where the frame stands in it."""
+        return self.index.locate(frame)
+
+    def frames_of(self, block: int) -> range:
+        """Return the frames of a block."""
+        return range(int(self.index.frames[block]), int(self.index.frames[block + 1]))
+
+    def frame_at(self, axis: int) -> int:
+        """Return the frame of a row of the axis; -1 when none was recorded."""
+        frame = self.frame_before(axis)
+        return frame if frame >= 0 and self.axis(frame) == axis else _NONE
+
+    def frame_before(self, axis: int) -> int:
+        """Return the last frame that is not after ``axis``; -1 for none."""
+        index = self.index
+        number = int(np.searchsorted(index.first_axis, axis, side="right")) - 1
+        if number < 0:
+            return _NONE
+        last = int(index.count[number]) - 1
+        at = (axis - int(index.first_axis[number])) // self._stride(number) if last else 0
+        return int(index.frames[number]) + min(at, last)
+
+    def _stride(self, block: int) -> int:
+        """Return how many physics steps lie between two frames of a block with several."""
+        index = self.index
+        first, last = int(index.first_axis[block]), int(index.last_axis[block])
+        return max(1, (last - first) // max(int(index.count[block]) - 1, 1))
+
+    def spans(self) -> NDArray[np.int64]:
+        """Return the stretches of the axis whose every step has a frame: (n, 2), end exclusive."""
+        index = self.index
+        firsts, lasts, counts = index.first_axis, index.last_axis, index.count
+        if not (lasts - firsts + 1 == counts).all():  # every so many steps only
+            axes = np.concatenate(
+                [
+                    np.linspace(firsts[i], lasts[i], counts[i], dtype=np.int64)
+                    for i in range(len(index))
+                ]
+            )
+            return np.stack((axes, axes + 1), axis=1)
+        begins = np.flatnonzero(np.r_[True, firsts[1:] != lasts[:-1] + 1])
+        ends = np.r_[begins[1:], len(firsts)] - 1
+        return np.stack((firsts[begins], lasts[ends] + 1), axis=1)
+
+    # --- what stands there
+
+    def stored(self, frame: int) -> Row | None:
+        """Return a copy of the row of a frame; None where it has to be simulated again."""
+        number, at = self.place(frame)
+        block = self.block(number)
+        if block.kind is BlockKind.MINIMAL and at:
+            return None
+        row: Row = block.rows[at].copy()
+        return row
+
+    def is_stored(self, frame: int) -> bool:
+        """Return whether the row of a frame is in the file."""
+        number, at = self.place(frame)
+        return not at or int(self.index.kind[number]) != BlockKind.MINIMAL
+
+    def key_before(self, frame: int) -> int:
+        """Return the first frame of the block of ``frame``: what no row holds is known there."""
+        return int(self.index.frames[self.place(frame)[0]])
+
+    def inputs(self, frame: int) -> Row:
+        """Return the inputs of a frame's step, as they stand in a row."""
+        number, at = self.place(frame)
+        begin, end = self.record.inputs
+        row: Row = self.block(number).rows[at, begin:end].copy()
+        return row
+
+    def time(self, frame: int) -> float:
+        """Return the simulation time [s] of a frame."""
+        number, at = self.place(frame)
+        return float(self.block(number).rows[at, 0])
+
+    def axis(self, frame: int) -> int:
+        """Return how many physics steps had ever been taken."""
+        number, at = self.place(frame)
+        return int(self.index.first_axis[number]) + (at * self._stride(number) if at else 0)
+
+    def step(self, frame: int) -> int:
+        """Return how many application steps had ever been taken."""
+        number, at = self.place(frame)
+        return int(self.block(number).steps[at])
+
+    def timestep(self, frame: int) -> float:
+        """Return the timestep [s] of the step that begins there."""
+        number, at = self.place(frame)
+        return float(self.block(number).timesteps[at])
+
+    def wall(self, frame: int) -> int:
+        """Return when the row was taken, monotonic [ns]."""
+        number, at = self.place(frame)
+        return int(self.block(number).wall[at])
+
+    def follows(self, frame: int) -> bool:
+        """Return whether the row follows from the one before."""
+        number, at = self.place(frame)
+        return not self.block(number).flags[at]
+
+    def hidden(self, frame: int) -> bytes | None:
+        """Return what no row holds; None where nothing was recorded of that."""
+        number, at = self.place(frame)
+        return None if at else self.block(number).hidden
+
+    def digest(self, frame: int) -> int | None:
+        """Return the digest of a row that has to be simulated again."""
+        number, at = self.place(frame)
+        digests = self.block(number).digests
+        return None if digests is None else int(digests[at])

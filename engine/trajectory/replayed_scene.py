@@ -1,0 +1,111 @@
+"""The scene of a recorded run, whose history is the file; and states that only it can find."""
+
+import bisect
+import functools
+from typing import TYPE_CHECKING
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.errors import StateError
+from stroboscope.engine.files.frames import SceneRecord
+from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.history.past import VERIFIED, Past
+from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.trajectory.building import build_scene
+from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing
+from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["ReplayedScene"]
+
+
+class ReplayedScene:
+    """Builds the scene when it is needed; owner thread only.
+
+    The scene then stands at the last frame, having taken as many steps as the recorded one, and
+    looks back at all others as at a history of its own.
+    """
+
+    def __init__(
+        self,
+        reader: TrajectoryReader,
+        record: SceneRecord,
+        rows: RecordedRows,
+        stretches: list[Stretch],
+    ) -> None:
+        self._reader = reader
+        self._record = record
+        self._rows = rows
+        self._stretches = stretches
+        self._scene: Scene | None = None
+        self._past: Past | None = None
+
+    @property
+    def is_built(self) -> bool:
+        """Whether there is a scene."""
+        return self._scene is not None
+
+    def close(self) -> None:
+        """Leave the scene to itself: what it remembers of the file can't be read any more."""
+        if self._scene is not None and not self._scene.is_destroyed:
+            self._scene.history.forget_file()
+        self._scene = self._past = None
+
+    def place(self, frame: int) -> tuple[Stretch, Counters]:
+        """Return the stretch of a frame, and the counters that belonged to its state."""
+        axis = self._rows.axis(frame)
+        at = bisect.bisect_right(self._stretches, axis, key=lambda each: each.segment.begin) - 1
+        stretch = self._stretches[max(at, 0)]
+        segment = stretch.segment
+        steps = self._rows.step(frame) - stretch.total_steps
+        return stretch, Counters(
+            segment.step_count + steps, segment.physics_step + axis - segment.begin
+        )
+
+    def build(self) -> "Scene":
+        """Return the scene; raises ModelError, and what building it raises."""
+        if self._scene is not None and not self._scene.is_destroyed:
+            return self._scene
+        scene = build_scene(self._reader, self._record)
+        last = self._rows.count - 1
+        _, counters = self.place(last)
+        scene.counters.stand_at(
+            total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
+        )
+        scene.history.enter_file(
+            functools.partial(FileRing, recorded=self._rows),
+            FileKeyframes(self._rows),
+            self._stretches,
+        )
+        self._scene = scene
+        self._past = Past(scene)
+        row, hidden, _ = self.state(last)
+        scene.world.codec.put_row(row, hidden)
+        scene.states.initial = None
+        return scene
+
+    def state(self, frame: int) -> tuple[Row, bytes, str]:
+        """Return the row of a frame, what no row holds, and how they were had.
+
+        Raises StateError when it was not stored and can't be simulated again.
+        """
+        rows = self._rows
+        row, hidden = rows.stored(frame), rows.hidden(frame)
+        keeps_sleep = self.is_built and self.build().world.codec.keeps_sleep
+        if row is not None and (hidden is not None or not keeps_sleep):
+            return row, hidden or b"", ""
+        self.build()
+        assert self._past is not None  # noqa: S101 - it was just made
+        try:
+            if frame < rows.count - 1:
+                return self._past.state(rows.axis(frame))
+            row, hidden = self._past.after(rows.axis(frame - 1))
+        except CommandError as error:
+            raise StateError(
+                f"frame {frame:,} of {self._reader.path} can't be had: {error}"
+            ) from None
+        begin, end = self._record.inputs
+        row[begin:end] = rows.inputs(frame)
+        return row, hidden, VERIFIED

@@ -1,0 +1,395 @@
+"""A recorded run: its frames, signals and events, and the scene that goes on from any of them."""
+
+import copy
+import os
+import sys
+import time as clock
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from stroboscope.engine.arguments import finite_number, whole_number
+from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.errors import StateError
+from stroboscope.engine.files.damage import Damage
+from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.files.frames import FileEvent, Manifest
+from stroboscope.engine.files.low_rate import Signal
+from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.trajectory.frame import Frame
+from stroboscope.engine.trajectory.recorded_rows import RecordedRows
+from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
+from stroboscope.engine.trajectory.standing import stand_at
+from stroboscope.engine.trajectory.stretches import stretches_of
+from stroboscope.engine.trajectory.verify import Verification, verify_rows
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["Trajectory", "load_trajectory"]
+
+
+class Trajectory:
+    """One scene of a trajectory file; owner thread only, as far as :attr:`scene` is used.
+
+    Frame i is the state just before the i-th recorded physics step, with the inputs of that step;
+    the last one is the state in which the recording ended. What a frame's place in the run is, it
+    says itself: time, step and episode are stored, not inferred. Made by
+    :func:`~stroboscope.engine.load_trajectory`; a context manager.
+    """
+
+    def __init__(self, reader: TrajectoryReader, scene: int) -> None:
+        self._reader = reader
+        self._record = reader.scene(scene)
+        self._rows = RecordedRows(reader, self._record)
+        if not self._rows.count:
+            raise FileError(
+                reader.path,
+                f"has no frame of scene {self._record.name!r}",
+                "it was cut off before the first block was written: record it again",
+            )
+        self._stretches = self._make_stretches()
+        self._replayed = ReplayedScene(reader, self._record, self._rows, self._stretches)
+        self._position = 0
+
+    # --- the file
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._reader.path
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the file says about itself: versions, platform, scenes."""
+        return self._reader.manifest
+
+    @property
+    def name(self) -> str:
+        """The name of the recorded scene."""
+        return self._record.name
+
+    @property
+    def complete(self) -> bool:
+        """Whether the file was closed by its writer: else it was cut, and see :attr:`damage`."""
+        return self._reader.complete
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        """What is known to be wrong with the file, and which frames are lost by it."""
+        return self._reader.damage
+
+    def others(self) -> Mapping[str, "Trajectory"]:
+        """Return all scenes of the file by name, this one among them."""
+        found: dict[str, Trajectory] = {}
+        for index in self._reader.scenes:
+            record = self._reader.scene(index)
+            mine = index == self._record.index
+            found[record.name] = self if mine else Trajectory(self._reader, index)
+        return found
+
+    def close(self) -> None:
+        """Let the file go; the scene stays, without its recorded past."""
+        self._replayed.close()
+        self._reader.close()
+
+    def __enter__(self) -> "Trajectory":
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def refresh(self) -> bool:
+        """Look for frames that were recorded since; True when there are more."""
+        if not self._reader.follow():
+            return False
+        self._rows.refresh()
+        self._stretches[:] = self._make_stretches()
+        return True
+
+    # --- frames
+
+    def __len__(self) -> int:
+        """Return how many frames there are."""
+        return self._rows.count
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Go through all frames."""
+        return (self.frame(index) for index in range(len(self)))
+
+    @property
+    def position(self) -> int:
+        """The frame that was sought last."""
+        return self._position
+
+    def frame(self, index: int) -> Frame:
+        """Return a frame; negative numbers count from the end.
+
+        Raises IndexError outside of the file, FileDamagedError where the frame is lost, StateError
+        where it would have to be simulated again and that does not lead there.
+        """
+        number = self._number(index)
+        rows = self._rows
+        row, note = rows.stored(number), ""
+        if row is None:
+            row, _, note = self._replayed.state(number)
+        stretch, counters = self._place(number)
+        return Frame(
+            row,
+            self._record,
+            index=number,
+            axis=rows.axis(number),
+            timestep=rows.timestep(number),
+            wall=rows.wall(number),
+            episode=stretch.segment.episode,
+            physics_step=counters.physics_step_count,
+            step_count=counters.step_count,
+            is_last=number == len(self) - 1,
+            note=note,
+        )
+
+    def time(self, index: int) -> float:
+        """Return the simulation time of a frame [s]."""
+        return self._rows.time(self._number(index))
+
+    def timings(self, index: int) -> Mapping[str, float]:
+        """Return the wall time [s] of the physics step that led to a frame, by stage.
+
+        ``step``: from row to row, whatever the script did between the steps included. Empty for
+        the first frame, and after a gap.
+        """
+        number = self._number(index)
+        rows = self._rows
+        if not number or rows.axis(number) - rows.axis(number - 1) != self._record.every:
+            return {}
+        return {"step": (rows.wall(number) - rows.wall(number - 1)) * 1e-9}
+
+    def find(self, *, time: float, episode: int | None = None) -> int:
+        """Return the last frame that is not later than ``time`` [s].
+
+        Within ``episode``; without: within the one of :attr:`position`, else the first that has
+        such a frame. Raises ValueError when none has.
+        """
+        wanted = finite_number(time, "time", unit="s")
+        stretches = list(self._stretches)
+        if episode is not None:
+            stretches = [each for each in stretches if each.segment.episode == episode]
+            if not stretches:
+                known = sorted({each.segment.episode for each in self._stretches})
+                raise ValueError(
+                    f"there is no episode {episode} in {self.path}: {known[0]} to {known[-1]} are"
+                )
+        else:
+            here = self._place(self._position)[0].segment.episode
+            stretches.sort(key=lambda each: each.segment.episode != here)
+        for stretch in stretches:
+            first, last = self._frames_of(stretch)
+            if first <= last and self._rows.time(first) <= wanted + 1e-9:
+                return self._last_before(wanted + 1e-9, first, last)
+        raise ValueError(f"no frame of {self.path} is at or before {wanted:g} s")
+
+    def _last_before(self, wanted: float, first: int, last: int) -> int:
+        while first < last:
+            middle = (first + last + 1) // 2
+            if self._rows.time(middle) <= wanted:
+                first = middle
+            else:
+                last = middle - 1
+        return first
+
+    def _frames_of(self, stretch: Stretch) -> tuple[int, int]:
+        """Return the first and the last frame of a stretch; the last is before it when it has none.
+
+        The last frame of the file belongs to the last stretch.
+        """
+        begins = [each.segment.begin for each in self._stretches]
+        at = begins.index(stretch.segment.begin)
+        end = begins[at + 1] - 1 if at + 1 < len(begins) else self._rows.axis(len(self) - 1)
+        first = self._rows.frame_before(stretch.segment.begin - 1) + 1
+        return first, self._rows.frame_before(end)
+
+    def _number(self, index: int) -> int:
+        count = len(self)
+        number = whole_number(index, "the number of a frame", least=-sys.maxsize, most=sys.maxsize)
+        if not -count <= number < count:
+            raise IndexError(
+                f"there is no frame {number:,}: {self.path.name} has {count:,}, from 0 to "
+                f"{count - 1:,} or from -{count:,} to -1"
+            )
+        return number % count
+
+    def _place(self, number: int) -> tuple[Stretch, Counters]:
+        """Return the stretch of a frame and the counters that belonged to its state."""
+        return self._replayed.place(number)
+
+    def _make_stretches(self) -> list[Stretch]:
+        rows = self._rows
+        return stretches_of(
+            self._reader.events(self._record.index),
+            first_axis=rows.axis(0),
+            first_step=rows.step(0),
+            first_time=rows.time(0),
+        )
+
+    # --- what else was recorded
+
+    @property
+    def signals(self) -> Mapping[str, Signal]:
+        """The script's logged values by name: ``axes``, ``times`` [s] and ``values``."""
+        index = self._record.index
+        return {name: self._reader.signal(index, name) for name in self._reader.signals(index)}
+
+    @property
+    def events(self) -> tuple[FileEvent, ...]:
+        """What happened: resets, restores, branches, edits, stops, warnings, texts, gaps."""
+        return self._reader.events(self._record.index)
+
+    def verify(
+        self, *, jobs: int | None = None, progress: Callable[[float], None] = lambda _: None
+    ) -> Verification:
+        """Take every recorded step again on ``jobs`` threads (default: all cores) and compare.
+
+        ``progress`` is called with 0 to 1, from these threads.
+        """
+        model = self.scene.world.model
+        readers: list[TrajectoryReader] = []
+
+        def rows() -> RecordedRows:
+            readers.append(TrajectoryReader(self.path))
+            return RecordedRows(readers[-1], self._record)
+
+        try:
+            return verify_rows(
+                rows,
+                self._stretches,
+                lambda: copy.copy(model),
+                digest=self.scene.world.codec.digest,
+                adapter=self.scene.world.adapter,
+                jobs=jobs,
+                progress=progress,
+            )
+        finally:
+            for reader in readers:
+                reader.close()
+
+    # --- the scene
+
+    @property
+    def scene(self) -> "Scene":
+        """The recorded scene, built from the file when it is first asked for.
+
+        It stands at :attr:`position`, and ``scene.step()`` goes on from there bit for bit, given
+        the inputs that stand there or others. The file is its history.
+        """
+        if not self._replayed.is_built:
+            scene = self._replayed.build()
+            self._stand(self._position)
+            return scene
+        return self._replayed.build()
+
+    def seek(
+        self, index: int | None = None, *, time: float | None = None, episode: int | None = None
+    ) -> Frame:
+        """Put the scene into a frame, given by its number or by simulation time [s]; return it."""
+        if (index is None) == (time is None):
+            raise ValueError("give the number of a frame, or a time: one of both")
+        number = self._number(index) if index is not None else -1
+        if time is not None:
+            number = self.find(time=time, episode=episode)
+        frame = self.frame(number)
+        if self._replayed.is_built:
+            self._stand(number)
+        self._position = number
+        return frame
+
+    def _stand(self, number: int) -> None:
+        row, hidden, _ = self._replayed.state(number)
+        stretch, counters = self._place(number)
+        stand_at(
+            self._replayed.build(),
+            row,
+            hidden,
+            counters,
+            axis=self._rows.axis(number),
+            episode=stretch.segment.episode,
+        )
+
+    def play(self, speed: float = 1.0, *, loop: bool = False) -> None:
+        """Seek from :attr:`position` to the end, ``speed`` × real time; ``loop``: for ever.
+
+        A window that is attached sees the scene move. Ends with the window, where there was one.
+        """
+        pace = finite_number(speed, "speed")
+        if pace <= 0.0:
+            raise ValueError(f"speed must be above 0, not {pace:g}")
+        scene = self.scene
+        was_attached = scene.link.active
+        while True:
+            self._play_once(pace)
+            if not loop or (was_attached and not scene.link.active):
+                return
+            self.seek(0)
+
+    def _play_once(self, speed: float) -> None:
+        scene, rows = self.scene, self._rows
+        began, number = clock.monotonic(), self._position
+        passed = 0.0
+        while number < len(self) - 1:
+            number += 1
+            passed += rows.timestep(number - 1) * self._record.every
+            ahead = passed / speed - (clock.monotonic() - began)
+            if ahead < -0.04 and number < len(self) - 1:
+                continue  # late: show the next one instead
+            if ahead > 0.0:
+                clock.sleep(ahead)
+            self.seek(number)
+            scene.update_debugger()
+
+
+def load_trajectory(
+    path: str | os.PathLike[str],
+    *,
+    scene: str | int | None = None,
+    show: bool = False,
+) -> Trajectory:
+    """Open a trajectory file; the recorded scene is built when it is asked for.
+
+    ``scene``: which one, by name or number, where the file holds several (default: the first).
+    ``show``: build it at once and open it in the debugger's window. Nothing in
+    a file is ever executed, and its model is tried in another process before this one builds it.
+    Raises FileError and its kinds.
+    """
+    reader = TrajectoryReader(Path(os.fspath(path)))
+    try:
+        trajectory = Trajectory(reader, _scene_index(reader, scene))
+    except BaseException:
+        reader.close()
+        raise
+    if show:
+        from stroboscope.engine import debugger
+
+        built = trajectory.scene
+        if not debugger.attach():
+            raise StateError(f"{built.name!r} can't be shown: no window could be reached")
+    return trajectory
+
+
+def _scene_index(reader: TrajectoryReader, scene: str | int | None) -> int:
+    if not reader.scenes:
+        raise FileError(reader.path, "holds no scene", "record it again")
+    if scene is None:
+        return reader.scenes[0]
+    for index in reader.scenes:
+        if scene == index or scene == reader.scene(index).name:
+            return index
+    known = ", ".join(f"{i}: {reader.scene(i).name!r}" for i in reader.scenes)
+    raise FileError(reader.path, f"has no scene {scene!r}", f"it has {known}")

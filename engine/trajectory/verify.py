@@ -1,0 +1,308 @@
+"""Taking every recorded step again, on all cores: does the file say what the physics does?
+
+Every row is stepped from as it was recorded, and what comes out is compared with the next row to
+the last bit. So whoever changed the state in between is found as well as another processor.
+"""
+
+import dataclasses
+import enum
+import math
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from xxhash import xxh3_64_intdigest
+
+from stroboscope.engine.checkpoint_codec import CheckpointCodec
+from stroboscope.engine.files.errors import FileDamagedError
+from stroboscope.engine.files.frames import RowBlock
+from stroboscope.engine.history.segments import Options, Stretch
+from stroboscope.engine.live_data import HeldData
+from stroboscope.engine.physics_options import read_option, write_option
+from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
+
+__all__ = ["Difference", "Outcome", "Verification", "verify_rows"]
+
+
+class Outcome(enum.StrEnum):
+    """What came of taking all steps again."""
+
+    SAME = "reproduces bit for bit"
+    CHANGED = "the state was changed from outside"
+    DIFFERS = "differs"
+    DAMAGED = "is damaged"
+    UNKNOWN = "can't be verified"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Difference:
+    """The first number of a row that is not what the step before it leads to."""
+
+    frame: int
+    axis: int
+    array: str
+    index: int
+    recorded: float
+    computed: float
+
+    def __str__(self) -> str:
+        """Say where, and how far off."""
+        if not self.array:
+            return (
+                f"physics step {self.axis:,} (frame {self.frame:,}): another state than the one "
+                "whose digest was recorded"
+            )
+        return (
+            f"physics step {self.axis:,} (frame {self.frame:,}): {self.array}[{self.index}] is "
+            f"{self.recorded!r} in the file, and {self.computed!r} when the step before is taken "
+            f"again (difference {self.recorded - self.computed:.3g})"
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verification:
+    """What was found: ``checked`` of ``frames`` were reached by a step and compared.
+
+    ``changes``: physics steps before which the state was replaced or edited, as the file says
+    itself. ``differing``: how many frames are not what leads to them. ``note``: why a difference
+    may be there, or nothing could be verified.
+    """
+
+    outcome: Outcome
+    frames: int
+    checked: int
+    first: Difference | None = None
+    differing: int = 0
+    changes: tuple[int, ...] = ()
+    lost: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0: reproduces; 1: differs; 2: damaged; 3: can't be verified."""
+        return {Outcome.DIFFERS: 1, Outcome.DAMAGED: 2, Outcome.UNKNOWN: 3}.get(self.outcome, 0)
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        lines = [self._headline()]
+        if self.changes:
+            shown = ", ".join(f"{axis:,}" for axis in self.changes[:5])
+            more = len(self.changes) - 5
+            shown += f" and {more:,} more" if more > 0 else ""
+            lines.append(f"the state was changed from outside before step {shown}")
+        if self.first is not None:
+            lines.append(f"{self.differing:,} frames differ; the first: {self.first}")
+        lines += [*self.lost, *([self.note] if self.note else [])]
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        compared = f"{self.checked:,} of {self.frames:,} frames compared"
+        match self.outcome:
+            case Outcome.SAME | Outcome.CHANGED:
+                return f"reproduces bit for bit ({compared})"
+            case Outcome.DIFFERS if self.first is not None:
+                return f"differs from step {self.first.axis:,} on ({compared})"
+            case _:
+                return f"{self.outcome.value} ({compared})"
+
+
+@dataclasses.dataclass(slots=True)
+class _Part:
+    """What one block came to."""
+
+    checked: int = 0
+    differing: int = 0
+    first: Difference | None = None
+    lost: str = ""
+
+
+class _Steps:
+    """Data of our own for one thread, which steps as the recorded run did."""
+
+    def __init__(
+        self, model: Any, stretches: Sequence[Stretch], *, digest: bytes, adapter: Any
+    ) -> None:
+        self._model = model
+        self._adapter = adapter
+        self._data = adapter.module.MjData(model)
+        self._codec = CheckpointCodec(model, HeldData(self._data), digest=digest, adapter=adapter)
+        self._layout = RowLayout(model, adapter=adapter)
+        self._row = np.empty(self._layout.size)
+        self._begins = np.array([each.segment.begin for each in stretches])
+        edited = {name for each in stretches for name in each.options}
+        own = {name: read_option(model, name, adapter=adapter) for name in edited}
+        self._options: list[Options] = [{**own, **each.options} for each in stretches]
+        self._stretch = -1
+
+    def put(self, row: Row, hidden: bytes) -> None:
+        """Begin at a row."""
+        self._codec.put_row(row, hidden)
+
+    def put_inputs(self, row: Row) -> None:
+        """Have the inputs of a row."""
+        inputs = row[self._layout.inputs]
+        self._adapter.mj_setState(self._model, self._data, inputs, self._layout.inputs_mask)
+
+    def step(self, axis: int, timestep: float) -> Row:
+        """Take the step that begins at ``axis``; return where it leads, with its own inputs."""
+        stretch = int(np.searchsorted(self._begins, axis, side="right")) - 1
+        if stretch != self._stretch:
+            self._stretch = stretch
+            for name, values in self._options[max(stretch, 0)].items():
+                write_option(self._model, name, values, known=values, adapter=self._adapter)
+        self._model.opt.timestep = timestep
+        self._adapter.mj_step(self._model, self._data)
+        self._adapter.mj_getState(self._model, self._data, self._row, self._adapter.integration)
+        return self._row
+
+
+def verify_rows(
+    rows_of: Callable[[], RecordedRows],
+    stretches: Sequence[Stretch],
+    model_of: Callable[[], Any],
+    *,
+    digest: bytes,
+    adapter: Any,
+    jobs: int | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Verification:
+    """Take all steps again. ``rows_of`` and ``model_of`` are called by each of ``jobs`` threads,
+    which need a reader and a model of their own; None: one per core.
+    """
+    rows = rows_of()
+    every = rows.record.every
+    if every != 1:
+        return Verification(
+            Outcome.UNKNOWN,
+            rows.count,
+            0,
+            note=f"only every {every}. physics step was recorded: the inputs of those in between "
+            "are not known; record with every=1 to be able to verify",
+        )
+    count = max(1, min(jobs or os.cpu_count() or 1, len(rows.index)))
+    local = threading.local()
+    done = 0
+    lock = threading.Lock()
+
+    def check(block: int) -> _Part:
+        nonlocal done
+        if not hasattr(local, "checker"):
+            steps = _Steps(model_of(), stretches, digest=digest, adapter=adapter)
+            local.checker = _Checker(rows_of(), steps)
+        part: _Part = local.checker.check(block)
+        with lock:
+            done += 1
+            progress(done / len(rows.index))
+        return part
+
+    with ThreadPoolExecutor(count, thread_name_prefix="stroboscope-verify") as pool:
+        parts = list(pool.map(check, range(len(rows.index))))
+    return _summary(rows, stretches, parts)
+
+
+def _summary(
+    rows: RecordedRows, stretches: Sequence[Stretch], parts: Sequence[_Part]
+) -> Verification:
+    first = next((part.first for part in parts if part.first is not None), None)
+    lost = tuple(part.lost for part in parts if part.lost)
+    begin = rows.axis(0)
+    changes = tuple(
+        each.segment.begin
+        for each in stretches
+        if each.segment.kind.value == "edit" and each.segment.begin > begin
+    )
+    if first is not None:
+        outcome = Outcome.DIFFERS
+    elif lost:
+        outcome = Outcome.DAMAGED
+    else:
+        outcome = Outcome.CHANGED if changes else Outcome.SAME
+    return Verification(
+        outcome,
+        rows.count,
+        sum(part.checked for part in parts),
+        first=first,
+        differing=sum(part.differing for part in parts),
+        changes=changes,
+        lost=lost,
+    )
+
+
+class _Checker:
+    """Checks blocks, on one thread."""
+
+    def __init__(self, rows: RecordedRows, steps: _Steps) -> None:
+        self._rows = rows
+        self._steps = steps
+        self._inputs = slice(*rows.record.inputs)
+
+    def check(self, number: int) -> _Part:
+        """Take the steps of a block, with the one that leads to the next block."""
+        part = _Part()
+        try:
+            block = self._rows.block(number)
+        except FileDamagedError as error:
+            part.lost = str(error)
+            return part
+        self._steps.put(block.rows[0], block.hidden)
+        for at, frame in enumerate(self._rows.frames_of(number)):
+            if frame + 1 == self._rows.count:
+                break
+            is_inside = at + 1 < block.count
+            try:
+                if not self._go(part, block, at, frame + 1, is_inside=is_inside):
+                    break
+            except FileDamagedError:
+                break  # said where that block is checked
+        return part
+
+    def _go(self, part: _Part, block: RowBlock, at: int, frame: int, *, is_inside: bool) -> bool:
+        """Take the step that leads to ``frame`` and compare; False where none leads there."""
+        rows, steps = self._rows, self._steps
+        axis = rows.axis(frame)
+        if axis != int(block.axes[at]) + 1:
+            return False
+        recorded = rows.stored(frame)
+        if not rows.follows(frame):
+            if recorded is None:
+                return False
+            steps.put(recorded, b"")
+            return True
+        computed = steps.step(axis - 1, float(block.timesteps[at]))
+        computed[self._inputs] = rows.inputs(frame)
+        part.checked += 1
+        if recorded is None:
+            is_same = rows.digest(frame) == xxh3_64_intdigest(computed.tobytes())
+        else:
+            is_same = computed.tobytes() == recorded.tobytes()
+        if is_same:
+            steps.put_inputs(computed)
+            return True
+        part.differing += 1
+        if part.first is None:
+            part.first = self._difference(frame, axis, computed, recorded)
+        if recorded is None:
+            return False  # all that follows in this block was to be simulated from here
+        if is_inside:
+            steps.put(recorded, b"")
+        return True
+
+    def _difference(self, frame: int, axis: int, computed: Row, recorded: Row | None) -> Difference:
+        if recorded is None:
+            return Difference(frame, axis, "", 0, math.nan, math.nan)
+        place = int(np.flatnonzero(computed.view(np.uint64) != recorded.view(np.uint64))[0])
+        for column in self._rows.record.columns:
+            if column.begin <= place < column.begin + column.count:
+                return Difference(
+                    frame,
+                    axis,
+                    column.name,
+                    place - column.begin,
+                    float(recorded[place]),
+                    float(computed[place]),
+                )
+        return Difference(frame, axis, "row", place, float(recorded[place]), float(computed[place]))
