@@ -7,6 +7,7 @@ likes, and ours comes on top of that.
 """
 
 import math
+import random
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +55,8 @@ class Interventions:
         self._body = -1
         self._overrides: dict[int, float] = {}
         self._std = self._rate = 0.0
-        self._random = np.random.default_rng(0)
+        # Not NumPy's: importing that within the first step would eat a Ctrl+C.
+        self._random = random.Random(0)  # noqa: S311 - noise
         self._noise = np.zeros(int(model.nu))
         # What the script has left, to the bit.
         self._own_ctrl = np.zeros(int(model.nu))
@@ -129,7 +131,7 @@ class Interventions:
             raise CommandError("this model has no controls to add noise to")
         self._low, self._high = self._ranges()
         if std > 0.0 and self._std == 0.0:
-            self._random = np.random.default_rng(0)
+            self._random = random.Random(0)  # noqa: S311 - noise
             self._noise[:] = 0.0
         self._std, self._rate = std, rate
         self._draw_noise()
@@ -274,7 +276,7 @@ class Interventions:
         kept = math.exp(-dt / self._rate) if self._rate > 0.0 else 0.0
         low, high = self._low, self._high
         half = np.where(np.isfinite(low), 0.5 * (high - low), 1.0)
-        drawn = self._random.standard_normal(len(half))
+        drawn = np.array([self._random.gauss() for _ in half])
         self._noise *= kept
         self._noise += self._std * math.sqrt(1.0 - kept * kept) * half * drawn
 

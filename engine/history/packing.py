@@ -5,6 +5,7 @@ that stretch takes a fifth of the time of ``mj_getState``; which number is which
 somebody looks. Where it is laid out differently, packed rows are rows.
 """
 
+import random
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,9 @@ class RowPacking:
 
     def _make_weights(self) -> NDArray[np.uint64]:
         """Return odd numbers, always the same ones, for words of a state, and 0 for others."""
-        numbers = np.random.default_rng(self.words).integers(0, 2**63, self.words, dtype=np.uint64)
+        # Not NumPy's: importing that within a step would eat a Ctrl+C.
+        drawn = random.Random(self.words).randbytes(_WORD * self.words)  # noqa: S311
+        numbers = np.frombuffer(drawn, dtype=np.uint64)
         weights: NDArray[np.uint64] = numbers * np.uint64(2) + np.uint64(1)
         inputs = self.layout.inputs
         first = 0 if self.memory is None else 1  # the time is compared by itself

@@ -296,6 +296,34 @@ except KeyboardInterrupt:
     assert err.endswith("KeyboardInterrupt\n")
 
 
+def test_steps_import_no_compiled_module_which_could_eat_a_ctrl_c(
+    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+) -> None:
+    # What Cython makes, as numpy.random is, catches every exception while it is imported, and a
+    # KeyboardInterrupt is raised wherever the main thread is at that moment.
+    script = start_script(
+        MODEL
+        + """
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+before = set(sys.modules)
+for _ in range(200):
+    mujoco.mj_step(model, data)
+new = {name: str(getattr(sys.modules[name], "__file__", "")) for name in set(sys.modules) - before}
+compiled = [name for name, file in new.items() if file.endswith(tuple(EXTENSION_SUFFIXES))]
+print(sorted(name for name in compiled if name.split(".")[0] not in sys.stdlib_module_names))
+""",
+        command=[*RUNNER, "--wait", "60"],
+    )
+    with script.connect() as client:
+        assert wait_parked(client)
+        scene = client.scenes()[0].scene_id
+        client.step(scene, 5)
+        client.goto(scene, axis=2)
+        client.play()
+        assert script.end()[:2] == (0, "[]\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
