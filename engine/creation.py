@@ -81,9 +81,9 @@ def create_scene(
     if source is not None:
         loaded = ModelSource(loaded.model, loaded.spec, os.fspath(source), loaded.spec_missing)
     if n_envs is not None:
-        return _open_batch(name, loaded, checked_n_envs(n_envs), playback=chosen)
+        return open_batch(name, loaded, checked_n_envs(n_envs), playback=chosen)
     live = HeldData(adapter.module.MjData(loaded.model))
-    return _open(name, loaded, live, adopted=False, playback=chosen)
+    return open_scene(name, loaded, live, adopted=False, playback=chosen)
 
 
 def adopt_scene(
@@ -111,12 +111,13 @@ def adopt_scene(
     origin = os.fspath(source) if source is not None else "the script's own MjModel"
     loaded = ModelSource(model, None, origin, "it adopted the script's own model")
     live = HeldData(data) if keep_alive else WatchedData(data)
-    return _open(name, loaded, live, adopted=True, playback=playback)
+    return open_scene(name, loaded, live, adopted=True, playback=playback)
 
 
-def _open(
+def open_scene(
     name: str, source: ModelSource, live: LiveData, *, adopted: bool, playback: Playback
 ) -> Scene:
+    """Make a scene of a model that is loaded, and its data; for the engine."""
     runtime = current_runtime()
     try:
         scene = Scene(
@@ -136,7 +137,8 @@ def _open(
     return scene
 
 
-def _open_batch(name: str, source: ModelSource, n_envs: int, *, playback: Playback) -> BatchScene:
+def open_batch(name: str, source: ModelSource, n_envs: int, *, playback: Playback) -> BatchScene:
+    """Make a scene of many environments of a model that is loaded; for the engine."""
     runtime = current_runtime()
     try:
         scene = BatchScene(
