@@ -203,7 +203,9 @@ class FlexInfo(_Info, frozen=True, kw_only=True):
     float32 with ``element_texcoords`` (nelem, dim + 1) int32; ``element_layer`` (nelem,) int32 of
     a 3D one, how far each element is from the surface, 0 outermost. Where elements have several
     materials these are ``materials``, ``material`` the first of them, and the asset has
-    ``element_material`` (nelem,) int32, which of them each element has.
+    ``element_material`` (nelem,) int32, which of them each element has. Where nodes of a lattice
+    move the vertices: ``node_body`` (nnode,) int32, ``node_pos`` (nnode, 3) float32 in that body's
+    frame, ``cage`` (nline, 2) int32, which nodes are neighbours.
     """
 
     name: str
@@ -516,6 +518,10 @@ class SensorInfo(_Info, frozen=True, kw_only=True):
     # The description's word for what it is attached to (``site``, ``joint``, …) and its index.
     object_kind: str = ""
     object_index: int = -1
+    # Likewise what it is measured against; of a tactile sensor the geom in whose frame the vertices
+    # of its mesh, the object, are what feels.
+    reference_kind: str = ""
+    reference_index: int = -1
     cutoff: float = 0.0
 
 

@@ -81,8 +81,9 @@ class Topic(enum.StrEnum):
     LOOKS = "looks"
     """What a script has written into the model since it was described, from then on. float32:
     ``geom_rgba`` (ngeom, 4), ``geom_pos`` (ngeom, 3) [m], ``geom_quat`` (ngeom, 4) in the body's
-    frame, ``site_rgba``, ``site_pos``, ``site_quat``, ``tendon_rgba``. Only where the description's
-    ``tells_looks`` says so."""
+    frame, ``geom_size`` (ngeom, 3), ``site_rgba``, ``site_pos``, ``site_quat``, ``site_size``,
+    ``tendon_rgba``, ``tendon_width`` (ntendon,) [m]. Only where the description's ``tells_looks``
+    says so."""
 
     DRAWING = "drawing"
     """What the script draws. float32: ``pos`` (n, 3) [m] world, ``quat`` (n, 4) wxyz, ``size``
@@ -92,6 +93,11 @@ class Topic(enum.StrEnum):
     (m, 3), ``point_rgba`` (m, 4), ``point_size`` (m,) [px]; ``left_out`` (1,) int32, how many did
     not fit under the cap. One that is large is not sent again while it stays the same: the newest
     of an instant holds until the next."""
+
+    PLUGINS = "plugins"
+    """What the engine's plugins draw of themselves, with DRAWING's ``kind``, ``pos``, ``quat``,
+    ``size``, ``rgba`` and ``width``; ``iteration`` (n,) int32 is 1 for what belongs to the descent of
+    an SDF's search for contacts, ``left_out`` (1,) int32 how many have no kind of their own."""
 
     OPTIONS = "options"
     """``values`` float64: the description's ``options`` one after the other, ``width`` each."""

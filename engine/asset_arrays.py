@@ -148,7 +148,35 @@ def flex_arrays(model: Any, index: int) -> Arrays:
         coordinates = model.flex_texcoord[first : first + used]
         arrays["texcoords"] = np.array(coordinates, dtype=np.float32).reshape(-1, 2)
         arrays["element_texcoords"] = of_corner
-    return arrays
+    return {**arrays, **_flex_cage(model, index)}
+
+
+def _flex_cage(model: Any, index: int) -> Arrays:
+    """Return the nodes that move a flex of few degrees of freedom, and the lattice between them."""
+    nodes = _slice(model.flex_nodeadr, model.flex_nodenum, index)
+    if nodes.start == nodes.stop:
+        return {}
+    order = int(model.flex_interp[index])
+    cells = np.ones(3, dtype=np.int64)  # before 4.0 a flex had one cell
+    if hasattr(model, "flex_cellnum"):
+        cells = np.maximum(np.asarray(model.flex_cellnum[index], dtype=np.int64), 1)
+    count = cells * order + 1
+    if count.prod() != nodes.stop - nodes.start:
+        return {}
+    numbers = np.arange(count.prod(), dtype=np.int32).reshape(count)
+    lines = [
+        np.stack([below.ravel(), above.ravel()], axis=1)
+        for below, above in (
+            (numbers[:-1], numbers[1:]),
+            (numbers[:, :-1], numbers[:, 1:]),
+            (numbers[:, :, :-1], numbers[:, :, 1:]),
+        )
+    ]
+    return {
+        "node_body": np.array(model.flex_nodebodyid[nodes], dtype=np.int32),
+        "node_pos": np.array(model.flex_node[nodes], dtype=np.float32),
+        "cage": np.concatenate(lines),
+    }
 
 
 def tree_arrays(model: Any) -> Arrays:

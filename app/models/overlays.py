@@ -12,7 +12,7 @@ from stroboscope.app.models.overlay_words import (
     Role,
 )
 from stroboscope.app.models.view_options import FrameMode, LabelMode, ViewOptions
-from stroboscope.debugger_protocol.scene_description import SceneDescription
+from stroboscope.debugger_protocol.scene_description import GeomType, SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = [
@@ -124,6 +124,19 @@ OVERLAYS: tuple[Overlay, ...] = (
         legend=_VOLUMES,
         tip="Boxes around the elements of a flex, where they are now.",
         words="bvh bounding volume hierarchy tree collision aabb deformable",
+    ),
+    Overlay(
+        name="sdf_iterations",
+        title="SDF iterations",
+        group=_C,
+        keys=("Shift+Q",),
+        topics=(Topic.PLUGINS,),
+        legend=(
+            LegendEntry(Role.DESCENT_START, "start of an SDF's descent"),
+            LegendEntry(Role.DESCENT_END, "its end"),
+        ),
+        tip="The points that the search for contacts of an SDF goes through, of its last pair.",
+        words="signed distance field gradient descent iters collision plugin",
     ),
     Overlay(
         name="joints",
@@ -358,6 +371,28 @@ OVERLAYS: tuple[Overlay, ...] = (
         words="touch imu",
     ),
     Overlay(
+        name="taxels",
+        title="Taxels",
+        group=_S,
+        keys=("Shift+X",),
+        topics=(Topic.SENSORS,),
+        legend=(
+            LegendEntry(Role.TAXEL, "taxel"),
+            LegendEntry(Role.TAXEL_PRESSED, "largest pressure"),
+        ),
+        tip="The mesh of each tactile sensor where it feels, by its pressure.",
+        words="tactile touch skin pressure sensor mesh",
+    ),
+    Overlay(
+        name="plugin_drawings",
+        title="Drawings of plugins",
+        group=_S,
+        keys=("Shift+Z",),
+        topics=(Topic.PLUGINS,),
+        tip="What plugins of sensors draw of themselves: a touch grid's taxels with force.",
+        words="touch grid tactile plugin sensor",
+    ),
+    Overlay(
         name="drawings",
         title="Drawings of the script",
         group=_S,
@@ -412,6 +447,15 @@ OVERLAYS: tuple[Overlay, ...] = (
         group=_P,
         tip="Of ropes; of cloth and solids where their surface is not shown.",
         words="deformable points nodes",
+    ),
+    Overlay(
+        name="flex_cages",
+        title="Flex cages",
+        group=_P,
+        keys=("Shift+L",),
+        legend=(LegendEntry(Role.CAGE, "control cage of a flex"),),
+        tip="The nodes that move a trilinear or quadratic flex, and the lattice between them.",
+        words="deformable control points nodes lattice interpolation trilinear quadratic",
     ),
     Overlay(name="textures", title="Textures", group=_P, keys=("X",)),
     Overlay(name="transparent", title="Transparent", group=_P, keys=("T",)),
@@ -526,6 +570,9 @@ def topics_of(options: ViewOptions, description: SceneDescription) -> frozenset[
         "tendon_wraps": any(tendon.spatial for tendon in description.tendons),
         "rangefinders": any(sensor.kind == "rangefinder" for sensor in description.sensors),
         "sensors": bool(description.sensors),
+        "taxels": any(sensor.kind == "tactile" for sensor in description.sensors),
+        "plugin_drawings": any(sensor.kind == "plugin" for sensor in description.sensors),
+        "sdf_iterations": any(geom.type is GeomType.SDF for geom in description.geoms),
         "equalities": bool(description.equalities),
         "actuators": bool(description.actuators),
         "joint_limits": any(joint.range is not None for joint in description.joints),

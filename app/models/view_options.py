@@ -119,6 +119,7 @@ class ViewOptions:
     body_trees: bool = False
     mesh_trees: bool = False
     flex_trees: bool = False
+    sdf_iterations: bool = False
     tree_depth: int = 1
 
     # The mechanism
@@ -150,6 +151,8 @@ class ViewOptions:
     sleep: bool = False
     rangefinders: bool = True
     sensors: bool = False
+    taxels: bool = False
+    plugin_drawings: bool = True
     drawings: bool = True
     cameras: bool = False
     lights: bool = False
@@ -169,6 +172,7 @@ class ViewOptions:
     static_bodies: bool = True
     skins: bool = True
     flex_vertices: bool = False
+    flex_cages: bool = False
     flex_edges: bool = True
     flex_faces: bool = False
     flex_skin: bool = True

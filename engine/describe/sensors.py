@@ -40,21 +40,28 @@ def describe_sensors(part: Part) -> tuple[SensorInfo, ...]:
     words = {int(getattr(objects, f"mjOBJ_{name}")): w for name, w in _OBJECT_KINDS.items()}
     owners = _owners(model)
     kind, target = scalars(model.sensor_objtype), scalars(model.sensor_objid)
+    against, reference = scalars(model.sensor_reftype), scalars(model.sensor_refid)
     adr, dim = scalars(model.sensor_adr), scalars(model.sensor_dim)
     cutoff = scalars(model.sensor_cutoff)
 
     def describe(index: int) -> SensorInfo:
         word, at = words.get(kind[index], ""), target[index]
+        other, other_at = words.get(against[index], ""), reference[index]
+        body = _body_of(word, at, owners)
+        if word == "mesh":  # a tactile sensor's, which stands in its geom's frame
+            body = _body_of(other, other_at, owners)
         return SensorInfo(
             name=part.names.sensor(index),
             kind=sensor_kind(model, index, adapter=adapter),
             adr=adr[index],
             dim=dim[index],
             object=part.names.any_object(kind[index], at),
-            body=_body_of(word, at, owners),
+            body=body,
             unit=sensor_unit(model, index, adapter=adapter),
             object_kind=word if at >= 0 else "",
             object_index=at if word else -1,
+            reference_kind=other if other_at >= 0 else "",
+            reference_index=other_at if other else -1,
             cutoff=cutoff[index],
         )
 

@@ -23,6 +23,7 @@ from stroboscope.engine.frames.constraint_rows import constraint_arrays, solver_
 from stroboscope.engine.frames.evaluation import evaluate
 from stroboscope.engine.frames.looks import Looks
 from stroboscope.engine.frames.moment import Moment
+from stroboscope.engine.frames.plugin_drawings import PluginDrawings
 from stroboscope.engine.frames.shapes import flex_positions, tendon_arrays, tendon_path
 from stroboscope.engine.frames.stage_timer import StageTimer
 from stroboscope.engine.frames.state import state_arrays, state_inputs, unknown_state_arrays
@@ -32,7 +33,7 @@ from stroboscope.engine.physics_options import option_values
 
 __all__ = ["FrameMaker"]
 
-_NEEDS_WHOLE = frozenset({Topic.ENERGY, Topic.BODIES, Topic.ACCELERATION})
+_NEEDS_WHOLE = frozenset({Topic.ENERGY, Topic.BODIES, Topic.ACCELERATION, Topic.PLUGINS})
 """Topics for which MuJoCo computes further, on scratch data of that very instant."""
 
 _OF_KINEMATICS = frozenset({Topic.POSE, Topic.TIMING, Topic.DEFORMABLE, Topic.LOOKS})
@@ -65,6 +66,7 @@ class FrameMaker:
         self._begun: _Begun | None = None
         self._stages = StageTimer(data)
         self._looks = Looks(model)
+        self._plugins = PluginDrawings(model, adapter=adapter)
         self.predict: Callable[[Any], None] | None = None
         """Adds to a copy of the live data what clients do to the next step beside the script."""
 
@@ -305,7 +307,7 @@ class FrameMaker:
                 return self._looks.arrays(model)
             case Topic.TIMING:
                 return self._stages.read(self._live())
-            case Topic.BODIES | Topic.ENERGY | Topic.ACCELERATION:
+            case Topic.BODIES | Topic.ENERGY | Topic.ACCELERATION | Topic.PLUGINS:
                 return self._arrays_of_whole(topic, moment)
             case _:
                 return None
@@ -314,6 +316,8 @@ class FrameMaker:
         whole = moment.whole()
         if whole is None:
             return None
+        if topic is Topic.PLUGINS:
+            return self._plugins.arrays(whole)
         make = {
             Topic.BODIES: body_arrays,
             Topic.ENERGY: energy_arrays,

@@ -20,7 +20,15 @@ from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.app.view3d.rotations import quat_to_matrix
 from stroboscope.debugger_protocol.topics import DrawKind, Topic
 
-__all__ = ["Points", "Text", "drawing_glyphs", "drawing_points", "drawing_texts", "left_out"]
+__all__ = [
+    "Points",
+    "Text",
+    "drawing_glyphs",
+    "drawing_points",
+    "drawing_texts",
+    "drawn_shapes",
+    "left_out",
+]
 
 Floats = NDArray[np.float64]
 _KINDS = {kind: index for index, kind in enumerate(DrawKind)}
@@ -45,22 +53,32 @@ class Text:
 
 
 def drawing_glyphs(subject: Subject) -> Iterator[Glyphs]:
-    """Yield everything that has a shape."""
-    kinds = subject.value(Topic.DRAWING, "kind", -1)
-    if not subject.options.drawings or kinds is None or not len(kinds):
+    """Yield everything that the script has given a shape."""
+    if subject.options.drawings:
+        yield from drawn_shapes(subject, Topic.DRAWING)
+
+
+def drawn_shapes(
+    subject: Subject, topic: Topic, *, chosen: NDArray[np.bool_] | None = None
+) -> Iterator[Glyphs]:
+    """Yield the shapes of a topic with DRAWING's arrays; ``chosen`` (n,): only those."""
+    kinds = subject.value(topic, "kind", -1)
+    if kinds is None or not len(kinds):
         return
     count = len(kinds)
-    pos = subject.value(Topic.DRAWING, "pos", count, 3)
-    size = subject.value(Topic.DRAWING, "size", count, 3)
-    rgba = subject.value(Topic.DRAWING, "rgba", count, 4)
+    pos = subject.value(topic, "pos", count, 3)
+    size = subject.value(topic, "size", count, 3)
+    rgba = subject.value(topic, "rgba", count, 4)
     if pos is None or size is None or rgba is None:
         return
-    quat = subject.value(Topic.DRAWING, "quat", count, 4)
+    quat = subject.value(topic, "quat", count, 4)
     mat = quat_to_matrix(np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)) if quat is None else quat)
-    width = subject.value(Topic.DRAWING, "width", count)
+    width = subject.value(topic, "width", count)
     pixels = np.zeros(count) if width is None else 0.5 * width
     own = 0.8 * subject.sizes.arrow_radius
     good = np.isfinite(pos).all(axis=1) & np.isfinite(size).all(axis=1)
+    if chosen is not None:
+        good &= chosen
     sheer = rgba[:, 3] < 0.99
 
     def of(kind: DrawKind) -> NDArray[np.bool_]:

@@ -29,7 +29,10 @@ MIN_LINE_RADIUS_PIXELS = 0.6
 
 
 class Shape(enum.Enum):
-    """What a glyph is a copy of; solids have unit size and look along +z."""
+    """What a glyph is a copy of; solids have unit size and look along +z.
+
+    A triangle is about its centroid, with sides of length 1 along x and y, seen from both sides.
+    """
 
     ARROW = "arrow"
     LINE = "line"
@@ -38,6 +41,7 @@ class Shape(enum.Enum):
     DISC = "disc"
     RING = "ring"
     HOOP = "hoop"
+    TRIANGLE = "triangle"
 
     @property
     def is_stretched(self) -> bool:
@@ -55,6 +59,8 @@ class Shape(enum.Enum):
                 return _ring_arrow()
             case Shape.HOOP:
                 return _torus(sweep=2.0 * math.pi, thickness=0.09)
+            case Shape.TRIANGLE:
+                return _triangle()
             case _:
                 return shapes.cylinder(1.0, 1.0, segments=16)
 
@@ -265,6 +271,14 @@ def _torus(*, sweep: float, thickness: float, segments: int = 24, sides: int = 6
         np.zeros((len(u), 2), dtype=np.float32),
         faces.astype(np.uint32),
     )
+
+
+def _triangle() -> shapes.Mesh:
+    corners = np.array([[-1, -1, 0], [2, -1, 0], [-1, 2, 0]] * 2, dtype=np.float32)
+    corners /= np.float32(3.0)
+    normals = np.array([[0, 0, 1]] * 3 + [[0, 0, -1]] * 3, dtype=np.float32)
+    faces = np.array([[0, 1, 2], [3, 5, 4]], dtype=np.uint32)
+    return shapes.Mesh(corners, normals, np.zeros((6, 2), dtype=np.float32), faces)
 
 
 def _ring_arrow() -> shapes.Mesh:

@@ -16,6 +16,7 @@ from stroboscope.app.view3d.items import ItemKind
 from stroboscope.app.view3d.measured import depth_range
 from stroboscope.app.view3d.overlays.picture import OverlayPicture
 from stroboscope.app.view3d.overlays.subject import Subject
+from stroboscope.app.view3d.overlays.taxels import largest_pressure, taxels
 from stroboscope.app.view3d.overlays.tints import island_color
 from stroboscope.app.view3d.overlays.trees import MOST_BOXES, tree_boxes
 from stroboscope.app.view3d.scene_buffers import LIMIT_COLOR
@@ -26,7 +27,7 @@ __all__ = ["LegendOverlay", "LegendRow", "legend_rows", "scale_text"]
 
 THIN_SPACE = "\u2009"
 # Switched on from the start: they are not worth a line while there is nothing of them.
-_QUIET = frozenset({"rangefinders", "drawings", "perturbation"})
+_QUIET = frozenset({"rangefinders", "drawings", "perturbation", "plugin_drawings"})
 # Drawn by the scene itself, so no glyph of theirs says whether there are any.
 _DRAWN_ELSEWHERE = frozenset({Role.TARGET, Role.ASLEEP})
 _TREES = ("body_trees", "mesh_trees", "flex_trees")
@@ -81,6 +82,9 @@ def legend_rows(picture: OverlayPicture, view: View | None = None) -> tuple[Lege
             continue
         if overlay.name == "islands":
             rows += _island_rows(subject)
+            continue
+        if overlay.name == "taxels":
+            rows += _taxel_rows(subject)
             continue
         if overlay.name == "tendons":
             rows += _tendon_rows(subject)
@@ -158,6 +162,16 @@ def _island_rows(subject: Subject) -> list[LegendRow]:
     if len(numbers) > _ISLANDS:
         return [LegendRow(None, f"{len(numbers)} islands, a colour each")]
     return [LegendRow((*island_color(number), 1.0), f"island {number}") for number in numbers]
+
+
+def _taxel_rows(subject: Subject) -> list[LegendRow]:
+    """Return a line for taxels, and one for the largest pressure that they feel."""
+    sensors = taxels(subject)
+    rows = [LegendRow(Role.TAXEL.value, "taxel", present=bool(sensors))]
+    most = largest_pressure(sensors)
+    if most > 0.0:
+        rows.append(LegendRow(Role.TAXEL_PRESSED.value, "largest pressure", _two_digits(most)))
+    return rows
 
 
 def _tendon_rows(subject: Subject) -> list[LegendRow]:

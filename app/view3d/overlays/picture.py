@@ -12,6 +12,7 @@ from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.overlays.actuators import actuator_glyphs
+from stroboscope.app.view3d.overlays.cages import cage_glyphs
 from stroboscope.app.view3d.overlays.constraints import (
     connection_glyphs,
     equality_glyphs,
@@ -35,10 +36,12 @@ from stroboscope.app.view3d.overlays.motion import (
     perturbation_glyphs,
     touched_glyphs,
 )
+from stroboscope.app.view3d.overlays.plugins import plugin_glyphs
 from stroboscope.app.view3d.overlays.sensors import sensor_glyphs
 from stroboscope.app.view3d.overlays.sizes import Sizes
 from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.app.view3d.overlays.target_pose import target_pose
+from stroboscope.app.view3d.overlays.taxels import taxel_glyphs
 from stroboscope.app.view3d.overlays.tints import item_tints
 from stroboscope.app.view3d.overlays.trees import tree_glyphs
 from stroboscope.debugger_protocol.edit_messages import Perturb
@@ -192,6 +195,9 @@ def _glyphs(subject: Subject, perturb: Perturb | None) -> Iterator[Glyphs]:
     yield from connection_glyphs(subject)
     yield from wrap_glyphs(subject)
     yield from sensor_glyphs(subject)
+    yield from taxel_glyphs(subject)
+    yield from plugin_glyphs(subject)
+    yield from cage_glyphs(subject)
     yield from drawing_glyphs(subject)
     yield from icon_glyphs(subject)
     yield from environment_frame(subject)

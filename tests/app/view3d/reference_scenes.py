@@ -335,6 +335,64 @@ SCENES: dict[str, ReferenceScene] = {
         options={"additive": True},
         render_flags=("mjRND_ADDITIVE",),
     ),
+    "taxels": ReferenceScene(
+        "What a fingertip's tactile sensor feels of a block of glass",
+        _model(
+            f"""{_LIGHT}<geom type="box" size=".3 .3 .05" pos="0 0 .25" rgba=".5 .8 .9 .3"/>
+<body pos="0 0 .46"><freejoint/><geom name="tip" type="mesh" mesh="tip" rgba=".5 .5 .52 1"/>
+</body>""",
+            assets='<mesh name="tip" builtin="sphere" params="4" scale=".2 .2 .2"/>',
+            more='<sensor><tactile name="skin" geom="tip" mesh="tip"/></sensor>',
+        ),
+        (110.0, 35.0, 1.0, (0.0, 0.0, 0.35)),
+        options={"taxels": True, "grid": False},
+        flags=("mjVIS_CONTACTPOINT",),
+    ),
+    "flex cage": ReferenceScene(
+        "The cage that moves a soft block",
+        _model(
+            f"""{_LIGHT}{_FLOOR}
+<flexcomp name="block" type="grid" dim="3" count="7 5 4" spacing=".1 .1 .1" pos="0 0 .3"
+ radius=".01" mass="1" rgba=".3 .7 .5 .5" dof="trilinear" cellcount="2 1 1" euler="0 25 0">
+<contact selfcollide="none"/><elasticity young="2e3" poisson=".2" damping=".01"/></flexcomp>"""
+        ),
+        (110.0, -18.0, 1.7, (0.0, 0.0, 0.25)),
+        seconds=0.5,
+        options={"flex_cages": True},
+        flags=("mjVIS_MESHBVH",),
+    ),
+    "descents": ReferenceScene(
+        "How an SDF's search for contacts descends",
+        _model(
+            f"""{_LIGHT}{_FLOOR}<body pos="-.3 0 .5"><freejoint/>
+<geom type="sdf" mesh="bowl" rgba=".3 .5 .85 .4"><plugin instance="bowl"/></geom></body>
+<body pos=".2 .3 .6" euler="60 20 0"><freejoint/>
+<geom type="sdf" mesh="nut" rgba=".85 .6 .3 .4"><plugin instance="nut"/></geom></body>""",
+            assets="""<mesh name="bowl"><plugin instance="bowl"/></mesh>
+<mesh name="nut" scale="1 1 1"><plugin instance="nut"/></mesh>""",
+            head="""<extension><plugin plugin="mujoco.sdf.bowl"><instance name="bowl"/></plugin>
+<plugin plugin="mujoco.sdf.nut"><instance name="nut"/></plugin></extension>
+<option sdf_initpoints="12"/>""",
+        ),
+        (110.0, -25.0, 3.4, (0.0, 0.0, 0.3)),
+        options={"sdf_iterations": True},
+        flags=("mjVIS_SDFITER",),
+    ),
+    "touch grid": ReferenceScene(
+        "The taxels of a touch grid that feel something",
+        _model(
+            f"""{_LIGHT}<body pos="0 0 .1"><geom size=".4 .4 .05" type="box" rgba=".5 .6 .7 .3"/>
+<site name="eye" pos="0 0 -.3" quat="0 1 0 0"/></body>
+<body pos="-.1 .1 .2"><freejoint/><geom size=".1 .1 .06" type="box" rgba=".9 .6 .3 .4"/></body>
+<body pos=".15 -.1 .24"><freejoint/><geom size=".1" rgba=".9 .3 .3 .4"/></body>""",
+            head='<extension><plugin plugin="mujoco.sensor.touch_grid"/></extension>',
+            more="""<sensor><plugin name="grid" plugin="mujoco.sensor.touch_grid" objtype="site"
+ objname="eye"><config key="size" value="15 15"/><config key="fov" value="40 40"/>
+<config key="gamma" value="0"/><config key="nchannel" value="3"/></plugin></sensor>""",
+        ),
+        (110.0, -25.0, 1.6, (0.0, 0.0, 0.15)),
+        seconds=0.05,
+    ),
     "planes": ReferenceScene(
         "Planes with an end, tilted, and one without",
         _model(
@@ -370,6 +428,7 @@ def shown_by_engine(scene: ReferenceScene) -> Shown:
     from stroboscope.debugger_protocol.arrays import parse_asset
     from stroboscope.debugger_protocol.topics import Topic
     from stroboscope.engine.describe.model import describe_model
+    from stroboscope.engine.frames.plugin_drawings import PluginDrawings
     from stroboscope.engine.frames.shapes import flex_positions, tendon_arrays
     from stroboscope.engine.mujoco_adapter import load_mujoco
     from stroboscope.engine.scene_assets import SceneAssets
@@ -402,6 +461,11 @@ def shown_by_engine(scene: ReferenceScene) -> Shown:
         values[Topic.TENDONS] = dict(tendon_arrays(model, data, adapter=adapter))
     if model.nflex:
         values[Topic.DEFORMABLE] = dict(flex_positions(data))
+    if model.nsensor:
+        values[Topic.SENSORS] = {"sensordata": np.array(data.sensordata)}
+    drawings = PluginDrawings(model, adapter=adapter).arrays(data)
+    if drawings is not None:
+        values[Topic.PLUGINS] = drawings
     ghost = None
     if scene.ghost:
         other = mujoco.MjData(model)
