@@ -15,6 +15,7 @@ from stroboscope.engine.model_digest import model_digest
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.options import options_in_force
+from stroboscope.engine.portable_model import PortableModel
 from stroboscope.engine.scene_assets import SceneAssets
 from stroboscope.engine.signal_channels import ChannelTable, channel_table
 from stroboscope.engine.sim_state import StateLayout
@@ -45,6 +46,8 @@ class World:
         """What physics options were before somebody edited them in the debugger, by name."""
         self.edits = 0
         """How often somebody has edited physics options in the debugger."""
+        self.portable: PortableModel | None = None
+        """The model as an archive of MJCF and assets, once somebody wants to give it away."""
         self.options = options_in_force(self.model, adapter=adapter)
         """The physics options that the scene was made with."""
         self._channels: ChannelTable | None = None

@@ -1,0 +1,118 @@
+"""A scene's model as MJCF with all its assets in one archive (MJZ), which any MuJoCo can compile.
+
+The archive is ours, not MuJoCo's: its names say nothing of where files stood, and the same model
+makes the same bytes.
+"""
+
+import dataclasses
+import posixpath
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from stroboscope.engine.files.bundle import Archive, ArchiveLimits, pack_archive
+from stroboscope.engine.files.compression import needed
+from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.model_source import ModelSource
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+
+__all__ = ["PortableModel", "portable_model"]
+
+_MODEL = "model.xml"
+_ASSETS = "assets"
+_FOLDERS = ("meshdir", "texturedir", "assetdir")
+_FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 100
+_LIMITS = ArchiveLimits(
+    entries=60_000, directory_bytes=16 << 20, total_bytes=8 << 30, entry_bytes=4 << 30
+)
+# What makes MuJoCo write a model as it is in the spec, every digit of it.
+_AS_WRITTEN = ("savecompiled", "savecanonical")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PortableModel:
+    """The archive, or why there is none."""
+
+    content: bytes
+    missing: str = ""
+
+
+def portable_model(source: ModelSource, *, adapter: MujocoAdapter) -> PortableModel:
+    """Return the model of a scene as an archive of MJCF and assets; owner thread only.
+
+    Compiled by the same MuJoCo it is the same model to the last bit (except what was written into
+    the compiled model itself). Reads the assets from where they came from.
+    """
+    spec = source.spec
+    if spec is None:
+        return PortableModel(b"", source.spec_missing)
+    if not hasattr(spec, "encode"):
+        return PortableModel(b"", f"MuJoCo {adapter.version} can't write its models with assets")
+    with tempfile.TemporaryDirectory(prefix="stroboscope-") as folder:
+        path = Path(folder) / "model.mjz"
+        try:
+            with _as_written(spec.compiler):
+                spec.encode(str(path), source.model)
+            with Archive(path, path=path, limits=_LIMITS) as archive:
+                return PortableModel(_neutral(archive))
+        except (ValueError, RuntimeError, OSError, adapter.module.FatalError) as error:
+            return PortableModel(
+                b"", f"its source can't be gathered: {' '.join(str(error).split())}"
+            )
+        except FileError as error:
+            return PortableModel(b"", f"its source can't be gathered: {error.wrong}")
+
+
+@contextmanager
+def _as_written(compiler: Any) -> Iterator[None]:
+    before = {name: getattr(compiler, name) for name in _AS_WRITTEN if hasattr(compiler, name)}
+    for name in before:
+        setattr(compiler, name, False)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(compiler, name, value)
+
+
+def _neutral(archive: Archive) -> bytes:
+    """Return an archive with the same model, whose files have names without folders."""
+    parser = needed("defusedxml.ElementTree")
+    members = {posixpath.normpath(name): name for name in archive.names}
+    root = parser.fromstring(archive.read(members[_MODEL]).decode("utf-8"))
+    folders = [""]
+    for compiler in root.iter("compiler"):
+        folders += [compiler.attrib.pop(name) for name in _FOLDERS if name in compiler.attrib]
+    names: dict[str, str] = {}
+    for element in root.iter():
+        for attribute in _FILES:
+            file = element.get(attribute)
+            if not file:
+                continue
+            places = (posixpath.normpath(posixpath.join(folder, file)) for folder in folders)
+            member = next((place for place in places if place in members), None)
+            if member is None:
+                raise ValueError(f"{posixpath.basename(file)!r} is not among its assets")
+            if member not in names:
+                names[member] = _free_name(member, set(names.values()))
+            element.set(attribute, names[member])
+    content = {_MODEL: parser.tostring(root, encoding="utf-8")}
+    for member, name in sorted(names.items(), key=lambda each: each[1]):
+        content[name] = archive.read(members[member])
+    return pack_archive(content)
+
+
+def _free_name(member: str, taken: set[str]) -> str:
+    stem, suffix = posixpath.splitext(_UNUSUAL.sub("_", posixpath.basename(member)))
+    folded = {name.casefold() for name in taken}
+    for number in range(len(taken) + 1):
+        extra = f"_{number}" if number else ""
+        name = f"{_ASSETS}/{stem[:_LONGEST_NAME]}{extra}{suffix}"
+        if name.casefold() not in folded:
+            return name
+    raise AssertionError("there are fewer names than numbers")
