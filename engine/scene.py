@@ -28,6 +28,7 @@ from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_copy import SceneCopy, built_world, copy_of, fill
 from stroboscope.engine.scene_counters import StepCounters
+from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
 from stroboscope.engine.scene_state import SceneStates
 from stroboscope.engine.state_methods import StateMethods
@@ -46,7 +47,7 @@ __all__ = ["Scene"]
 _log = logging.getLogger(__name__)
 
 
-class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods):
+class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFileMethods):
     """A MuJoCo model and its data that a debugger can stop, look at and put back.
 
     Made by :func:`~stroboscope.engine.create_scene`. Every method and attribute may only be used

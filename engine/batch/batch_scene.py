@@ -34,6 +34,7 @@ from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
 from stroboscope.engine.script_state import Getter, Setter
 from stroboscope.engine.sim_state import SimState
@@ -52,7 +53,7 @@ MOST_SHOWN = 64
 """So many environments are drawn side by side at most."""
 
 
-class BatchScene(SceneLife, BatchConditionMethods):
+class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
     """``n_envs`` environments of one MuJoCo model, on native threads.
 
     Made by :func:`~stroboscope.engine.create_scene` with ``n_envs``. Each environment is, bit for
