@@ -45,10 +45,12 @@ if TYPE_CHECKING:
         FileWriteError,
     )
     from stroboscope.engine.options import Cone, Integrator, Jacobian, SceneOptions, Solver
+    from stroboscope.engine.outside.trust import trust_folder
     from stroboscope.engine.pose_controller import PoseControllerParams
     from stroboscope.engine.rollouts.rollout import Rollouts, rollout
     from stroboscope.engine.runtime import initialize, is_initialized, shutdown
     from stroboscope.engine.scene import Scene
+    from stroboscope.engine.scene_loading import load_scene
     from stroboscope.engine.scene_state import StateHandle
     from stroboscope.engine.sim_state import SimState
     from stroboscope.engine.stops.conditions import Condition
@@ -97,9 +99,11 @@ __all__ = [
     "destroy_scene",
     "initialize",
     "is_initialized",
+    "load_scene",
     "ready_made",
     "rollout",
     "shutdown",
+    "trust_folder",
 ]
 
 # Where each public name stands. They are imported on first use: `stroboscope run` must not import
@@ -117,11 +121,13 @@ _HOMES = {
     ),
     "checkpoint": ("Checkpoint", "Exactness"),
     "files.errors": tuple(name for name in __all__ if name.startswith("File")),
+    "outside.trust": ("trust_folder",),
     "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),
     "rollouts.rollout": ("Rollouts", "rollout"),
     "runtime": ("initialize", "is_initialized", "shutdown"),
     "scene": ("Scene",),
+    "scene_loading": ("load_scene",),
     "stops.conditions": ("Condition",),
     "stops.event": ("StopEvent",),
     "scene_state": ("StateHandle",),
