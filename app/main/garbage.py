@@ -1,9 +1,14 @@
-"""Python's cyclic garbage, collected on the GUI thread and only between two events."""
+"""Python's cyclic garbage, collected on the GUI thread and only between two events.
+
+What that and everything else has freed goes back to the system.
+"""
 
 import gc
 import time
 
 from PySide6.QtCore import QObject, Qt, QTimer
+
+from stroboscope.app.main.freed_memory import FreedMemory
 
 __all__ = ["GarbageCollector"]
 
@@ -29,10 +34,15 @@ class GarbageCollector(QObject):
         # What is there by now are modules, for the most part: 60 ms for each full collection.
         gc.freeze()
         self._next_full = 0.0
+        self.freed = FreedMemory()
         timer = QTimer(self)
         timer.setTimerType(Qt.TimerType.CoarseTimer)
-        timer.timeout.connect(self.collect_if_due)
+        timer.timeout.connect(self._tick)
         timer.start(_LOOK_MS)
+
+    def _tick(self) -> None:
+        self.collect_if_due()
+        self.freed.look_if_due()
 
     def collect_if_due(self) -> None:
         """Collect if much was allocated: everything, or what is new when that was done just now."""

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 from monkey import Ears, Monkey, stub_exits
+from PySide6.QtWidgets import QApplication
 
 from stroboscope.app.main.action_table import ACTIONS as ACTIONS_OF_THE_WINDOW
+from stroboscope.app.main.garbage import GarbageCollector
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.session_finder import find_sessions
-from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.app.models.sessions import Scope
+from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode
 
 pytest.importorskip("mujoco")
 
@@ -74,8 +77,16 @@ class Playground:
         self.come_back()
         self.wait_until(lambda: len(window.scene_view.grid.views) == 1)
         gc.collect()
+        # Whatever was freed: else it goes by what the C library happens to keep.
+        QApplication.instance().findChild(GarbageCollector).freed.give_back()
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+    def _stands(self):
+        """Whether the thread of the shown scene waits for what it is told."""
+        scene = self.desktop.sessions.shown
+        stands = scene.status is not None and scene.status.activity is OwnerActivity.PARKED
+        return stands and scene.mode is PlaybackMode.PAUSED and not scene.session.pending
 
     def step_once(self):
         """Prove that the application is still there and does what it is told."""
@@ -86,10 +97,10 @@ class Playground:
         if not scene.session.has_control:
             sessions.take_control()
             self.wait_until(lambda: scene.session.has_control)
+        # A scene alone takes its pause with it when it is replaced at that moment.
+        sessions.set_scope(Scope.ALL)
         sessions.pause()
-        # Scenes may be replaced while they run: the one that is shown in the end stands still.
-        self.wait_until(lambda: not sessions.shown.session.pending, 30)
-        self.wait_until(lambda: sessions.shown.mode is PlaybackMode.PAUSED, 30)
+        self.wait_until(self._stands, 30)
         scene = sessions.shown
         before = scene.status.total_steps
         # Scenes of one thread wait for each other.
