@@ -41,6 +41,9 @@ class HistoryState:
     segments: tuple[Segment, ...]
     script_state: bool = False
     """Whether the script has registered state of its own."""
+    recording: str = ""
+    """The name of the file that rows before ``recording_end`` come from; empty: of none."""
+    recording_end: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

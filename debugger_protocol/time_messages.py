@@ -313,7 +313,9 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     at, None live; ``view_back``: application steps between it and live; ``view_note``: how it was
     had ("verified", "not reproducible: …"), empty for a stored row. ``busy``: what is being
     re-simulated, empty when nothing is, and its ``progress``, 0 to 1. ``script_state``: whether the
-    script has registered state of its own, which then goes back with the scene.
+    script has registered state of its own, which then goes back with the scene. ``recording``: the
+    name of the file that rows before ``recording_end`` come from, empty where there is none; the
+    scene stands at its last frame until it is continued.
     """
 
     scene_id: int
@@ -333,6 +335,8 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     busy: str = ""
     progress: float = 0.0
     script_state: bool = False
+    recording: str = ""
+    recording_end: int = 0
 
 
 class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):

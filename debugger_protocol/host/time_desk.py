@@ -188,6 +188,8 @@ class TimeDesk:
             busy=busy,
             progress=progress,
             script_state=state.script_state,
+            recording=state.recording,
+            recording_end=state.recording_end,
         )
 
     def _refresh_rollouts(self, rollouts: tuple[RolloutInfo, ...]) -> None:

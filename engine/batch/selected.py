@@ -200,6 +200,10 @@ class _EnvCallbacks:
 class EnvHistory:
     """The history of the selected environment, as that of a scene of one world."""
 
+    recording = ""
+    """No file is the past of an environment."""
+    recording_end = 0
+
     def __init__(self, history: BatchHistory, counters: OneEnvCounters, keeps: Any) -> None:
         self._history = history
         self._counters = counters
