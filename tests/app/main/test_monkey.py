@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QApplication
 from stroboscope.app.main.action_table import ACTIONS as ACTIONS_OF_THE_WINDOW
 from stroboscope.app.main.garbage import GarbageCollector
 from stroboscope.app.main.view_grid import Arrangement
+from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.app.models.sessions import Scope
-from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode
+from stroboscope.debugger_protocol.messages import LogLevel, OwnerActivity, PlaybackMode
 
 pytest.importorskip("mujoco")
 
@@ -148,6 +149,19 @@ def test_a_monkey_hears_an_exception_that_only_a_click_meets(playground, model, 
         actions[spec.name].triggered.connect(lambda _=False: 1 / 0)
     with pytest.raises(pytest.fail.Exception, match="ZeroDivisionError"):
         playground.play(3, 200)
+
+
+def test_a_file_that_the_monkey_wants_in_vain_is_no_failure(qapp, own_folders):
+    log = LogModel()
+    missing = own_folders / "no such folder" / "c.png"
+    with Ears(log) as ears:
+        try:
+            missing.write_bytes(b"")
+        except OSError as error:
+            log.add(LogLevel.ERROR, f"The picture can't be written: {error}")
+        assert ears.heard == []
+        log.add(LogLevel.ERROR, "This window has a bug: ZeroDivisionError")
+    assert len(ears.heard) == 1
 
 
 @pytest.mark.slow
