@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +21,12 @@ from stroboscope.app.view3d.geometry_builder import (
 )
 from stroboscope.app.view3d.ghosts import GHOST_RGBA, Ghost, OtherPose, pose_texels
 from stroboscope.app.view3d.items import ItemKind, Items, TextureUse
-from stroboscope.app.view3d.looks import items_as_told
+from stroboscope.app.view3d.looks import (
+    SIZES,
+    items_as_told,
+    items_of_told_sizes,
+    tendons_as_told,
+)
 from stroboscope.app.view3d.mesh_detail import MeshDetail
 from stroboscope.app.view3d.rotations import compose, quat_to_matrix
 from stroboscope.app.view3d.scene_geometry import (
@@ -47,7 +53,8 @@ class DrawnScene:
 
     def __init__(self) -> None:
         self.description: SceneDescription | None = None
-        self.items = self._described = Items.of(SceneDescription(scene_id=0, name=""))
+        # As described; with the sizes that the script has written; with its colours and places.
+        self.items = self._sized = self._described = Items.of(SceneDescription(scene_id=0, name=""))
         self._told: Mapping[str, NDArray[np.generic]] = {}  # of the topic LOOKS
         self.look_revision = 0  # grows when items are painted or placed anew
         # Newest arrays of each topic that somebody draws, of the same instant as the poses.
@@ -113,7 +120,7 @@ class DrawnScene:
         self.others_revision += 1
         self._meshes = {d: mesh for d, mesh in self._meshes.items() if d in wanted}
         shown = description or SceneDescription(scene_id=0, name="")
-        self.items = self._described = Items.of(shown)
+        self.items = self._sized = self._described = Items.of(shown)
         self._told = {}
         self._hidden = np.zeros(len(self.items), dtype=np.bool_)
         self._make_deformables()
@@ -143,10 +150,23 @@ class DrawnScene:
         told = dict(arrays or {})
         if _equal(told, self._told):
             return
-        self._told = told
-        self.items = items_as_told(self._described, told) if told else self._described
+        before, self._told = self._told, told
+        resized = not _equal(_sizes(before), _sizes(told)) and self._resize()
+        self.items = items_as_told(self._sized, told) if told else self._sized
         self.look_revision += 1
+        if resized:
+            self._make_deformables()
+            self._stale = True
+            if not self._is_heavy():
+                self.geometry_revision += 1
         self._apply(self.body_pos, self.body_mat)
+
+    def _resize(self) -> bool:
+        """Take the sizes that are told; return whether shapes have to be made anew."""
+        description = self.description or SceneDescription(scene_id=0, name="")
+        before, told = self._sized, self._told
+        self._sized = items_of_told_sizes(self._described, description, told)
+        return self._sized is not before or bool(description.tendons)
 
     def value(self, topic: Topic, name: str) -> NDArray[np.float64] | None:
         """Return one array as float64, None when it is not known."""
@@ -313,18 +333,25 @@ class DrawnScene:
         if self._buffers is None or self._stale:
             self._stale = False
             description = self.description or SceneDescription(scene_id=0, name="")
-            crowd = len(self.items) > _HEAVY_ITEMS
-            heavy = crowd or self._mesh_faces() > _HEAVY_FACES
+            heavy = self._is_heavy()
             if not heavy:
                 self._meshes = load_meshes(description, self._assets, self._meshes)
                 self._buffers = build_buffers(description, self.items, self._assets, self._meshes)
             elif self._buffers is None:  # at first only what is made in no time
-                light = _NOTHING if crowd else self.items
+                light = _NOTHING if self._is_crowd else self.items
                 buffers = build_buffers(description, light, self._assets, {})
                 self._buffers = buffers.padded(len(self.items))
             if heavy or undecimated(self._assets, self._meshes, self._textured()):
                 self._request_build(description)
         return self._buffers
+
+    @property
+    def _is_crowd(self) -> bool:
+        return len(self.items) > _HEAVY_ITEMS
+
+    def _is_heavy(self) -> bool:
+        """Whether geometry is prepared beside the GUI thread."""
+        return self._is_crowd or self._mesh_faces() > _HEAVY_FACES
 
     def _request_build(self, description: SceneDescription) -> None:
         self._builder.request(
@@ -346,7 +373,8 @@ class DrawnScene:
         known = _digests(self.description)
         self._meshes |= {digest: mesh for digest, mesh in built.meshes.items() if digest in known}
         if built.revision == self._build_revision:
-            self._buffers, self._stale = built.buffers, False
+            # Where sizes have changed meanwhile, a job with those is on its way.
+            self._buffers = built.buffers
             self.geometry_revision += 1
 
     @property
@@ -404,6 +432,9 @@ class DrawnScene:
 
     def _make_deformables(self) -> None:
         description = self.description or SceneDescription(scene_id=0, name="")
+        told = tendons_as_told(description.tendons, self._told)
+        if told is not description.tendons:
+            description = msgspec.structs.replace(description, tendons=told)
         self._deformables = Deformables(description, self.items, self._assets)
         self._soft = {}
 
@@ -545,6 +576,10 @@ class DrawnScene:
     def element_position(self, element: Element) -> NDArray[np.float64] | None:
         """Return the world position (3,) [m] of an element's own frame, None when it has none."""
         return places.element_position(self, element)
+
+
+def _sizes(told: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
+    return {name: told[name] for name in SIZES if name in told}
 
 
 def _equal(

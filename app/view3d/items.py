@@ -165,6 +165,19 @@ class Items:
             reach = np.where(chosen, values, reach)
         return np.asarray(reach)
 
+    def with_sizes(self, sizes: Mapping[int, Vec3], description: SceneDescription) -> "Items":
+        """Return these items with other sizes of some geoms and sites, by item."""
+        infos = list(self.infos)
+        material, radius, box = self.material.copy(), self.radius.copy(), self.box.copy()
+        for item, size in sizes.items():
+            info = infos[item] = msgspec.structs.replace(infos[item], size=size)
+            box[item] = _half_box(info, description)
+            radius[item] = _radius((info,), box[item : item + 1])[0]
+            material[item, 3] = _surface(info, description, box[item])[0][3]
+        return dataclasses.replace(
+            self, infos=tuple(infos), material=material, radius=radius, box=box
+        )
+
     @staticmethod
     def of(description: SceneDescription) -> "Items":
         """Return the items of ``description``."""

@@ -14,10 +14,11 @@ DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
 
 _COLOURED = ("geom", "site", "tendon")
 _PLACED = ("geom_pos", "geom_quat", "site_pos", "site_quat")
+_SIZED = ("geom_size", "site_size", "tendon_width")
 
 
 class Looks:
-    """Colours and places of shapes, told from the moment one of them is not as at the start."""
+    """Colours, places and sizes of shapes, told once one of them is not as at the start."""
 
     def __init__(self, model: Any) -> None:
         self._first = _looks(model)
@@ -34,7 +35,7 @@ class Looks:
 
 def _looks(model: Any) -> dict[str, NDArray[np.float32]]:
     arrays = {f"{kind}_rgba": _colours(model, kind) for kind in _COLOURED}
-    for name in _PLACED:
+    for name in (*_PLACED, *_SIZED):
         arrays[name] = np.array(getattr(model, name), dtype=np.float32)
     return arrays
 

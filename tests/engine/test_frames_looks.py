@@ -51,6 +51,26 @@ def test_colours_and_places_that_a_script_writes_are_told_from_then_on(made: Any
     assert back["site_pos"].tolist() == [[1.0, 2.0, 3.0]]
 
 
+def test_sizes_that_a_script_writes_are_told_from_then_on(made: Any) -> None:
+    cable = (
+        '<tendon><spatial width=".01"><site site="goal"/><site site="end"/></spatial></tendon>'
+        "</mujoco>"
+    )
+    model = MODEL.format(active="false").replace("</worldbody>", '<site name="end"/></worldbody>')
+    for name, value in (
+        ("geom_size", (0.3, 0.2, 0.1)),
+        ("site_size", (0.05, 0.0, 0.0)),
+        ("tendon_width", 0.02),
+    ):
+        scene = made(model.replace("</mujoco>", cable))
+        assert Topic.LOOKS not in frames(scene, Topic.LOOKS)
+        getattr(scene.model, name)[0] = value
+        told = frames(scene, Topic.LOOKS)[Topic.LOOKS][name]
+        assert told.dtype == np.float32
+        np.testing.assert_allclose(told[0], value, rtol=1e-6)
+        physics.shutdown()
+
+
 def test_a_material_painted_anew_paints_what_it_is_on(made: Any) -> None:
     scene = made(MODEL.format(active="false"))
     scene.model.mat_rgba[0] = (0.0, 0.0, 1.0, 1.0)

@@ -155,7 +155,7 @@ def _tendons(
     yield lines(
         path[start],
         path[start + 1],
-        radius=1.25 * subject.facts.tendon_width[facts.tendon[owner]],
+        radius=1.25 * subject.tendon_width[facts.tendon[owner]],
         color=colors[owner],
         pixels=1.2,
         roles=roles,

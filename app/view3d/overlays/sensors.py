@@ -9,7 +9,7 @@ from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.models.selection import ElementKind
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape, lines, solids, spheres
 from stroboscope.app.view3d.overlays.subject import Subject
-from stroboscope.debugger_protocol.scene_description import GeomType, SiteInfo
+from stroboscope.debugger_protocol.scene_description import GeomInfo, GeomType, SiteInfo
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["sensor_glyphs"]
@@ -45,7 +45,8 @@ def _rays(subject: Subject, data: Floats, *, pos: Floats, mat: Floats) -> Iterat
 
 
 def _places(subject: Subject, data: Floats, *, pos: Floats, mat: Floats) -> Iterator[Glyphs]:
-    sites, zones = subject.facts.description.sites, subject.facts.touches
+    items, zones = subject.scene.items, subject.facts.touches
+    sites = items.infos[items.n_geoms :]
     touched = zones.values(data, missing=0.0) > 0.0
     colors = np.where(touched[:, None], Role.TOUCHED.value, Role.SENSOR.value)
     colors[:, 3] = np.where(touched, 0.75, 0.35)
@@ -68,7 +69,7 @@ def _places(subject: Subject, data: Floats, *, pos: Floats, mat: Floats) -> Iter
     ).of_elements(ElementKind.SENSOR, others.index)
 
 
-def _half_sizes(site: SiteInfo) -> tuple[float, float, float]:
+def _half_sizes(site: GeomInfo | SiteInfo) -> tuple[float, float, float]:
     x, y, z = site.size
     match site.type:
         case GeomType.SPHERE:

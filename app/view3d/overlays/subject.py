@@ -57,6 +57,13 @@ class Subject:
         anchor = self.scene.body_pos[joints.body] + np.einsum("nij,nj->ni", mat, joints.pos)
         return anchor, np.einsum("nij,nj->ni", mat, joints.axis)
 
+    @functools.cached_property
+    def tendon_width(self) -> Floats:
+        """The tendons' widths (ntendon,) [m], those that the script has written where it has."""
+        described = self.facts.tendon_width
+        told = self.value(Topic.LOOKS, "tendon_width", len(described))
+        return described if told is None else told
+
     def site_frames(self) -> tuple[Floats, Floats]:
         """Return the sites' positions (nsite, 3) and rotations (nsite, 3, 3) in the world."""
         first = self.scene.items.n_geoms

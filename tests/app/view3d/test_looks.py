@@ -72,3 +72,74 @@ def test_the_same_looks_again_upload_nothing(front: Any) -> None:
     told = scene.look_revision
     front.set_values(Topic.LOOKS, looks(front))
     assert scene.look_revision == told
+
+
+def sized(view: Any, item: int, size: Any) -> dict[str, Any]:
+    infos = view._scene._described.infos
+    sizes = np.array([info.size for info in infos[: view._scene.items.n_geoms]], dtype=np.float32)
+    sizes[item] = size
+    return looks(view, geom_size=sizes)
+
+
+def test_a_shape_that_a_script_makes_larger_is_drawn_and_picked_as_large(
+    front: Any, at: Any
+) -> None:
+    beside = [0.0, -0.1, 0.75]
+    before = at(front, beside)
+    front.set_values(Topic.LOOKS, sized(front, 2, (0.5, 0.0, 0.0)))
+    grown = at(front, beside)
+    assert grown[1] > grown[0] + 0.1
+    x, y, _ = front.view().project(
+        np.array([0.0, -0.1, 0.75]), width=front.width(), height=front.height()
+    )[0]
+    assert front.pick_at(x, y).element.index == 2
+    front.set_values(Topic.LOOKS, None)
+    assert at(front, beside) == pytest.approx(before, abs=0.03)
+
+
+@pytest.mark.parametrize("item", [1, 2, 3], ids=["box", "sphere", "capsule"])
+@pytest.mark.parametrize("size", [(0.0, 0.0, 0.0), (-0.3, 0.2, 0.1), (1e-30, 1.0, 1.0)])
+def test_sizes_that_make_no_sense_leave_the_rest_of_the_picture(
+    front: Any, at: Any, item: int, size: Any
+) -> None:
+    other = {1: [1.0, -0.2, 0.5], 2: [1.0, -0.2, 0.5], 3: [0.0, -0.25, 0.45]}[item]
+    before = at(front, other)
+    front.set_values(Topic.LOOKS, sized(front, item, size))
+    assert at(front, other) == pytest.approx(before, abs=0.05)
+
+
+def test_sizes_that_are_no_numbers_or_of_another_count_change_nothing(front: Any) -> None:
+    scene = front._scene
+    for wrong in (np.full(3, np.nan), np.full(3, np.inf)):
+        front.set_values(Topic.LOOKS, sized(front, 2, wrong))
+        assert scene.items.infos == scene._described.infos
+    front.set_values(Topic.LOOKS, looks(front, geom_size=np.ones((1, 3), dtype=np.float32)))
+    assert scene.items.infos == scene._described.infos
+
+
+def test_colours_that_change_do_not_make_shapes_anew(front: Any) -> None:
+    scene = front._scene
+    front.set_values(Topic.LOOKS, sized(front, 2, (0.3, 0.0, 0.0)))  # as described
+    made = scene.geometry_revision
+    assert scene.items.infos is scene._described.infos
+    rgba = looks(front)["geom_rgba"]
+    rgba[2] = RED
+    front.set_values(Topic.LOOKS, {**sized(front, 2, (0.3, 0.0, 0.0)), "geom_rgba": rgba})
+    assert scene.geometry_revision == made
+    front.set_values(Topic.LOOKS, {**sized(front, 2, (0.4, 0.0, 0.0)), "geom_rgba": rgba})
+    assert scene.geometry_revision == made + 1
+
+
+def test_a_large_scene_follows_the_newest_of_many_sizes(
+    front: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its shapes are made on a thread: what comes meanwhile neither waits nor is lost."""
+    from stroboscope.app.view3d import drawn_scene as module
+
+    monkeypatch.setattr(module, "_HEAVY_ITEMS", 1)
+    scene = front._scene
+    for size in np.linspace(0.1, 0.6, 20):
+        front.set_values(Topic.LOOKS, sized(front, 2, (size, 0.0, 0.0)))
+        front.draw_now()
+    scene.finish_building()
+    assert scene.buffers().high[2] == pytest.approx([0.6] * 3, abs=0.02)

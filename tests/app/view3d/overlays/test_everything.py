@@ -107,6 +107,26 @@ def test_a_touch_zone_lights_up_with_what_it_feels(rich):
     np.testing.assert_allclose(zone.texels[0, 3, :3], Role.TOUCHED.value[:3], rtol=1e-6)
 
 
+def test_a_touch_zone_and_a_tendon_are_as_large_as_a_script_makes_them(rich):
+    def thickness():
+        low, high = (getattr(rich.view._scene.soft(), each)[-1] for each in ("low", "high"))
+        return float((high - low)[1])  # the cable runs in the plane y = 0
+
+    model = rich.scene.model
+    rich.set(sensors=True, actuators=True)
+    before = thickness()
+    (ring,) = [part for part in rich.picture.parts if part.shape is Shape.LINE][:1]
+    model.site_size[model.site("sole").id] = (0.2, 0.3, 0.4)
+    model.tendon_width[0] *= 3.0
+    rich.feed()
+    (zone,) = rich.parts(Role.TOUCHED)
+    sizes = np.linalg.norm(zone.texels[0, :3, :3], axis=0)
+    np.testing.assert_allclose(sizes, (0.2, 0.3, 0.4), rtol=1e-5)
+    assert thickness() == pytest.approx(3.0 * before, rel=0.05)
+    (wider,) = [part for part in rich.picture.parts if part.shape is Shape.LINE][:1]
+    assert wider.texels[0, 0, 3] == pytest.approx(3.0 * ring.texels[0, 0, 3], rel=1e-5)
+
+
 def test_actuators_are_coloured_by_control_and_ringed_at_their_limits(rich):
     rich.set(actuators=True)
     subject = rich.picture.subject
