@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.arguments import number_array, plain_text, shown
 from stroboscope.engine.element_names import ElementNames
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.live_data import HeldData
@@ -29,7 +30,8 @@ class Articulation:
 
     def __init__(self, scene: "Scene", name: str) -> None:
         self._scene = scene
-        self._name = name
+        # MuJoCo's look-up crashes the process for what is no text.
+        self._name = plain_text(name, "the name of an articulation's body")
         self._bind()
 
     def _bind(self) -> None:
@@ -104,6 +106,10 @@ class Articulation:
         for gains that do not fit the joints.
         """
         self._current()
+        if not isinstance(params, PoseControllerParams):
+            raise TypeError(
+                f"a pose controller needs PoseControllerParams(stiffness=…), not {shown(params)}"
+            )
         spec = self._editable_spec()
         names = self._joint_names
         stiffness, damping = params.stiffness_of(names), params.damping_of(names)
@@ -217,7 +223,7 @@ class Articulation:
         return self._controls
 
     def _checked(self, values: Pose, what: str) -> NDArray[np.float64]:
-        numbers = np.asarray(values, dtype=np.float64)
+        numbers = number_array(values, what)
         if numbers.shape != (self.num_dofs,):
             raise ValueError(
                 f"{what} has shape {numbers.shape}, articulation {self._name!r} has "

@@ -2,6 +2,8 @@
 
 from typing import SupportsIndex
 
+from stroboscope.engine.arguments import machine_bytes, whole_number
+
 __all__ = ["DynamicArrayUint8"]
 
 
@@ -20,11 +22,8 @@ class DynamicArrayUint8(bytearray):
 
     def resize(self, length: SupportsIndex, value: int = 0) -> None:
         """Cut to ``length`` bytes, or pad with ``value``; ValueError when either is impossible."""
-        size = length.__index__()
-        if size < 0:
-            raise ValueError(f"the length must be 0 or more, not {size}")
-        if not 0 <= value <= 255:
-            raise ValueError(f"the fill value must be 0…255, not {value}")
+        size = whole_number(length, "the length", least=0, most=machine_bytes())
+        value = whole_number(value, "the fill value", least=0, most=255)
         if size < len(self):
             del self[size:]
         else:

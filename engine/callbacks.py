@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from stroboscope.engine.arguments import shown
+
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
@@ -65,10 +67,10 @@ class SceneCallbacks:
 
 def _wants_scene(callback: SceneCallback) -> bool:
     if not callable(callback):
-        raise TypeError(f"a callback must be callable, not {type(callback).__name__}")
+        raise TypeError(f"a callback must be callable, not {shown(callback)}")
     try:
         signature = inspect.signature(callback)
-    except ValueError:  # some built-in functions hide their signature
+    except (TypeError, ValueError):  # some built-in functions hide their signature
         return False
     try:
         signature.bind()

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.arguments import shown
 from stroboscope.engine.checkpoint_bytes import (
     CRC,
     CRC_AT,
@@ -27,6 +28,7 @@ __all__ = [
     "Exactness",
     "SavedField",
     "StateBytes",
+    "as_bytes",
     "split_tail",
     "with_tail",
 ]
@@ -253,6 +255,8 @@ class Checkpoint:
 
         Names and notes may differ.
         """
+        if not isinstance(other, Checkpoint):
+            raise TypeError(f"a Checkpoint is compared with another, not {shown(other)}")
         return (
             self.row.tobytes() == other.row.tobytes()
             and self.head[CRC_FROM:] == other.head[CRC_FROM:]
@@ -290,7 +294,7 @@ class Checkpoint:
 
         Raises StateCorruptError for damaged bytes, StateMismatchError for another format version.
         """
-        state = bytes(state)
+        state = as_bytes(state)
         broken = damage(state)
         if broken:
             raise StateCorruptError(
@@ -327,6 +331,18 @@ class Checkpoint:
         where = f"scene_id={self._scene_id}, number={self._number}, " if self._number else ""
         state = "released" if self._released else f"time={self._row[0]:g}, {self._exactness}"
         return f"Checkpoint({name}{where}{state})"
+
+
+def as_bytes(state: object) -> bytes:
+    """Return the bytes of a checkpoint in any buffer; TypeError for what is none."""
+    # bytes() would take a number for so many zeros, and a list of numbers as well.
+    try:
+        return bytes(memoryview(state))  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"a checkpoint must be bytes, DynamicArrayUint8, memoryview or a uint8 array, not "
+            f"{shown(state)}"
+        ) from None
 
 
 def _from_bytes(state: bytes) -> Checkpoint:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import ConditionInfo
-from stroboscope.engine.arguments import plain_text, whole_number
+from stroboscope.engine.arguments import flag, plain_text, whole_number
 from stroboscope.engine.errors import ConditionError
 from stroboscope.engine.stops.conditions import Condition
 
@@ -71,6 +71,6 @@ def wanted_condition(
         expression=plain_text(expression, "a condition's expression").strip(),
         name=" ".join(plain_text(name, "a condition's name").split()),
         hits=whole_number(hits, "hits", least=1, most=_MOST_HITS),
-        once=bool(once),
-        log_only=bool(log_only),
+        once=flag(once, "once"),
+        log_only=flag(log_only, "log_only"),
     )

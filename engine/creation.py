@@ -3,9 +3,8 @@
 import os
 from typing import Any, overload
 
-import numpy as np
-
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.engine.arguments import checked_path, plain_text, shown, whole_number
 from stroboscope.engine.batch.batch_scene import BatchScene
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.live_data import HeldData, LiveData, WatchedData, check_pair
@@ -17,6 +16,9 @@ from stroboscope.engine.scene import Scene
 from stroboscope.engine.scene_life import SceneLife
 
 __all__ = ["adopt_scene", "create_scene", "destroy_scene"]
+
+MOST_ENVS = 2**31 - 1
+"""Environments of one scene at most: MuJoCo counts them in 32 bits."""
 
 
 @overload
@@ -64,12 +66,20 @@ def create_scene(
     Raises ModelError when the model can't be loaded, MujocoUnavailableError without MuJoCo,
     TypeError and ValueError for arguments that do not fit.
     """
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"a scene needs a name, not {name!r}")
+    name = checked_scene_name(name)
+    if options is not None and not isinstance(options, SceneOptions):
+        raise TypeError(
+            f"options must be SceneOptions(...) or another scene's options, not {shown(options)}"
+        )
     try:
-        chosen = Playback(playback or (options and options.playback) or Playback.FOLLOW)
+        wanted = playback
+        if wanted is None and options is not None:
+            wanted = options.playback
+        chosen = Playback.FOLLOW if wanted is None else Playback(wanted)
     except ValueError:
-        raise ValueError(f"playback must be 'follow' or 'free', not {playback!r}") from None
+        raise ValueError(f"playback must be 'follow' or 'free', not {shown(playback)}") from None
+    if source is not None:
+        source = checked_path(source, "source")
     if n_envs is not None and data is not None:
         raise ValueError(
             "give n_envs or data, not both: environments have their states in the batch"
@@ -152,15 +162,20 @@ def open_batch(name: str, source: ModelSource, n_envs: int, *, playback: Playbac
     return scene
 
 
+def checked_scene_name(name: object) -> str:
+    """Return a scene's name; TypeError or ValueError when it is none."""
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"a scene needs a name, not {shown(name)}")
+    return plain_text(name, "a scene's name")
+
+
 def checked_n_envs(n_envs: object) -> int:
     """Return the number of environments; TypeError or ValueError when it is none."""
-    if isinstance(n_envs, bool) or not isinstance(n_envs, int | np.integer):
-        raise TypeError(f"n_envs must be a whole number, not {type(n_envs).__name__}")
-    if n_envs < 1:
-        raise ValueError(f"n_envs must be 1 or more, not {n_envs}")
-    return int(n_envs)
+    return whole_number(n_envs, "n_envs", least=1, most=MOST_ENVS)
 
 
 def destroy_scene(scene: SceneLife) -> None:
     """End a scene, on its owner thread (or on any when that has ended). Twice is harmless."""
+    if not isinstance(scene, SceneLife):
+        raise TypeError(f"destroy_scene takes a scene, not {shown(scene)}")
     scene.destroy()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from stroboscope.engine.arguments import checked_port
 from stroboscope.engine.debug_session import DebugSession
 
 __all__ = ["DebugServerHandle"]
@@ -21,7 +22,7 @@ class DebugServerHandle:
 
         ``port`` 0 takes a free one. Harmless while it runs. Raises OSError when the port is taken.
         """
-        self._session.start(port)
+        self._session.start(checked_port(port))
 
     def stop(self) -> None:
         """Release every parked thread, part from the clients and stop; harmless when stopped."""

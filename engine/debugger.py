@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from stroboscope.debugger_protocol.host.server import OnDisconnect
 from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
 from stroboscope.debugger_protocol.time_messages import StopReason
-from stroboscope.engine.creation import adopt_scene
+from stroboscope.engine.arguments import checked_port, flag, number, shown
+from stroboscope.engine.creation import adopt_scene, checked_scene_name
 from stroboscope.engine.debug_server import DebugServerHandle
 from stroboscope.engine.debug_session import DebugSession
 from stroboscope.engine.instrument.environments import simulation_of
@@ -65,13 +66,14 @@ def attach(
     paused scenes go on when the controlling client has gone, ``"hold"`` keeps them for a
     reconnect. Raises ValueError for other words or a timeout that is negative or NaN.
     """
-    if not timeout_seconds >= 0.0:
+    seconds = number(timeout_seconds, "timeout_seconds")
+    if not seconds >= 0.0:
         raise ValueError(
-            f"timeout_seconds must be 0 or more (math.inf: no limit), not {timeout_seconds!r}"
+            f"timeout_seconds must be 0 or more (math.inf: no limit), not {shown(timeout_seconds)}"
         )
     return the_session().attach(
-        timeout_seconds,
-        launch=launch,
+        seconds,
+        launch=flag(launch, "launch"),
         mode=_one_of(PlaybackMode, "mode", mode),
         on_disconnect=_one_of(OnDisconnect, "on_disconnect", on_disconnect),
     )
@@ -93,7 +95,7 @@ def listen(port: int = 0) -> None:
     They come as observers and change nothing, until one asks for control. Harmless while a
     session is open. Raises OSError when ``port`` is taken (0: a free one).
     """
-    the_session().listen(port)
+    the_session().listen(checked_port(port))
 
 
 def get_debug_server() -> DebugServerHandle:
@@ -150,6 +152,8 @@ def watch(env_or_model: Any, data: Any = None, name: str | None = None) -> Scene
     or dm_control environment: ``env.step()`` then steps the scene by itself. The calling thread
     owns the scene. Raises TypeError when there is no MuJoCo simulation in what was given.
     """
+    if name is not None:
+        name = checked_scene_name(name)
     if data is not None:
         return adopt_scene(name or scene_name(env_or_model, file=None), env_or_model, data)
     model, data = simulation_of(env_or_model)
@@ -176,4 +180,4 @@ def _one_of(kind: type[_Word], argument: str, value: str) -> _Word:
         return kind(value)
     except ValueError:
         allowed = ", ".join(repr(each.value) for each in kind)
-        raise ValueError(f"{argument} must be one of {allowed}, not {value!r}") from None
+        raise ValueError(f"{argument} must be one of {allowed}, not {shown(value)}") from None

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.arguments import shown
+
 __all__ = ["env_indices", "refuse_environments"]
 
 _EXAMPLES = "give integers, a slice, a boolean mask, or a NumPy array or torch tensor of these"
@@ -25,14 +27,16 @@ def env_indices(envs_idx: object, *, n_envs: int) -> NDArray[np.intp]:
         return _slice(envs_idx, n_envs)
     array = _as_array(envs_idx)
     if array.ndim > 1:
-        raise ValueError(f"envs_idx must have one dimension, not the shape {array.shape}")
+        raise ValueError(
+            f"envs_idx must have one dimension, not the shape {array.shape}: {shown(envs_idx)}"
+        )
     if array.dtype == np.bool_:
         return _mask(array, n_envs)
     if array.size == 0:
         # An empty list has no type of its own.
         return np.empty(0, dtype=np.intp)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"envs_idx must be whole numbers, not {array.dtype}: {_EXAMPLES}")
+        raise TypeError(f"envs_idx must be whole numbers, not {shown(envs_idx)}: {_EXAMPLES}")
     return _integers(np.atleast_1d(array), n_envs)
 
 
@@ -40,8 +44,8 @@ def refuse_environments(envs_idx: object, *, scene_name: str) -> None:
     """Raise ValueError unless ``envs_idx`` is None: the scene has no environments."""
     if envs_idx is not None:
         raise ValueError(
-            f"scene {scene_name!r} has no environments to choose from (envs_idx={envs_idx!r}): "
-            "leave envs_idx out, or make the scene with n_envs"
+            f"scene {scene_name!r} has no environments to choose from (envs_idx is "
+            f"{shown(envs_idx)}): leave envs_idx out, or make the scene with n_envs"
         )
 
 
@@ -55,9 +59,9 @@ def _slice(chosen: slice, n_envs: int) -> NDArray[np.intp]:
 def _as_array(envs_idx: Any) -> NDArray[Any]:
     if isinstance(envs_idx, bool | np.bool_):
         # As an integer it would silently be environment 0 or 1.
-        raise TypeError(f"envs_idx must not be a single {envs_idx!r}: {_EXAMPLES}")
+        raise TypeError(f"envs_idx must not be a single {shown(envs_idx)}: {_EXAMPLES}")
     if isinstance(envs_idx, str | bytes):
-        raise TypeError(f"envs_idx must be whole numbers, not {type(envs_idx).__name__}")
+        raise TypeError(f"envs_idx must be whole numbers, not {shown(envs_idx)}")
     # A tensor, possibly on a device or with a gradient; torch itself is not needed for this.
     if callable(getattr(envs_idx, "detach", None)) and callable(getattr(envs_idx, "cpu", None)):
         envs_idx = envs_idx.detach().cpu().numpy()
@@ -69,14 +73,16 @@ def _as_array(envs_idx: Any) -> NDArray[Any]:
     try:
         return np.asarray(envs_idx)
     except ValueError as error:
-        raise TypeError(f"envs_idx is no array of whole numbers: {_EXAMPLES}") from error
+        raise TypeError(
+            f"envs_idx is no array of whole numbers: {shown(envs_idx)}; {_EXAMPLES}"
+        ) from error
 
 
 def _listed(envs_idx: Any) -> list[Any]:
     try:
         return list(envs_idx)
     except TypeError:
-        raise TypeError(f"envs_idx must not be a {type(envs_idx).__name__}: {_EXAMPLES}") from None
+        raise TypeError(f"envs_idx must not be {shown(envs_idx)}: {_EXAMPLES}") from None
 
 
 def _mask(mask: NDArray[Any], n_envs: int) -> NDArray[np.intp]:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from stroboscope.engine.arguments import whole_number
+from stroboscope.engine.arguments import flag, whole_number
 from stroboscope.engine.history.scene_history import SceneHistory
 from stroboscope.engine.stops.event import StopEvent
 from stroboscope.engine.stops.scene_stops import SceneStops
@@ -25,9 +25,10 @@ class HistoryMethods:
         In at most ``max_bytes`` (64 MiB unless set): the oldest rows are thinned out then.
         """
         self._guard()
+        keep = flag(keep, "keep")
         if max_bytes is not None:
             self.history.max_bytes = whole_number(max_bytes, "max_bytes", least=1, most=sys.maxsize)
-        self.history.wanted = bool(keep)
+        self.history.wanted = keep
         self.history.switch(off=False)
         self._update_fast_path()
 
@@ -40,7 +41,7 @@ class HistoryMethods:
     @raise_on_stop.setter
     def raise_on_stop(self, value: bool) -> None:
         self._guard()
-        self.stops.raise_on_stop = bool(value)
+        self.stops.raise_on_stop = flag(value, "raise_on_stop")
         self._update_fast_path()
 
     @property

@@ -3,6 +3,7 @@
 import weakref
 from typing import Any, Protocol
 
+from stroboscope.engine.arguments import shown
 from stroboscope.engine.errors import SceneDestroyedError
 
 __all__ = ["HeldData", "LiveData", "WatchedData", "check_pair"]
@@ -56,7 +57,7 @@ def check_pair(model: Any, data: Any, *, adapter: Any) -> None:
     if not isinstance(model, module.MjModel) or not isinstance(data, module.MjData):
         raise TypeError(
             "an adopted scene needs a mujoco.MjModel and its mujoco.MjData, not "
-            f"{type(model).__name__} and {type(data).__name__}"
+            f"{shown(model)} and {shown(data)}"
         )
     if data.qpos.shape != (model.nq,) or data.qvel.shape != (model.nv,):
         raise ValueError(

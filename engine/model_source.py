@@ -7,6 +7,7 @@ import os
 import pathlib
 from typing import Any
 
+from stroboscope.engine.arguments import shown
 from stroboscope.engine.errors import EngineError, ModelError
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.options import SceneOptions
@@ -71,7 +72,7 @@ def _spec_of(model: object, mujoco: Any) -> tuple[Any | None, str]:
         return mujoco.MjSpec.from_file(str(path)), str(path)
     raise TypeError(
         "model must be a path, a string of MJCF, mujoco.MjSpec, mujoco.MjModel or None, "
-        f"not {type(model).__name__}"
+        f"not {shown(model)}"
     )
 
 

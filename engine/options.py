@@ -3,11 +3,12 @@
 import dataclasses
 import enum
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
 
+from stroboscope.engine.arguments import number, number_array, shown, whole_number
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["Cone", "Integrator", "Jacobian", "Playback", "SceneOptions", "Solver"]
@@ -100,41 +101,21 @@ class SceneOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that no model can have."""
-        if self.timestep is not None and not 0.0 < self.timestep <= 1.0:
-            raise ValueError(f"timestep must be in (0, 1] s, not {self.timestep!r}")
-        if self.tolerance is not None and not self.tolerance >= 0.0:
-            raise ValueError(f"tolerance must be 0 or more, not {self.tolerance!r}")
+        for name in ("timestep", "tolerance", *_SCALARS):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _checked_scalar(name, value))
         for name, width in _VECTORS.items():
-            vector = getattr(self, name)
-            if vector is not None and (
-                len(vector) != width or not all(math.isfinite(each) for each in vector)
-            ):
-                unit = " [m/s²]" if name == "gravity" else ""
-                raise ValueError(
-                    f"{name} must be {_WORDS[width]} finite numbers{unit}, not {vector!r}"
-                )
-        for name in _SCALARS:
-            value = getattr(self, name)
-            least = _LEAST.get(name, -math.inf)
-            if value is not None and not (math.isfinite(value) and value >= least):
-                at_least = "a finite number" if least == -math.inf else f"{least:g} or more"
-                raise ValueError(f"{name} must be {at_least}, not {value!r}")
+            if (vector := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _checked_vector(name, vector, width))
         for name in ("disable", "enable"):
-            flags = getattr(self, name)
-            if isinstance(flags, str):
-                raise ValueError(f"{name} must be a set of flags, not the text {flags!r}")
-            if flags is not None:
-                object.__setattr__(self, name, frozenset(str(flag).lower() for flag in flags))
-        groups = self.disabled_actuator_groups
-        if groups is not None:
-            if not all(isinstance(g, int) and 0 <= g <= _LAST_GROUP for g in groups):
-                raise ValueError(f"actuator groups are 0…{_LAST_GROUP}, not {sorted(groups)}")
-            object.__setattr__(self, "disabled_actuator_groups", frozenset(groups))
-        for name, kind in _CHOICES.items():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, kind(getattr(self, name)))
-        if self.playback is not None:
-            object.__setattr__(self, "playback", Playback(self.playback))
+            if (flags := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _checked_flags(name, flags))
+        if self.disabled_actuator_groups is not None:
+            groups = _checked_groups(self.disabled_actuator_groups)
+            object.__setattr__(self, "disabled_actuator_groups", groups)
+        for name, kind in (_CHOICES | {"playback": Playback}).items():
+            if (word := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _checked_word(name, word, kind))
 
     def is_default(self) -> bool:
         """Return whether nothing is changed."""
@@ -175,13 +156,17 @@ class SceneOptions:
 
 _VECTORS = {"gravity": 3, "wind": 3, "magnetic": 3, "o_solref": 2, "o_solimp": 5, "o_friction": 5}
 _WORDS = {2: "two", 3: "three", 5: "five"}
-# timestep and tolerance have words of their own above.
+# Besides timestep and tolerance.
 _SCALARS = (
     "iterations", "ls_iterations", "ls_tolerance", "noslip_iterations", "noslip_tolerance",
     "ccd_iterations", "ccd_tolerance", "sdf_iterations", "sdf_initpoints", "sleep_tolerance",
     "impratio", "density", "viscosity", "o_margin",
 )  # fmt: skip
-_LEAST = {name: 0.0 for name in _SCALARS if name != "o_margin"} | {"iterations": 1.0}
+_LEAST = {name: 0.0 for name in (*_SCALARS, "tolerance") if name != "o_margin"} | {
+    "iterations": 1.0
+}
+_WHOLE = frozenset(name for name in _SCALARS if name.endswith(("iterations", "initpoints")))
+_MOST_ITERATIONS = 2**31 - 1
 _CHOICES: dict[str, type[enum.StrEnum]] = {
     "integrator": Integrator, "solver": Solver, "cone": Cone, "jacobian": Jacobian,
 }  # fmt: skip
@@ -191,6 +176,61 @@ _ENUMS = {
     "disable": ("mjtDisableBit", "mjDSBL_"), "enable": ("mjtEnableBit", "mjENBL_"),
 }  # fmt: skip
 _LAST_GROUP = 30
+
+
+def _checked_scalar(name: str, value: object) -> float:
+    """Return a number as it goes into the model's options: of an integer field an ``int``."""
+    if name in _WHOLE:
+        return whole_number(value, name, least=int(_LEAST[name]), most=_MOST_ITERATIONS)
+    made = number(value, name)
+    if name == "timestep":
+        if not 0.0 < made <= 1.0:
+            raise ValueError(f"timestep must be in (0, 1] s, not {shown(value)}")
+        return made
+    least = _LEAST.get(name, -math.inf)
+    if not (math.isfinite(made) and made >= least):
+        at_least = "a finite number" if least == -math.inf else f"{least:g} or more"
+        raise ValueError(f"{name} must be {at_least}, not {shown(value)}")
+    return made
+
+
+def _checked_vector(name: str, vector: object, width: int) -> _Vector:
+    unit = " [m/s²]" if name == "gravity" else ""
+    what = f"{name} must be {_WORDS[width]} finite numbers{unit}, not {shown(vector)}"
+    try:
+        numbers = number_array(vector, name)
+    except (TypeError, ValueError) as error:
+        raise type(error)(what) from None
+    if numbers.shape != (width,) or not np.isfinite(numbers).all():
+        raise ValueError(what)
+    return tuple(numbers.tolist())
+
+
+def _checked_flags(name: str, flags: object) -> frozenset[str]:
+    if isinstance(flags, str) or not isinstance(flags, Set | Sequence):
+        raise ValueError(f"{name} must be a set of flags, not {shown(flags)}")
+    if wrong := [flag for flag in flags if not isinstance(flag, str)]:
+        raise ValueError(f"{name} must be a set of flags by name, not {shown(wrong[0])}")
+    return frozenset(str(flag).lower() for flag in flags)
+
+
+def _checked_groups(groups: object) -> frozenset[int]:
+    if isinstance(groups, str | bytes) or not isinstance(groups, Set | Sequence):
+        raise ValueError(
+            f"disabled_actuator_groups must be a set of 0…{_LAST_GROUP}, not {shown(groups)}"
+        )
+    for group in groups:
+        if not isinstance(group, int) or not 0 <= group <= _LAST_GROUP:
+            raise ValueError(f"actuator groups are 0…{_LAST_GROUP}, not {shown(group)}")
+    return frozenset(groups)
+
+
+def _checked_word(name: str, word: object, kind: type[enum.StrEnum]) -> enum.StrEnum:
+    for each in kind:
+        if isinstance(word, str) and word == each:
+            return each
+    allowed = ", ".join(repr(each.value) for each in kind)
+    raise ValueError(f"{name} must be one of {allowed}, not {shown(word)}")
 
 
 def options_in_force(model: Any, *, adapter: MujocoAdapter) -> SceneOptions:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.arguments import number_array, shown
+
 __all__ = ["PerJoint", "PoseControllerParams"]
 
 PerJoint = float | Sequence[float] | Mapping[str, float]
@@ -42,18 +44,18 @@ class PoseControllerParams:
 
 def _per_joint(what: str, value: PerJoint, joints: Sequence[str]) -> NDArray[np.float64]:
     if isinstance(value, Mapping):
-        unknown = sorted(set(value) - set(joints))
+        unknown = sorted(map(str, set(value) - set(joints)))
         missing = sorted(set(joints) - set(value))
         if unknown or missing:
             raise ValueError(
                 f"{what} by name must name each joint of {list(joints)}; "
-                f"unknown: {unknown}, missing: {missing}"
+                f"unknown: {unknown}, missing: {missing}, in {shown(value)}"
             )
-        numbers = np.array([value[name] for name in joints], dtype=np.float64)
-    elif isinstance(value, int | float):
-        numbers = np.full(len(joints), float(value))
+        numbers = number_array([value[name] for name in joints], what)
     else:
-        numbers = np.asarray(value, dtype=np.float64)
+        numbers = number_array(value, what)
+        if numbers.ndim == 0 and not isinstance(value, bool):
+            numbers = np.full(len(joints), float(numbers))
         if numbers.shape != (len(joints),):
             raise ValueError(
                 f"{what} has shape {numbers.shape}, the articulation has {len(joints)} joints: "

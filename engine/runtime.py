@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, cast
 
 from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.engine.arguments import MOST_THREADS, whole_number
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.history.budget import HistoryBudget
 
@@ -143,10 +144,12 @@ def initialize(num_worker_threads: int = 0) -> None:
     ``num_worker_threads``: native threads for batches and rollouts, 0 for none, -1 for one per
     core. A second call changes nothing. Raises ValueError below -1.
     """
-    if num_worker_threads < -1:
-        raise ValueError(
-            f"num_worker_threads must be -1 (all cores), 0 (none) or more, not {num_worker_threads}"
-        )
+    num_worker_threads = whole_number(
+        num_worker_threads,
+        "num_worker_threads (-1: all cores, 0: none)",
+        least=-1,
+        most=MOST_THREADS,
+    )
     threads = (os.cpu_count() or 1) if num_worker_threads == -1 else num_worker_threads
     with _current.lock:
         if _current.runtime is None:

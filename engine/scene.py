@@ -26,13 +26,13 @@ from stroboscope.engine.mujoco_backend import MujocoBackend
 from stroboscope.engine.options import Playback, SceneOptions
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
-from stroboscope.engine.scene_copy import SceneCopy, built_world, copy_of, fill
+from stroboscope.engine.scene_copy import SceneCopy, built_world, check_copy, copy_of, fill
 from stroboscope.engine.scene_counters import StepCounters
 from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
 from stroboscope.engine.scene_state import SceneStates
 from stroboscope.engine.state_methods import StateMethods
-from stroboscope.engine.step_plan import checked_nstep, plan_step
+from stroboscope.engine.step_plan import checked_nstep, checked_time_step, plan_step
 from stroboscope.engine.stepping import Stepper
 from stroboscope.engine.stops.scene_stops import SceneStops
 from stroboscope.engine.world import World
@@ -135,7 +135,7 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         """
         if self._owner_ident != get_ident():
             raise self._misuse()
-        if time_step is None and nstep == 1 and self._bare:
+        if time_step is None and self._bare and type(nstep) is int and nstep == 1:
             if self.link.active:
                 if self._notes_script:
                     self.note_script()
@@ -152,15 +152,15 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
     def _step_slowly(self, time_step: float | None, nstep: int) -> None:
         if self._notes_script:
             self.note_script()
-        if time_step is None and nstep == 1 and self._single and self.link.active:
+        count, timestep = checked_nstep(nstep), None
+        if time_step is None and count == 1 and self._single and self.link.active:
             self.stepper.step_once()  # guarded when detached, too, so that it isn't bare
             return
-        count, timestep = checked_nstep(nstep), None
         if time_step is not None:
             if count != 1:
                 raise ValueError("give time_step or nstep, not both")
             # Scripts ask for the same step again and again.
-            request = (float(time_step), self._option.timestep)
+            request = (checked_time_step(time_step), self._option.timestep)
             if request != self._planned_request:
                 self._planned = self._plan(request[0], own=request[1])
                 self._planned_request = request
@@ -292,6 +292,7 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         A built scene must be of the same model (StateMismatchError).
         """
         is_new = "_owner_ident" not in self.__dict__
+        check_copy(copy, SceneCopy)
         if is_new:
             adapter = load_mujoco()
             source, live = built_world(copy, adapter=adapter)
@@ -337,12 +338,12 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         Checkpoints of before no longer fit, the debugger describes the scene anew.
         """
         self._guard()
+        check_pair(model, data, adapter=self._adapter)
         if not self._adopted:
             raise EngineError(
                 f"scene {self.name!r} has its own copy of a model; only a scene made with "
                 "create_scene(..., data=...) or watch() can be rebound"
             )
-        check_pair(model, data, adapter=self._adapter)
         source = ModelSource(model, None, self.world.source.origin, self.world.source.spec_missing)
         self.replace_world(source, HeldData(data))
         self.counters.set_state(Counters(0, 0))

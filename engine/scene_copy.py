@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.arguments import shown
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import ModelError, StateError, StateMismatchError
 from stroboscope.engine.live_data import HeldData
@@ -16,7 +17,7 @@ from stroboscope.engine.mujoco_adapter import MujocoAdapter
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
-__all__ = ["SceneCopy", "built_world", "copy_of", "fill", "model_of"]
+__all__ = ["SceneCopy", "built_world", "check_copy", "copy_of", "fill", "model_of"]
 
 _FILE = "scene.mjb"
 
@@ -35,6 +36,15 @@ class SceneCopy:
     playback: str
     first: dict[str, NDArray[Any]]
     checkpoint: Checkpoint
+
+
+def check_copy(copy: object, kind: type) -> None:
+    """Raise TypeError for what is no copy of a scene, before anything is made of it."""
+    if not isinstance(copy, kind):
+        raise TypeError(
+            f"__setstate__ takes a {kind.__name__}, what __getstate__ of such a scene has "
+            f"returned, not {shown(copy)}"
+        )
 
 
 def copy_of(scene: "Scene") -> SceneCopy:

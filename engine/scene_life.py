@@ -8,11 +8,12 @@ from threading import get_ident
 from typing import TYPE_CHECKING, cast
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
+from stroboscope.engine.arguments import shown
 from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
 from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
 from stroboscope.engine.rollouts.store import RolloutStore
-from stroboscope.engine.scene_log import log_values
+from stroboscope.engine.scene_log import check_values, log_values
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -110,6 +111,8 @@ class SceneLife:
             if value is not None or names is not None:
                 raise TypeError("log({...}) takes no value and no names besides the mapping")
             for key, each in name.items():
+                check_values(key, each, names=None)  # all of them before any is logged
+            for key, each in name.items():
                 log_values(self.link, key, each, names=None)
         else:
             log_values(self.link, name, value, names=names)
@@ -147,6 +150,10 @@ class SceneLife:
     def transfer_to(self, thread: threading.Thread) -> None:
         """Hand the scene to another running thread, which is its owner from now on."""
         self._guard()
+        if not isinstance(thread, threading.Thread):
+            raise TypeError(
+                f"transfer_to takes a threading.Thread that is running, not {shown(thread)}"
+            )
         ident = thread.ident
         if ident is None or not thread.is_alive():
             raise ValueError(

@@ -9,40 +9,57 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.host.scene_link import check_channel_name
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.arguments import plain_text, shown
 from stroboscope.engine.signal_channels import ENGINE_CHANNELS
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
+    from stroboscope.engine.recording.scene_recorders import SceneRecorders
 
-__all__ = ["log_values"]
+__all__ = ["check_values", "log_values"]
 
 _LIMITS = Limits()
 
 
 def log_values(
-    link: "SceneLink", name: object, value: object, *, names: Sequence[str] | None
+    link: "SceneLink",
+    recorders: "SceneRecorders",
+    name: object,
+    value: object,
+    *,
+    names: object,
 ) -> None:
-    """Log one number, vector or text. Wrong values raise also when nobody is attached.
+    """Log and record a number, vector or text. Wrong values raise also when nobody is attached.
 
     A script that works alone must not fail because somebody looks at it.
     """
-    if not isinstance(name, str) or not name:
-        raise TypeError(f"the name of a logged value must be a non-empty string, not {name!r}")
-    check_channel_name(name, limit=_LIMITS.name_bytes)
-    if isinstance(value, str):
-        link.log_text(LogLevel.INFO, f"{name}: {value}")
+    name, values, labels = check_values(name, value, names=names)
+    if isinstance(values, str):
+        link.log_text(LogLevel.INFO, f"{name}: {values}")
+        recorders.happened("log", values, data={"channel": name})
         return
-    values = _numbers(name, value)
-    if names is not None:
-        _check_labels(name, names, count=values.size)
+    # A row of numbers that the engine has itself stays apart from the script's.
+    channel = f"{name} (script)" if name in ENGINE_CHANNELS else name
+    recorders.logged(channel, values, labels)
     if link.active:
-        # A row of numbers that the engine has itself stays apart from the script's.
-        channel = f"{name} (script)" if name in ENGINE_CHANNELS else name
         try:
-            link.log(channel, np.atleast_1d(values), names=names)
+            link.log(channel, np.atleast_1d(values), names=labels)
         except ValueError as error:
             # Only an attached host knows a channel's width: the run must not depend on that.
             link.log_problem(str(error))
+
+
+def check_values(
+    name: object, value: object, *, names: object
+) -> tuple[str, NDArray[np.float64] | str, list[str] | None]:
+    """Return name, values and labels as they are logged; TypeError and ValueError for others."""
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"the name of a logged value must be a non-empty string, not {shown(name)}")
+    check_channel_name(name, limit=_LIMITS.name_bytes)
+    if isinstance(value, str):
+        return name, plain_text(value, "what is logged"), None
+    values = _numbers(name, value)
+    return name, values, None if names is None else _labels(name, names, count=values.size)
 
 
 def _numbers(name: str, value: object) -> NDArray[np.float64]:
@@ -54,21 +71,25 @@ def _numbers(name: str, value: object) -> NDArray[np.float64]:
         values = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(
-            f"log({name!r}): a number, a vector of numbers or a text is needed, "
-            f"not {type(value).__name__}"
+            f"log({name!r}): a number, a vector of numbers or a text is needed, not {shown(value)}"
         ) from None
     if values.ndim > 1 or not 1 <= values.size <= _LIMITS.channel_width:
         raise ValueError(
             f"log({name!r}): a number or a vector of up to {_LIMITS.channel_width} is needed, "
-            f"not an array of shape {values.shape}; log its parts under names of their own"
+            f"not an array of shape {values.shape} ({shown(value)}); log its parts under "
+            "names of their own"
         )
     return values
 
 
-def _check_labels(name: str, labels: Sequence[str], *, count: int) -> None:
-    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
-        raise TypeError(f"log({name!r}): names must be a list of strings, not {labels!r}")
+def _labels(name: str, labels: object, *, count: int) -> list[str]:
+    if isinstance(labels, str) or not isinstance(labels, Sequence | np.ndarray):
+        raise TypeError(f"log({name!r}): names must be a list of strings, not {shown(labels)}")
     if len(labels) != count:
-        raise ValueError(f"log({name!r}): {count} values but {len(labels)} names")
-    for label in labels:
+        raise ValueError(f"log({name!r}): {count} values but {len(labels)} names: {shown(labels)}")
+    if not all(isinstance(label, str) for label in labels):
+        raise TypeError(f"log({name!r}): names must be a list of strings, not {shown(labels)}")
+    plain = [str(label) for label in labels]
+    for label in plain:
         check_channel_name(label, limit=_LIMITS.name_bytes)
+    return plain

@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.messages import LogLevel
-from stroboscope.engine.arguments import whole_number
+from stroboscope.engine.arguments import shown, whole_number
 from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.checkpoint import (
     Checkpoint,
@@ -55,7 +55,7 @@ class SceneStates:
         """Append the checkpoint to ``buffer``, or write it from ``at`` on: all of it or nothing."""
         if not isinstance(buffer, bytearray):
             raise TypeError(
-                f"buffer must be a DynamicArrayUint8 (or bytearray), not {type(buffer).__name__}"
+                f"buffer must be a DynamicArrayUint8 (or bytearray), not {shown(buffer)}"
             )
         try:
             if at is None:
@@ -193,7 +193,7 @@ class SceneStates:
         if not isinstance(checkpoint, Checkpoint):
             raise TypeError(
                 f"a Checkpoint (StateHandle) is needed, from capture_state or checkpoint, not "
-                f"{type(checkpoint).__name__}"
+                f"{shown(checkpoint)}"
             )
         if checkpoint.scene_id != self._scene.scene_id:
             raise StateMismatchError(
@@ -239,7 +239,7 @@ def _as_bytes_like(state: object) -> StateBytes:
     except TypeError:
         raise TypeError(
             f"a checkpoint must be bytes, DynamicArrayUint8, memoryview or a uint8 array, "
-            f"not {type(state).__name__}"
+            f"not {shown(state)}"
         ) from None
     if not view.contiguous:
         return bytes(view)
@@ -247,5 +247,6 @@ def _as_bytes_like(state: object) -> StateBytes:
         return view.cast("B")
     except TypeError:
         raise StateCorruptError(
-            f"a checkpoint must consist of bytes, not of items of format {view.format!r}"
+            f"a checkpoint must consist of bytes, not of items of format {view.format!r}: "
+            f"{shown(state)}"
         ) from None

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.engine.arguments import plain_text, shown
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
 
 __all__ = ["Getter", "ScriptStates", "Setter"]
@@ -48,12 +49,13 @@ class ScriptStates:
         """Make ``name`` a part of checkpoints; returns a function that ends that."""
         if not isinstance(name, str) or not 0 < len(name.encode("utf-8", "replace")) <= _NAME_BYTES:
             raise ValueError(
-                f"a script state needs a name of 1 to {_NAME_BYTES} bytes, not {name!r}"
+                f"a script state needs a name of 1 to {_NAME_BYTES} bytes, not {shown(name)}"
             )
+        name = plain_text(name, "the name of a script state")
         if not callable(get) or not callable(set_):
             raise TypeError(
                 f"register_state({name!r}, get, set) needs two functions, not "
-                f"{type(get).__name__} and {type(set_).__name__}"
+                f"{shown(get)} and {shown(set_)}"
             )
         if name in self.registered:
             raise ValueError(

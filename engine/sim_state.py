@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.arguments import shown
 from stroboscope.engine.edit_labels import label
 from stroboscope.engine.errors import StateMismatchError
-from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.row_layout import WIDTHS, RowLayout
 
 if TYPE_CHECKING:
     from stroboscope.engine.world import World
@@ -33,7 +34,7 @@ _FIELDS = (
 )  # fmt: skip
 # Computed from the rest: written back where MuJoCo keeps it, or not at all.
 _COMPUTED = frozenset({"qacc", "xpos", "xquat"})
-_WIDTHS = {"xfrc_applied": 6, "mocap_pos": 3, "mocap_quat": 4, "xpos": 3, "xquat": 4}
+_WIDTHS = {**WIDTHS, "xpos": 3, "xquat": 4}
 # Whose names and units a field has when it has none of its own.
 _CHANNELS = {"warmstart": "qacc"}
 _LABELLED = frozenset({"eq_active", "mocap_pos", "mocap_quat", "xfrc_applied"})
@@ -177,6 +178,10 @@ class SimState:
 
     def names(self, field: str) -> tuple[str, ...]:
         """Return what each value of a field is called, in flat order; KeyError for no field."""
+        if not isinstance(field, str) or field not in self._layout.names:
+            raise KeyError(
+                f"a state has no field {shown(field)}; it has {', '.join(self._layout.names)}"
+            )
         return self._layout.names[field]
 
     def copy(self) -> "SimState":
@@ -207,7 +212,7 @@ class SimState:
         Infinite where shapes differ, or one is a number and the other is none.
         """
         if not isinstance(other, SimState):
-            raise TypeError(f"a SimState is compared with another, not {type(other).__name__}")
+            raise TypeError(f"a SimState is compared with another, not {shown(other)}")
         found = {}
         for field in ("time", "step_count", "physics_step_count", *_FIELDS):
             mine, its = np.asarray(getattr(self, field)), np.asarray(getattr(other, field))
@@ -310,7 +315,7 @@ def checked_time(state: SimState) -> NDArray[np.float64]:
     if time is None or time.shape != shape:
         raise StateMismatchError(
             f"the state's time must be {f'{shape} numbers' if shape else 'a number'} [s], not "
-            f"{_shown(state.time)}"
+            f"{shown(state.time)}"
         )
     return time
 
@@ -329,24 +334,23 @@ def checked_counts(state: SimState) -> tuple[Any, Any]:
         if not is_whole or (numbers < 0).any() or (numbers > _MOST_STEPS).any():
             raise StateMismatchError(
                 f"the state's {name} must be {f'{shape} whole numbers' if shape else 'a whole'}"
-                f"{'' if shape else ' number'} of 0 or more, not {_shown(value)}"
+                f"{'' if shape else ' number'} of 0 or more, not {shown(value)}"
             )
         counts.append(numbers.astype(np.int64) if shape else int(numbers))
     return counts[0], counts[1]
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
-
-
 def checked_field(state: SimState, field: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return an array of a state; StateMismatchError when its shape or type is not as it was."""
-    values = np.asarray(getattr(state, field))
+    try:
+        values = np.asarray(getattr(state, field))
+    except (TypeError, ValueError, OverflowError):
+        values = np.empty(0, dtype=np.object_)
     wanted = np.dtype(np.bool_ if field == "eq_active" else np.float64)
     if values.shape != shape:
         raise StateMismatchError(
-            f"the state's {field} has shape {values.shape}, this scene's {shape}"
+            f"the state's {field} has shape {values.shape}, this scene's {shape}: "
+            f"{shown(getattr(state, field))}"
         )
     if values.dtype != wanted:
         raise StateMismatchError(

@@ -6,6 +6,7 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
+from stroboscope.engine.arguments import shown
 from stroboscope.engine.describe.bodies import JOINT_TYPES
 from stroboscope.engine.element_names import (
     ElementNames,
@@ -33,6 +34,8 @@ def write_state_file(scene: "Scene", path: str | os.PathLike[str]) -> None:
     Raises OSError.
     """
     target = pathlib.Path(path)
+    if not target.name:
+        raise ValueError(f"path must name a file, not {shown(path)}")
     text = json.dumps(_state(scene), indent=2, ensure_ascii=False) + "\n"
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stroboscope.engine.arguments import plain_text
+import numpy as np
+
+from stroboscope.engine.arguments import checked_path, flag, plain_text, shown
 from stroboscope.engine.byte_array import DynamicArrayUint8
 from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, StateBytes
 from stroboscope.engine.env_indices import refuse_environments
@@ -21,7 +23,38 @@ if TYPE_CHECKING:
     from stroboscope.engine.stepping import Stepper
     from stroboscope.engine.world import World
 
-__all__ = ["StateMethods"]
+__all__ = ["StateMethods", "checked_keyframe", "checked_label"]
+
+
+def checked_label(name: str | None, note: str) -> tuple[str, str]:
+    """Return name and note of a checkpoint; ValueError for no name, TypeError for no note."""
+    note = plain_text(note, "a checkpoint's note")
+    if name is None:
+        return "", note
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(
+            f"a checkpoint's name must be text that is not empty, not {shown(name)}: leave it out "
+            "for one without a name"
+        )
+    return plain_text(name, "a checkpoint's name"), note
+
+
+def checked_keyframe(keyframe: int | str, model: Any, *, module: Any, scene_name: str) -> int:
+    """Return the number of a keyframe; TypeError for neither name nor number, ValueError else."""
+    number, count = -1, int(model.nkey)
+    if isinstance(keyframe, str):
+        name = plain_text(keyframe, "keyframe")
+        number = int(module.mj_name2id(model, int(module.mjtObj.mjOBJ_KEY), name))
+    elif isinstance(keyframe, int | np.integer) and not isinstance(keyframe, bool):
+        number = int(keyframe)
+    else:
+        raise TypeError(f"keyframe must be a number or a name, not {shown(keyframe)}")
+    if not 0 <= number < count:
+        raise ValueError(
+            f"scene {scene_name!r} has {count} keyframes and none called {shown(keyframe)}: "
+            "numbers count from 0"
+        )
+    return number
 
 
 class StateMethods:
@@ -70,6 +103,7 @@ class StateMethods:
         ``envs_idx`` on a scene without environments. Nothing has changed then.
         """
         self._guard()
+        as_initial, zero_time = flag(as_initial, "as_initial"), flag(zero_time, "zero_time")
         if envs_idx is not None:
             refuse_environments(envs_idx, scene_name=self.link.name)
         if state is not None and keyframe is not None:
@@ -80,7 +114,7 @@ class StateMethods:
             )
         if state is not None and not isinstance(state, SimState):
             raise TypeError(
-                f"reset takes a SimState (from get_state), not {type(state).__name__}; "
+                f"reset takes a SimState (from get_state), not {shown(state)}; "
                 "checkpoints go back with restore"
             )
         if keyframe is not None:
@@ -107,13 +141,7 @@ class StateMethods:
 
     def _reset_to_keyframe(self, keyframe: int | str) -> None:
         module, model = self.world.adapter.module, self.world.model
-        number, count = keyframe, int(model.nkey)
-        if isinstance(keyframe, str):
-            number = int(module.mj_name2id(model, int(module.mjtObj.mjOBJ_KEY), keyframe))
-        if not isinstance(number, int) or not 0 <= number < count:
-            raise ValueError(
-                f"scene {self.link.name!r} has {count} keyframes and none called {keyframe!r}"
-            )
+        number = checked_keyframe(keyframe, model, module=module, scene_name=self.link.name)
         module.mj_resetDataKeyframe(model, self.world.live(), number)
         self.stepper.mend()
         self.episode_began("reset")
@@ -132,10 +160,8 @@ class StateMethods:
         self._guard()
         if envs_idx is not None:
             refuse_environments(envs_idx, scene_name=self.link.name)
-        if name is not None and (not isinstance(name, str) or not name.strip()):
-            raise ValueError(f"a checkpoint's name must be text that is not empty, not {name!r}")
-        note = plain_text(note, "a checkpoint's note")
-        made = self.states.checkpoint(str(name or ""), note=note)
+        name, note = checked_label(name, note)
+        made = self.states.checkpoint(name, note=note)
         if name:
             self.link.checkpoint_made(made, approximate=made.exactness.reason)
         return made
@@ -158,6 +184,7 @@ class StateMethods:
         state raised; the scene is bit-identical then.
         """
         self._guard()
+        with_model = flag(with_model, "with_model")
         if envs_idx is not None:
             refuse_environments(envs_idx, scene_name=self.link.name)
         exactness = self.states.restore_checkpoint(checkpoint_of(checkpoint), with_model=with_model)
@@ -205,6 +232,7 @@ class StateMethods:
     def restore_state(self, handle: StateHandle, *, release_immediately: bool = False) -> None:
         """Put a state of this scene back; raises StateError when it was released."""
         self._guard()
+        release_immediately = flag(release_immediately, "release_immediately")
         self.states.restore_checkpoint(self.states.own(handle))
         if release_immediately:
             handle.release()
@@ -229,7 +257,7 @@ class StateMethods:
     def capture_state_to_file(self, path: str | os.PathLike[str]) -> None:
         """Write the state as JSON for people: joints and actuators by name, with units."""
         self._guard()
-        self.states.write_file(path)
+        self.states.write_file(checked_path(path, "path"))
 
     def register_state(self, name: str, get: Getter, set: Setter) -> Callable[[], None]:
         """Make what the script keeps itself a part of this scene's checkpoints.

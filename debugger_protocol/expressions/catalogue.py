@@ -6,6 +6,8 @@ there.
 
 import dataclasses
 import enum
+import math
+import numbers
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -72,9 +74,13 @@ class ReadyMade:
 def _written(condition: str, parameter: Parameter, value: float | str) -> str:
     """Return a value as it stands in an expression."""
     if parameter.kind is ParameterKind.NUMBER:
-        if isinstance(value, bool | str) or value != value or value in (_INF, -_INF):
-            raise ValueError(f"{condition}: {parameter.name} is a finite number, not {value!r}")
-        return f"{float(value):.15g}"
+        number = _number_in(value)
+        if not math.isfinite(number):
+            raise ValueError(
+                f"{condition}: {parameter.name} is a finite number, not {value!r} "
+                f"({type(value).__name__})"
+            )
+        return f"{number:.15g}"
     text = str(value)
     quote = '"' if "'" in text else "'"
     if not text or "\\" in text or quote in text:
@@ -85,7 +91,16 @@ def _written(condition: str, parameter: Parameter, value: float | str) -> str:
     return f"{quote}{text}{quote}"
 
 
-_INF: Final = float("inf")
+def _number_in(value: object) -> float:
+    """Return a number, NumPy's too; NaN for anything else, and for what no float holds."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 _ZERO: Final = re.compile(r"-0\b(?![.e])")
 
 
@@ -193,6 +208,11 @@ def ready_made(name: str, **parameters: float | str) -> str:
 
     Raises ValueError, saying what there is, for another name or other parameters.
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"the name of a ready-made condition is text, not {type(name).__name__}; there are: "
+            f"{', '.join(READY_MADE)}"
+        )
     condition = READY_MADE.get(name)
     if condition is None:
         raise ValueError(

@@ -8,7 +8,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, SavedField, StateBytes
+from stroboscope.engine.arguments import shown, whole_number
+from stroboscope.engine.checkpoint import (
+    Checkpoint,
+    Counters,
+    Exactness,
+    SavedField,
+    StateBytes,
+    as_bytes,
+)
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 
 __all__ = ["BatchCheckpoint", "is_batch_checkpoint", "refuse_environments_of"]
@@ -16,6 +24,7 @@ __all__ = ["BatchCheckpoint", "is_batch_checkpoint", "refuse_environments_of"]
 _MAGIC = b"STROBENV"
 _VERSION = 1
 _HEAD = len(_MAGIC) + 8
+_MOST_ENVS = 2**31 - 1
 
 
 class _Packed(msgspec.Struct, frozen=True, array_like=True):
@@ -101,9 +110,13 @@ class BatchCheckpoint:
         the environment has of its own of the model's fields counts as written into that model.
         The script's own state stays behind: it is of all environments together.
         """
-        places = np.flatnonzero(self.envs == number)
+        wanted = whole_number(number, "the number of an environment", least=-1, most=_MOST_ENVS)
+        places = np.flatnonzero(self.envs == wanted)
         if not len(places):
-            raise KeyError(f"environment {number} is none of this checkpoint's")
+            raise KeyError(
+                f"environment {wanted} is none of this checkpoint's, which has "
+                f"{shown(self.envs.tolist())}"
+            )
         at, first = int(places[0]), self.first
         steps = Counters(int(self.step_counts[at]), int(self.physics_step_counts[at]))
         return Checkpoint(
@@ -156,9 +169,11 @@ class BatchCheckpoint:
 
         Raises StateCorruptError for damaged bytes, StateMismatchError for another format version.
         """
-        state = bytes(state)
+        state = as_bytes(state)
         if not is_batch_checkpoint(state):
-            raise StateCorruptError("these bytes do not begin like a checkpoint of environments")
+            raise StateCorruptError(
+                f"these bytes do not begin like a checkpoint of environments: {shown(state)}"
+            )
         version = int.from_bytes(state[8:12], "little")
         if version != _VERSION:
             raise StateMismatchError(

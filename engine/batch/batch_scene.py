@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
-from stroboscope.engine.arguments import plain_text, whole_number
+from stroboscope.engine.arguments import flag, shown, whole_number
 from stroboscope.engine.batch.batch_backend import BatchBackend
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
 from stroboscope.engine.batch.batch_condition_methods import BatchConditionMethods
@@ -32,12 +32,15 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
+from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.scene_copy import check_copy
 from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
 from stroboscope.engine.script_state import Getter, Setter
 from stroboscope.engine.sim_state import SimState
+from stroboscope.engine.state_methods import checked_keyframe, checked_label
 from stroboscope.engine.step_plan import checked_nstep
 from stroboscope.engine.stops.event import StopEvent
 
@@ -98,6 +101,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         self.counters = self.selected.counters
         self.history = self.selected.history
         self.stops = self.selected.stops
+        self.recorders = SceneRecorders(self)
         self.states = BatchStates(self)
         self.backend = BatchBackend(self)
         self.link = runtime.host.open_scene(name, self.backend, follow=playback is Playback.FOLLOW)
@@ -203,7 +207,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         read-only. Raises ValueError for what can't be bound.
         """
         self._guard()
-        return np.asarray(self.environments.batch.bind(name))
+        return self.environments.bind(name)
 
     def expand(self, name: str) -> NDArray[Any]:
         """Give a field of the model a value per environment; return them, (n_envs, …), writable.
@@ -269,9 +273,11 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         return env_indices(envs_idx, n_envs=self.n_envs)
 
     def _one(self, env: int) -> int:
+        if env is None:
+            raise TypeError(f"one environment is needed, not {shown(env)}")
         chosen = self._chosen(env)
         if len(chosen) != 1:
-            raise ValueError(f"one environment is needed, not {len(chosen)}")
+            raise ValueError(f"one environment is needed, not {len(chosen)}: {shown(env)}")
         return int(chosen[0])
 
     # --- states
@@ -302,6 +308,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         nothing has changed then.
         """
         self._guard()
+        as_initial, zero_time = flag(as_initial, "as_initial"), flag(zero_time, "zero_time")
         chosen = self._chosen(envs_idx)
         if state is not None and keyframe is not None:
             raise ValueError("give state or keyframe, not both")
@@ -313,7 +320,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
             raise ValueError("as_initial=True is about all environments: leave envs_idx out")
         if state is not None and not isinstance(state, SimState):
             raise TypeError(
-                f"reset takes a SimState (from get_state), not {type(state).__name__}; "
+                f"reset takes a SimState (from get_state), not {shown(state)}; "
                 "checkpoints go back with restore"
             )
         number = None if keyframe is None else self._keyframe(keyframe)
@@ -324,15 +331,10 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
             self.states.initial = self.get_state()
 
     def _keyframe(self, keyframe: int | str) -> int:
-        module, model = self.environments.adapter.module, self.environments.model
-        number: object = keyframe
-        if isinstance(keyframe, str):
-            number = int(module.mj_name2id(model, int(module.mjtObj.mjOBJ_KEY), keyframe))
-        if not isinstance(number, int) or not 0 <= number < int(model.nkey):
-            raise ValueError(
-                f"scene {self.name!r} has {int(model.nkey)} keyframes and none called {keyframe!r}"
-            )
-        return number
+        envs = self.environments
+        return checked_keyframe(
+            keyframe, envs.model, module=envs.adapter.module, scene_name=self.name
+        )
 
     def checkpoint(
         self, name: str | None = None, *, envs_idx: object = None, note: str = ""
@@ -343,13 +345,11 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         is more than MuJoCo's batch tells (sleep, ipc), its ``exactness`` says so.
         """
         self._guard()
-        if name is not None and (not isinstance(name, str) or not name.strip()):
-            raise ValueError(f"a checkpoint's name must be text that is not empty, not {name!r}")
-        note = plain_text(note, "a checkpoint's note")
+        name, note = checked_label(name, note)
         chosen = self._chosen(envs_idx)
         if not len(chosen):
             raise ValueError("envs_idx chooses no environment: a checkpoint needs one at least")
-        return self.states.checkpoint(chosen, name=str(name or ""), note=note)
+        return self.states.checkpoint(chosen, name=name, note=note)
 
     def restore(
         self,
@@ -366,6 +366,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         all. Returns how they continue. Raises StateMismatchError and StateCorruptError.
         """
         self._guard()
+        with_model = flag(with_model, "with_model")
         chosen = None if envs_idx is None else self._chosen(envs_idx)
         exactness = self.states.restore(checkpoint, chosen, with_model=with_model)
         self.told_replaced("the script restored a checkpoint")
@@ -410,6 +411,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         model and of as many environments (StateMismatchError).
         """
         is_new = "_owner_ident" not in self.__dict__
+        check_copy(copy, BatchCopy)
         if is_new:
             adapter, runtime = load_mujoco(), current_runtime()
             BatchScene.__init__(
@@ -491,11 +493,12 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         environment that is looked at, which reach further back than those of all.
         """
         self._guard()
+        keep = flag(keep, "keep")
         if max_bytes is not None:
             self.batch_history.max_bytes = whole_number(
                 max_bytes, "max_bytes", least=1, most=sys.maxsize
             )
-        self.batch_history.wanted = bool(keep)
+        self.batch_history.wanted = keep
         self.batch_history.switched_off = False
         self._update_fast_path()
 
@@ -508,7 +511,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
     @raise_on_stop.setter
     def raise_on_stop(self, value: bool) -> None:
         self._guard()
-        self.stops.raise_on_stop = bool(value)
+        self.stops.raise_on_stop = flag(value, "raise_on_stop")
         self._update_fast_path()
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import Clock
+from stroboscope.engine.arguments import plain_text
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import EngineError, MujocoUnavailableError
 from stroboscope.engine.hidden_state import needs_hidden_state
@@ -94,11 +95,22 @@ class Environments:
 
     # --- model fields
 
+    def bind(self, name: str) -> NDArray[Any]:
+        """Return an array of MjData for all of them, (n_envs, …)."""
+        try:
+            return np.asarray(self.batch.bind(plain_text(name, "the name of an array of MjData")))
+        except (ValueError, KeyError, AttributeError) as error:
+            raise ValueError(f"bind({name!r}): {error}") from error
+
     def expand(self, name: str) -> NDArray[Any]:
         """Give a field of the model values per environment; return them, (n_envs, …)."""
+        name = plain_text(name, "the name of a field of the model")
         found = self.expanded.get(name)
         if found is None:
-            found = self.expanded[name] = self.batch.expand(name)
+            try:
+                found = self.expanded[name] = self.batch.expand(name)
+            except (ValueError, KeyError, AttributeError) as error:
+                raise ValueError(f"expand({name!r}): {error}") from error
         return found
 
     def note_derived(self) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stroboscope.engine.arguments import shown
+
 __all__ = [
     "COLORS",
     "MAX_TEXT_BYTES",
@@ -54,7 +56,7 @@ def vector(what: str, value: Any) -> Vector:
     """Return three finite numbers."""
     try:
         # Iterating over an array takes several times as long as over a list.
-        x, y, z = value.tolist() if isinstance(value, np.ndarray) else value
+        x, y, z = value.tolist() if isinstance(value, np.ndarray) else _no_bytes(value)
         numbers = float(x), float(y), float(z)
         # False for NaN, too.
         if (
@@ -63,34 +65,34 @@ def vector(what: str, value: Any) -> Vector:
             and -_LARGEST < numbers[2] < _LARGEST
         ):
             return numbers
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"debug_draw: {what} must be 3 finite numbers [m], not {_shown(value)}")
+    raise ValueError(f"debug_draw: {what} must be 3 finite numbers [m], not {shown(value)}")
 
 
 def positive(what: str, value: Any, *, zero: bool = False) -> float:
     """Return a finite number above zero (or zero, where that is allowed)."""
     try:
-        number = float(value)
+        number = float("no") if isinstance(value, str | bytes) else float(value)
         if 0.0 < number < _LARGEST or (zero and number == 0.0):
             return number
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     allowed = "a finite number, 0 or more" if zero else "a finite number above 0"
-    raise ValueError(f"debug_draw: {what} must be {allowed}, not {_shown(value)}")
+    raise ValueError(f"debug_draw: {what} must be {allowed}, not {shown(value)}")
 
 
 def unit_quaternion(value: Any) -> Rgba:
     """Return a quaternion wxyz of length 1."""
     try:
-        w, x, y, z = (float(number) for number in value)
+        w, x, y, z = (float(number) for number in _no_bytes(value))
         length = math.sqrt(w * w + x * x + y * y + z * z)
         if 0.0 < length < _LARGEST:
             return w / length, x / length, y / length, z / length
     except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(
-        f"debug_draw: quat must be 4 finite numbers (w, x, y, z), not all 0, not {_shown(value)}"
+        f"debug_draw: quat must be 4 finite numbers (w, x, y, z), not all 0, not {shown(value)}"
     )
 
 
@@ -105,16 +107,16 @@ def rgba(value: Any) -> Rgba:
             f"{', '.join(COLORS)}"
         )
     try:
-        r, g, b, *rest = value
+        r, g, b, *rest = _no_bytes(value)
         a = 1.0 if not rest else float(rest[0])
         color = float(r), float(g), float(b), a
         if len(rest) < 2 and min(color) >= 0.0 and max(color) <= 1.0 and not math.isnan(sum(color)):
             return color
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise ValueError(
         "debug_draw: color must be a name or 3 or 4 numbers from 0 to 1 (r, g, b[, a]), "
-        f"not {_shown(value)}"
+        f"not {shown(value)}"
     )
 
 
@@ -129,7 +131,7 @@ def text_bytes(value: Any) -> bytes:
             return data
     raise ValueError(
         f"debug_draw: text must be a string of 1 to {MAX_TEXT_BYTES:,} bytes of UTF-8, "
-        f"not {_shown(value)}"
+        f"not {shown(value)}"
     )
 
 
@@ -148,7 +150,7 @@ def points(value: Any) -> NDArray[np.float32]:
 
 def rgba_rows(value: Any, *, count: int) -> Rgba | NDArray[np.float32]:
     """Return one colour for all points, or a row (count, 4) of each."""
-    if isinstance(value, str) or np.ndim(value) < 2:
+    if isinstance(value, str) or _dimensions("color", value) < 2:
         return rgba(value)
     table = _table("color", value)
     if table.shape not in ((count, 3), (count, 4)):
@@ -168,7 +170,7 @@ def rgba_rows(value: Any, *, count: int) -> Rgba | NDArray[np.float32]:
 
 def sizes(value: Any, *, count: int) -> float | NDArray[np.float32]:
     """Return one size [px] for all points, or one for each, (count,)."""
-    if np.ndim(value) == 0:
+    if _dimensions("size", value) == 0:
         return positive("size", value)
     table = _table("size", value)
     if table.shape != (count,):
@@ -188,9 +190,20 @@ def _table(what: str, value: Any) -> NDArray[np.float32]:
                 return table.astype(np.float32, copy=False)
     except (TypeError, ValueError):
         pass
-    raise ValueError(f"debug_draw: {what} must be an array of numbers, not {_shown(value)}")
+    raise ValueError(f"debug_draw: {what} must be an array of numbers, not {shown(value)}")
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+def _dimensions(what: str, value: Any) -> int:
+    try:
+        return np.ndim(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"debug_draw: {what} must be an array of numbers, not {shown(value)}"
+        ) from None
+
+
+def _no_bytes(value: Any) -> Any:
+    """Return ``value``; ValueError for bytes, which are numbers for Python."""
+    if isinstance(value, bytes | bytearray):
+        raise ValueError
+    return value

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.topics import DrawKind, Topic
+from stroboscope.engine.arguments import flag
 from stroboscope.engine.debug_draw import checks
 from stroboscope.engine.debug_draw.drawn import (
     KIND_NUMBERS,
@@ -24,6 +25,7 @@ __all__ = ["DebugDraw", "Drawing"]
 
 _UNTURNED = (1.0, 0.0, 0.0, 0.0)
 _DEFAULT_COLOR = "orange"
+_NO_WIDTH = 0.0
 
 
 class Drawing:
@@ -79,7 +81,7 @@ class DebugDraw:
         end: ArrayLike,
         *,
         color: checks.Color = _DEFAULT_COLOR,
-        width: float = 0.0,
+        width: float = _NO_WIDTH,
         persistent: bool = False,
     ) -> Drawing:
         """Draw an arrow that ends at ``end``."""
@@ -91,7 +93,7 @@ class DebugDraw:
         end: ArrayLike,
         *,
         color: checks.Color = _DEFAULT_COLOR,
-        width: float = 0.0,
+        width: float = _NO_WIDTH,
         persistent: bool = False,
     ) -> Drawing:
         """Draw a straight line."""
@@ -183,6 +185,7 @@ class DebugDraw:
         pos = checks.points(points)
         rgba, sizes = checks.rgba_rows(color, count=len(pos)), checks.sizes(size, count=len(pos))
         self._check_owner()
+        persistent = flag(persistent, "debug_draw: persistent")
         kept, number = self._kept, 0
         if persistent:
             count = min(len(pos), MAX_POINTS - kept.n_points)
@@ -266,7 +269,7 @@ class DebugDraw:
         x, y, z = pos = checks.vector("start", start)
         to_x, to_y, to_z = checks.vector("end", end)
         rgba = checks.rgba(color)
-        if width != 0.0:
+        if width is not _NO_WIDTH:
             width = checks.positive("width", width, zero=True)
         size = (to_x - x, to_y - y, to_z - z)
         return self._add(kind, pos, size, rgba=rgba, width=width, persistent=persistent)
@@ -284,6 +287,8 @@ class DebugDraw:
         persistent: bool,
     ) -> Drawing:
         self._check_owner()
+        if persistent is not False:
+            persistent = flag(persistent, "debug_draw: persistent")
         if not persistent and not self._link.active:
             return _GOES_BY_ITSELF
         kept, number = self._kept, 0

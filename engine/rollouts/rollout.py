@@ -3,14 +3,22 @@
 import copy
 import dataclasses
 import os
+import sys
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stroboscope.engine.arguments import plain_text
+from stroboscope.engine.arguments import (
+    MOST_THREADS,
+    check_memory,
+    number_array,
+    plain_text,
+    shown,
+    whole_number,
+)
 from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateError
@@ -23,11 +31,15 @@ from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.rollouts.stored import StoredRollout
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.state_methods import StateMethods
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
 __all__ = ["Rollouts", "checkpoint_of", "rollout"]
+
+_MOST_PHYSICS_STEPS = 1_000_000
+"""Physics steps of one step of a rollout at most."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -112,8 +124,12 @@ class Rollouts:
         registered is not in it. Raises IndexError for a step that the candidate has not reached,
         StateError for models with sleep or ipc, whose rows are not all of their state.
         """
+        count = len(self)
+        candidate = whole_number(candidate, "candidate", least=-count, most=sys.maxsize)
+        if candidate >= count:
+            raise IndexError(f"there is no candidate {candidate}: there are {count}, from 0 on")
         last = int(self.steps[candidate])
-        at = last if step is None else step
+        at = last if step is None else whole_number(step, "step", least=-1, most=sys.maxsize)
         if not 0 <= at <= last:
             raise IndexError(
                 f"candidate {candidate} has completed {last} steps: there is no state before {at}"
@@ -145,7 +161,7 @@ class Rollouts:
         another shape.
         """
         name = plain_text(name, "what is noted of rollouts")
-        numbers = np.asarray(values, dtype=np.float64)
+        numbers = number_array(values, f"note({name!r})")
         if numbers.shape != (len(self),):
             raise ValueError(
                 f"note({name!r}) needs a number per candidate, shape ({len(self)},), not "
@@ -192,24 +208,29 @@ def rollout(
     StateMismatchError for a checkpoint that does not fit.
     """
     begin = checkpoint_of(checkpoint)
-    scene = scene or _scene_of(begin)
+    scene = _scene_of(begin) if scene is None else _one_world(scene)
     model = _model_of(scene)
     world, adapter = scene.world, load_mujoco()
     controls = _checked_controls(ctrl, nu=int(model.nu))
-    if nstep < 1:
-        raise ValueError(f"nstep must be 1 or more, not {nstep}")
+    nstep = whole_number(nstep, "nstep", least=1, most=_MOST_PHYSICS_STEPS)
+    threads = _thread_count(threads)
     if name is not None:
         name = plain_text(name, "the name of rollouts")
     title = name or f"rollout {scene.rollouts.next_group()}"
     titles = _checked_names(names, title, len(controls))
     world.codec.check_object(begin, timestep=scene.timestep_of_state)
     layout = RowLayout(model, adapter=adapter)
+    count, steps, _ = controls.shape
+    check_memory(
+        8 * layout.size * count * max(steps + 1, nstep),
+        f"the states of {count:,} candidates of {steps:,} steps of {nstep:,} physics steps",
+    )
     run = run_candidates(
         model,
         Start(begin.row, begin.hidden),
         controls,
         nstep=nstep,
-        threads=_thread_count(threads),
+        threads=threads,
         layout=layout,
         words=EventWords(model, adapter=adapter),
         adapter=adapter,
@@ -232,6 +253,13 @@ def rollout(
     if not scene.link.active:
         return made
     return dataclasses.replace(made, tell=Telling(scene.rollouts, _kept(scene, made)))
+
+
+def _one_world(scene: object) -> "Scene":
+    """Return the scene that somebody means; TypeError for what is none of one world."""
+    if not isinstance(scene, StateMethods):
+        raise TypeError(f"scene must be a scene of one world, not {shown(scene)}")
+    return cast("Scene", scene)
 
 
 def _model_of(scene: "Scene") -> Any:
@@ -275,7 +303,7 @@ def checkpoint_of(value: Any) -> Checkpoint:
         return Checkpoint.from_bytes(value)
     raise TypeError(
         "a rollout begins with a checkpoint: what scene.checkpoint() returns, or the bytes of "
-        f"capture_state_to_bytes, not {type(value).__name__}"
+        f"capture_state_to_bytes, not {shown(value)}"
     )
 
 
@@ -302,7 +330,7 @@ def _scene_of(checkpoint: Checkpoint) -> "Scene":
 
 def _checked_controls(ctrl: ArrayLike, *, nu: int) -> NDArray[np.float64]:
     """Return the controls as a read-only copy; ValueError unless they are (N, T, nu)."""
-    controls = np.array(ctrl, dtype=np.float64, order="C")
+    controls = number_array(ctrl, f"ctrl (candidates, steps, {nu})")
     if controls.ndim != 3 or controls.shape[2] != nu or 0 in controls.shape[:2]:
         raise ValueError(
             f"ctrl must have the shape (candidates, steps, {nu}), with at least one candidate and "
@@ -315,19 +343,19 @@ def _checked_controls(ctrl: ArrayLike, *, nu: int) -> NDArray[np.float64]:
 def _checked_names(names: Sequence[str] | None, title: str, count: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{title} #{index}" for index in range(count))
-    if isinstance(names, str):
-        raise TypeError(f"names must be {count} texts, one per candidate, not one text")
+    if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray):
+        raise TypeError(f"names must be {count} texts, one per candidate, not {shown(names)}")
     if len(names) != count:
-        raise ValueError(f"names must be {count} texts, one per candidate, not {len(names)}")
+        raise ValueError(
+            f"names must be {count} texts, one per candidate, not {len(names)}: {shown(names)}"
+        )
     return tuple(plain_text(each, "the name of a candidate") for each in names)
 
 
 def _thread_count(threads: int | None) -> int:
     if threads is None:
         return current_runtime().num_worker_threads or _cores()
-    if threads < 1:
-        raise ValueError(f"threads must be 1 (the calling one) or more, not {threads}")
-    return threads
+    return whole_number(threads, "threads (the calling one is 1)", least=1, most=MOST_THREADS)
 
 
 def _cores() -> int:

@@ -15,6 +15,7 @@ import msgspec
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.expressions import ExpressionError, check_condition
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopReason
+from stroboscope.engine.arguments import flag
 from stroboscope.engine.expression_channels import ExpressionScope
 from stroboscope.engine.stops.condition_words import condition_stop
 from stroboscope.engine.stops.watched import StepValues, WatchedExpression, Watcher
@@ -259,7 +260,7 @@ class Condition:
 
     @enabled.setter
     def enabled(self, wanted: bool) -> None:
-        self._conditions.put(msgspec.structs.replace(self.info, enabled=bool(wanted)))
+        self._conditions.put(msgspec.structs.replace(self.info, enabled=flag(wanted, "enabled")))
 
     def remove(self) -> None:
         """Forget it; twice is harmless."""

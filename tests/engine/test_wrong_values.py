@@ -96,7 +96,7 @@ def test_whole_numbers_of_numpy_are_step_counts_like_any_other(make_scene: Make)
 
 def test_a_state_is_compared_with_states_only(make_scene: Make) -> None:
     state = make_scene("arm").get_state()
-    with pytest.raises(TypeError, match="not NoneType"):
+    with pytest.raises(TypeError, match="not None"):
         state.differences(None)  # type: ignore[arg-type]
 
 

@@ -97,9 +97,9 @@ def test_arrays_have_a_leading_dimension_even_for_one_environment() -> None:
 def test_a_number_of_environments_that_is_none_is_refused(wrong: int) -> None:
     with pytest.raises(ValueError, match="n_envs must be 1 or more"):
         falling(wrong)
-    with pytest.raises(TypeError, match="n_envs must be a whole number, not bool"):
+    with pytest.raises(TypeError, match="n_envs must be a whole number, not True"):
         falling(True)
-    with pytest.raises(TypeError, match="not float"):
+    with pytest.raises(TypeError, match=r"not 2\.0"):
         falling(2.0)  # type: ignore[arg-type]
 
 

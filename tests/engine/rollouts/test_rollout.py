@@ -245,7 +245,7 @@ def test_controls_of_another_shape_are_refused(make_scene: Make) -> None:
             physics.rollout(checkpoint, np.zeros(shape))
     with pytest.raises(ValueError, match="nstep must be 1 or more, not 0"):
         physics.rollout(checkpoint, np.zeros((1, 1, nu)), nstep=0)
-    with pytest.raises(ValueError, match="threads must be 1"):
+    with pytest.raises(ValueError, match=r"threads .*must be 1…"):
         physics.rollout(checkpoint, np.zeros((1, 1, nu)), threads=0)
     with pytest.raises(ValueError, match="names must be 1 texts"):
         physics.rollout(checkpoint, np.zeros((1, 1, nu)), names=["a", "b"])
