@@ -5,7 +5,13 @@ from typing import NamedTuple
 from zlib import crc32
 
 from stroboscope.engine.files.frames import BlockKind
-from stroboscope.engine.files.limits import LARGEST_ROWS, MOST_COLUMNS, MOST_ROWS, MOST_SCENES
+from stroboscope.engine.files.limits import (
+    LARGEST_CHUNK,
+    LARGEST_ROWS,
+    MOST_COLUMNS,
+    MOST_ROWS,
+    MOST_SCENES,
+)
 
 __all__ = [
     "BLOCK_MAGIC",
@@ -122,6 +128,8 @@ class BlockHead(NamedTuple):
             raise BlockError("its columns are not within a row")
         if self.scene >= MOST_SCENES:
             raise BlockError(f"it is of scene {self.scene:,}")
+        if self.stream > LARGEST_CHUNK:
+            raise BlockError(f"it declares {self.stream:,} bytes, allowed are {LARGEST_CHUNK:,}")
 
     @property
     def mask_bytes(self) -> int:

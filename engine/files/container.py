@@ -19,6 +19,7 @@ __all__ = [
     "footer_record",
     "message_index_record",
     "message_record",
+    "metadata_index_record",
     "record",
     "schema_record",
     "statistics_record",
@@ -151,6 +152,11 @@ def attachment_index_record(
     """Return where an attachment stands in the file."""
     numbers = struct.pack("<5Q", offset, length, log_time, log_time, size)
     return record(Opcode.ATTACHMENT_INDEX, numbers, string(name), string(media_type))
+
+
+def metadata_index_record(name: str, *, offset: int, length: int) -> bytes:
+    """Return where a metadata record stands in the file."""
+    return record(Opcode.METADATA_INDEX, _TIMES.pack(offset, length), string(name))
 
 
 def chunk_index_record(

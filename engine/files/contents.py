@@ -42,13 +42,12 @@ class FileContents:
         self.declared = b""
         """Records of the channels, where the summary is intact."""
         self._scan: FileScan | None = None
-        _check_magic(source)
+        self._first_damage = _check_magic(source)
         try:
             self._read_index()
-            self.complete = True
+            self.complete, self.damage = True, list(self._first_damage)
         except _NoIndexError as error:
-            self.damage = [error.damage] if error.damage else []
-            self._first_damage = tuple(self.damage)
+            self._first_damage += (error.damage,) if error.damage else ()
             self._scan = FileScan(source)
             self._go_on(self._scan)
 
@@ -106,11 +105,17 @@ class _NoIndexError(Exception):
         self.damage = damage
 
 
-def _check_magic(source: ByteSource) -> None:
-    """Raise FileFormatError or FileVersionError for files of other kinds."""
+def _check_magic(source: ByteSource) -> tuple[Damage, ...]:
+    """Return what is wrong with the first bytes of a file of ours.
+
+    Raises FileFormatError or FileVersionError for files of other kinds.
+    """
     magic = source.read(0, min(len(MAGIC), source.size))
     if magic == MAGIC:
-        return
+        return ()
+    with contextlib.suppress(_NoIndexError):
+        _read_summary(source)
+        return (Damage(what="its first bytes are damaged", offset=0, nbytes=len(MAGIC)),)
     if MAGIC.startswith(magic):
         raise FileDamagedError(
             source.path,

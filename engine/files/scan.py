@@ -1,6 +1,7 @@
 """Finding what is in a file without its index: cut off, damaged, or still being written."""
 
 import re
+import struct
 from typing import NamedTuple
 
 from stroboscope.engine.files.block_head import BLOCK_MAGIC, HEAD_BYTES, BlockError, BlockHead
@@ -16,15 +17,19 @@ from stroboscope.engine.files.container import (
 )
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.limits import LARGEST_CHUNK
+from stroboscope.engine.files.manifest import MANIFEST_NAME
 from stroboscope.engine.files.source import ByteSource
 
 __all__ = ["AttachmentPlace", "FileScan", "attachment_place"]
 
-# How a chunk with a block, and a compressed chunk, can be told in the middle of anything.
+# How blocks, compressed chunks and manifests can be told in the middle of anything.
 _BLOCK_SIGN = BLOCK_MAGIC + rb"\x01\x01[\x00-\x02][\x00-\x03]"
 _ZSTD_SIGN = rb"\x04\x00\x00\x00zstd.{8}\x28\xb5\x2f\xfd"
-_SIGN = re.compile(b"(" + _BLOCK_SIGN + b")|" + _ZSTD_SIGN, re.DOTALL)
+_MANIFEST_SIGN = struct.pack("<I", len(MANIFEST_NAME)) + re.escape(MANIFEST_NAME.encode())
+_SIGN = re.compile(b"(" + _BLOCK_SIGN + b")|(" + _ZSTD_SIGN + b")|" + _MANIFEST_SIGN, re.DOTALL)
+# How far within their records the signs of compressed chunks and of manifests stand.
 _ZSTD_SIGN_AT = RECORD_HEAD + 28
+_MANIFEST_SIGN_AT = RECORD_HEAD + 16
 _LONGEST_SIGN = 32
 _WINDOW = 1 << 20
 # A look at the beginning of a chunk or attachment: most are understood with so much of it.
@@ -80,7 +85,7 @@ class FileScan:
         while not self.ended:
             if not self._record():
                 begin = self.at
-                found = self._search(begin + 1)
+                found = self._search(begin + 1, self._source.size)
                 if found is None:
                     return
                 lost, self.at = found
@@ -121,9 +126,9 @@ class FileScan:
             if place is None:
                 return False
             self.attachments.append(place)
+        elif not _is_whole(opcode, look[RECORD_HEAD:], length):
+            return False
         elif opcode == Opcode.DATA_END:
-            if length != 4:
-                return False
             self.ended = True
         else:
             self._small_records += 1
@@ -158,7 +163,10 @@ class FileScan:
         if block is None:
             if not self._is_followed(at + nbytes):
                 return False
-            self._note(at, nbytes, "the block in a chunk is damaged and lost")
+            if self._search(at + 1, at + nbytes) is None:
+                self._note(at, nbytes, "the block in a chunk is damaged and lost")
+            else:
+                self._note(at, nbytes, "a chunk is damaged; the block in it is not")
             return True
         place, head = block
         self.entries += block_entry(head, chunk=at, chunk_bytes=nbytes, block=place)
@@ -193,19 +201,24 @@ class FileScan:
 
     # --- behind damage
 
-    def _search(self, begin: int) -> tuple[int, int] | None:
+    def _search(self, begin: int, end: int) -> tuple[int, int] | None:
         """Return where something is understood again, and where records go on; None: nowhere."""
         at, source = begin, self._source
-        while source.size - at > _LONGEST_SIGN:
-            window = source.read(at, min(_WINDOW, source.size - at))
+        while end - at > _LONGEST_SIGN:
+            window = source.read(at, min(_WINDOW, end - at))
             for sign in _SIGN.finditer(window):
                 place = at + sign.start()
-                found = self._lone_block(place) if sign.group(1) else self._compressed(place, begin)
+                if sign.group(1):
+                    found = self._lone_block(place)
+                elif sign.group(2):
+                    found = self._begins(place - _ZSTD_SIGN_AT, begin, Opcode.CHUNK)
+                else:
+                    found = self._begins(place - _MANIFEST_SIGN_AT, begin, Opcode.ATTACHMENT)
                 if found is not None:
                     return found
                 self._false_signs += 1
                 if self._false_signs > _MOST_FALSE_SIGNS:
-                    self._note(at, source.size - at, "too much of it looks like blocks and is none")
+                    self._note(at, end - at, "too much of it looks like blocks and is none")
                     return None
             at += max(len(window) - _LONGEST_SIGN, 1)
         return None
@@ -227,13 +240,32 @@ class FileScan:
         self._chunks += 1
         return place, end
 
-    def _compressed(self, place: int, begin: int) -> tuple[int, int] | None:
-        """Return, twice, where the chunk begins whose compression stands at ``place``."""
-        at = place - _ZSTD_SIGN_AT
-        if at < begin or self._source.read(at, 1)[0] != Opcode.CHUNK:
+    def _begins(self, at: int, begin: int, opcode: Opcode) -> tuple[int, int] | None:
+        """Return ``at``, twice, when a record of a kind stands there, not before ``begin``."""
+        if at < begin or self._source.read(at, 1)[0] != opcode:
             return None
         nbytes = RECORD_HEAD + int.from_bytes(self._source.read(at + 1, 8), "little")
         return (at, at) if at + nbytes <= self._source.size else None
+
+
+def _is_whole(opcode: int, content: bytes, length: int) -> bool:
+    """Return whether the content of a small record is as long as it says within itself.
+
+    A length that was damaged would lead to the middle of something else.
+    """
+    if opcode == Opcode.DATA_END:
+        return length == 4
+    fields = Fields(content)
+    try:
+        if opcode == Opcode.MESSAGE_INDEX:
+            fields.take(2)
+        elif opcode in (Opcode.HEADER, Opcode.METADATA):
+            fields.string()
+        else:
+            return True
+        return len(content) - fields.left + 4 + fields.u32() == length
+    except ContainerError:
+        return False
 
 
 def attachment_place(source: ByteSource, at: int, nbytes: int) -> AttachmentPlace | None:

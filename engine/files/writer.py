@@ -28,6 +28,7 @@ from stroboscope.engine.files.container import (
     mapping,
     message_index_record,
     message_record,
+    metadata_index_record,
     record,
     schema_record,
     statistics_record,
@@ -402,11 +403,12 @@ class TrajectoryWriter:
         }
         library = f"stroboscope {manifest.stroboscope}"
         try:
-            self._write(
-                MAGIC
-                + record(Opcode.HEADER, string("stroboscope"), string(library))
-                + record(Opcode.METADATA, string("stroboscope"), mapping(hint))
+            head = MAGIC + record(Opcode.HEADER, string("stroboscope"), string(library))
+            metadata = record(Opcode.METADATA, string("stroboscope"), mapping(hint))
+            self._metadata_index = metadata_index_record(
+                "stroboscope", offset=len(head), length=len(metadata)
             )
+            self._write(head + metadata)
             self._attach(MANIFEST_NAME, self._manifest_bytes)
             for name, data in attachments.items():
                 self._attach(name, data)
@@ -457,6 +459,7 @@ class TrajectoryWriter:
                 ),
             ),
             (Opcode.ATTACHMENT_INDEX, b"".join(attachments)),
+            (Opcode.METADATA_INDEX, self._metadata_index),
             (Opcode.CHUNK_INDEX, bytes(self._chunk_indexes)),
         ]
         summary = b"".join(data for _, data in groups)

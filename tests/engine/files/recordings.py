@@ -110,6 +110,7 @@ def write_small(path: Path, *, blocks: int = 3, scenes: int = 1, close: bool = T
     knee = np.arange(6.0).reshape(3, 2)
     writer.write_signals(0, "knee", axes, 0.1 * axes, knee, names=("q", "v"))
     writer.write_message("/tf", "json", None, b'{"a":1}', 1_700_000_000_000_000_000)
+    writer.flush()
     if close:
         writer.close()
     else:

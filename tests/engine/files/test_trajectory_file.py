@@ -170,7 +170,7 @@ def test_newer_versions_are_refused_with_both_versions_named(tmp_path: Path) -> 
     with pytest.raises(FileVersionError, match=r"format version 2.*9\.9.*up to 1"):
         TrajectoryReader(path)
     data = path.read_bytes()
-    path.write_bytes(data[:5] + b"1" + data[6:])
+    path.write_bytes(data.replace(b"\x89MCAP0", b"\x89MCAP1"))
     with pytest.raises(FileVersionError, match="version '1' of the container"):
         TrajectoryReader(path)
 

@@ -1,0 +1,167 @@
+"""Whatever happens to the bytes of a file: what is left is read as it was written, or refused."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recordings import blocks_of, same_block, write_small
+
+from stroboscope.engine.files.errors import FileDamagedError, FileError
+from stroboscope.engine.files.frames import RowBlock
+from stroboscope.engine.files.reader import TrajectoryReader
+
+BLOCKS = 2
+WRITTEN = blocks_of(BLOCKS)
+
+
+def _places(path: Path) -> list[tuple[int, int]]:
+    """Return where the blocks of an intact file begin and end."""
+    with TrajectoryReader(path) as reader:
+        index = reader.index(0)
+        return [(int(a), int(a + n)) for a, n in zip(index.offset, index.nbytes, strict=True)]
+
+
+def _blocks_by_axis(reader: TrajectoryReader) -> dict[int, RowBlock]:
+    """Return the blocks that can be read, by their first axis."""
+    blocks = {}
+    for number in range(len(reader.index(0))):
+        try:
+            block = reader.block(0, number)
+        except FileDamagedError:
+            assert "frame" in str(reader.damage[-1])
+            continue
+        blocks[int(block.axes[0])] = block
+    return blocks
+
+
+def _check_the_rest(reader: TrajectoryReader) -> None:
+    """Look at all else: nothing in it is another value than was written, nor a raw exception."""
+    events = reader.events(0)
+    assert all(event.text == "grüße" for event in events)
+    assert {event.axis for event in events} <= {0, 4}
+    for name in reader.signals(0):
+        values = reader.signal(0, name).values
+        if name == "knee":
+            assert values.tolist() == [[0, 1], [2, 3], [4, 5]]
+        else:
+            assert name == "reward"
+            assert np.array_equal(values, [1.0, np.nan, np.inf], equal_nan=True)
+    with contextlib.suppress(FileError):
+        assert reader.attachment("model.mjb") == b"model"
+    assert [message.data for message in reader.messages() if message.channel.topic == "/tf"] in (
+        [],
+        [b'{"a":1}'],
+    )
+    assert all(map(str, reader.damage))
+
+
+def _check(path: Path, data: bytes, lost: set[int]) -> TrajectoryReader:
+    """Open ``data``; every block but those of ``lost`` comes back as it was written."""
+    path.write_bytes(data)
+    with TrajectoryReader(path) as reader:
+        blocks = _blocks_by_axis(reader)
+        for number, written in enumerate(WRITTEN):
+            read = blocks.pop(4 * number, None)
+            if read is None:
+                assert number in lost, f"block {number} is lost"
+            else:
+                assert same_block(read, written)
+        assert not blocks
+        _check_the_rest(reader)
+    return reader
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_file_cut_off_at_any_length_gives_what_is_whole(tmp_path: Path, closed: bool) -> None:
+    path = write_small(tmp_path / "whole.mcap", blocks=BLOCKS, close=closed)
+    data, places = path.read_bytes(), _places(path)
+    for length in range(len(data)):
+        lost = {number for number, (_, end) in enumerate(places) if end > length}
+        try:
+            reader = _check(tmp_path / "cut.mcap", data[:length], lost)
+        except FileDamagedError:
+            assert length < places[0][0]
+            continue
+        assert not reader.complete
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_flipped_byte_costs_at_most_the_block_it_is_in(tmp_path: Path, closed: bool) -> None:
+    path = write_small(tmp_path / "whole.mcap", blocks=BLOCKS, close=closed)
+    data, places = path.read_bytes(), _places(path)
+    with TrajectoryReader(path) as reader:
+        manifest = reader._contents.attachments[0]
+    for at in range(len(data)):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << (at % 8)
+        lost = {number for number, (begin, end) in enumerate(places) if begin <= at < end}
+        try:
+            reader = _check(tmp_path / "flipped.mcap", bytes(flipped), lost)
+        except FileError:
+            # Without its end there is one manifest only, and nothing says what a file is but
+            # its first bytes.
+            assert not closed
+            assert at < 8 or manifest.offset <= at < manifest.offset + manifest.nbytes, at
+            continue
+        if lost:
+            assert reader.damage
+
+
+def test_a_lost_block_is_named_with_its_frames_and_steps(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "a.mcap", blocks=BLOCKS)
+    begin, end = _places(path)[1]
+    data = bytearray(path.read_bytes())
+    data[end - 1] ^= 1
+    path.write_bytes(data)
+    with TrajectoryReader(path) as reader:
+        assert reader.damage == ()  # nobody has looked there
+        with pytest.raises(FileDamagedError, match=r"a\.mcap.*frames 4 to 7 of scene 0"):
+            reader.block(0, 1)
+        with pytest.raises(FileDamagedError, match="checksum"):
+            reader.block(0, 1)
+        (damage,) = reader.damage
+        assert (damage.offset, damage.nbytes) == (begin, end - begin)
+        assert (damage.frames, damage.axes) == ((4, 8), (4, 7))
+        assert same_block(reader.block(0, 0), WRITTEN[0])
+
+
+def test_frames_keep_their_numbers_when_a_block_before_them_is_lost(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "a.mcap", blocks=BLOCKS)
+    begin, _ = _places(path)[0]
+    data = bytearray(path.read_bytes())
+    data[begin + 40] ^= 1
+    path.write_bytes(data)
+    with TrajectoryReader(path) as reader:
+        number, row = reader.locate(0, 5)
+        assert reader.block(0, number).axes[row] == 5
+
+
+def test_events_survive_the_loss_of_the_chunk_that_declares_them(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "a.mcap", blocks=BLOCKS)
+    with TrajectoryReader(path) as reader:
+        entries = reader._contents.entries
+        first = entries[entries["kind"] >= 16][0]
+    data = bytearray(path.read_bytes())
+    data[int(first["chunk"] + first["chunk_bytes"]) - 1] ^= 1
+    path.write_bytes(data)
+    with TrajectoryReader(path) as reader:
+        assert [event.axis for event in reader.events(0)] == [4]
+        assert "chunk of events" in str(reader.damage[0])
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error_of_ours(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "a.mcap", blocks=BLOCKS)
+    with TrajectoryReader(path) as reader, path.open("r+b") as file:
+        file.truncate(_places(path)[1][0] + 10)
+        assert same_block(reader.block(0, 0), WRITTEN[0])
+        with pytest.raises(FileDamagedError, match="shorter"):
+            reader.block(0, 1)
+
+
+def test_a_closed_reader_says_so(tmp_path: Path) -> None:
+    reader = TrajectoryReader(write_small(tmp_path / "a.mcap"))
+    reader.close()
+    reader.close()
+    with pytest.raises(FileError, match="has been closed"):
+        reader.block(0, 0)
