@@ -454,6 +454,16 @@ class Host(HostNews):
         self.wake()
         return ticket
 
+    def ask(self, link: SceneLink, what: str, work: Callable[[], None]) -> None:
+        """Have a scene's owner call ``work`` when it comes to it; nobody hears of it. Any thread.
+
+        Raises CommandError when its mailbox is full, or nothing is attached.
+        """
+        with self.playback.lock:
+            self._check_attached()
+            link.owner.post(Job(link, Ticket(what, link.scene_id, None), work))
+        self.wake()
+
     def stop_all(self, reason: str) -> None:
         """Pause every scene because one has stopped. Lock held."""
         self.playback.mode = PlaybackMode.PAUSED

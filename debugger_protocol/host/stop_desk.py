@@ -6,6 +6,7 @@ scene: they are there whether a client is or not.
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -115,6 +116,11 @@ class StopDesk:
             return True  # its owner is about to put back the step that it has stopped in
         clock = link.clock if link.in_step else link.refresh_clock()
         return clock is not None and clock.axis == newest.axis
+
+    def recall(self, stops: Sequence[StopInfo]) -> None:
+        """Have the stops of a recorded run, as if they had been here: nothing is held by them."""
+        for stop in stops:
+            self._record(msgspec.structs.replace(stop, held=False))
 
     def _record(self, stop: StopInfo) -> StopInfo:
         """Keep a stop, numbered and dated; return it as it is told."""

@@ -24,12 +24,11 @@ class FileRing(RowRing):
     out or forgotten; what it takes in memory is the reader's few decoded blocks.
     """
 
-    __slots__ = ("_begins", "_ends", "_input_columns", "_recorded", "file_end")
+    __slots__ = ("_begins", "_ends", "_reachable_in_file", "_recorded", "file_end")
 
     def __init__(self, packing: "RowPacking", recorded: RecordedRows, **others: Any) -> None:
         super().__init__(packing, **others)
         self._recorded = recorded
-        self._input_columns = packing.layout.inputs
         self.take_in()
 
     def take_in(self) -> None:
@@ -42,6 +41,7 @@ class FileRing(RowRing):
         spans = spans[spans[:, 0] < spans[:, 1]]
         self._begins: NDArray[np.int64] = spans[:, 0].copy()
         self._ends: NDArray[np.int64] = spans[:, 1].copy()
+        self._reachable_in_file = int((self._ends - self._begins).sum())
 
     def _frame(self, axis: int) -> int:
         """Return the frame of a row of the file; -1 when there is none."""
@@ -67,17 +67,16 @@ class FileRing(RowRing):
     @property
     def reachable(self) -> int:
         """How many axes can be reached."""
-        return int((self._ends - self._begins).sum()) + super().reachable
-
-    @property
-    def stored(self) -> int:
-        """How many rows are stored in memory."""
-        return super().stored
+        return self._reachable_in_file + sum(end - begin for begin, end in self._own_spans())
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Go through the stretches of axes that are remembered, oldest first."""
         yield from zip(self._begins.tolist(), self._ends.tolist(), strict=True)
-        yield from ((max(begin, self.file_end), end) for begin, end in super().spans())
+        yield from self._own_spans()
+
+    def _own_spans(self) -> Iterator[tuple[int, int]]:
+        """Go through the stretches that the scene has kept since."""
+        return ((max(begin, self.file_end), end) for begin, end in super().spans())
 
     def next_remembered(self, axis: int, default: int) -> int:
         """Return ``axis`` or the next one that is remembered; ``default`` when none is."""

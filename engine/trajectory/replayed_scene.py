@@ -75,6 +75,7 @@ class ReplayedScene:
             total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
         )
         scene.history.enter_file(
+            self._reader.path.name,
             functools.partial(FileRing, recorded=self._rows),
             FileKeyframes(self._rows),
             self._stretches,
@@ -85,6 +86,24 @@ class ReplayedScene:
         scene.world.codec.put_row(row, hidden)
         scene.states.initial = None
         return scene
+
+    def take_in(self) -> None:
+        """Have the scene stand at the new end of a file that has grown.
+
+        Where it was continued from the file meanwhile, what it does itself comes there instead.
+        """
+        scene = self._scene
+        if scene is None or scene.is_destroyed or not scene.history.is_at_recorded_end:
+            return
+        last = self._rows.count - 1
+        _, counters = self.place(last)
+        scene.counters.stand_at(
+            total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
+        )
+        scene.history.recording_grew(self._stretches)
+        row, hidden, _ = self.state(last)
+        scene.world.codec.put_row(row, hidden)
+        scene.stepper.forget_time()
 
     def state(self, frame: int) -> tuple[Row, bytes, str]:
         """Return the row of a frame, what no row holds, and how they were had.

@@ -114,6 +114,7 @@ class Trajectory:
             return False
         self._rows.refresh()
         self._stretches[:] = self._make_stretches()
+        self._replayed.take_in()
         return True
 
     # --- frames
@@ -290,11 +291,11 @@ class Trajectory:
         It stands at :attr:`position`, and ``scene.step()`` goes on from there bit for bit, given
         the inputs that stand there or others. The file is its history.
         """
-        if not self._replayed.is_built:
-            scene = self._replayed.build()
+        was_built = self._replayed.is_built
+        scene = self._replayed.build()
+        if not was_built and self._position != len(self) - 1:
             self._stand(self._position)
-            return scene
-        return self._replayed.build()
+        return scene
 
     def seek(
         self, index: int | None = None, *, time: float | None = None, episode: int | None = None

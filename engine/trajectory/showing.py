@@ -1,0 +1,187 @@
+"""A recorded run in the debugger: its scenes stand in it as if they had just been simulated.
+
+Runs in a process of its own, which the window asks for whatever it shows: the recorded model never
+comes into the window's process, and what is simulated on from a frame is simulated here.
+"""
+
+import contextlib
+import os
+import threading
+from typing import Final
+
+import msgspec
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.time_messages import Goto, StopInfo
+from stroboscope.engine import debugger
+from stroboscope.engine.errors import EngineError, SceneDestroyedError
+from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
+
+__all__ = ["show_trajectory"]
+
+# How often a file that is still being recorded is looked at [s].
+_FOLLOW_S: Final = 0.25
+# Texts of the recorded log that are told again; all of them are in the file.
+_TOLD_TEXTS: Final = 200
+_LEVELS = {"warning": LogLevel.WARNING, "log": LogLevel.INFO}
+
+
+def show_trajectory(path: str | os.PathLike[str], *, launch: bool = True) -> bool:
+    """Open a file in the debugger's window and serve it until that has gone; False: no window.
+
+    ``launch=False`` opens no window and waits for any client. Raises FileError and its kinds.
+    """
+    with load_trajectory(path) as first:
+        names = list(first.others())
+        shown = [_Shown(first)]
+        for name in names:
+            if name != first.name:
+                shown.append(_OnItsThread(path, name))
+        try:
+            for each in shown:
+                each.wait_until_built()
+            if not debugger.attach(launch=launch):
+                return False
+            for each in shown:
+                each.begin()
+            shown[0].serve()
+        finally:
+            for each in shown:
+                each.end()
+    return True
+
+
+class _Shown:
+    """One recorded scene in the debugger; on the thread that made it."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self._trajectory = trajectory
+        trajectory.seek(-1)  # its past is all that was recorded
+        self._scene = trajectory.scene
+        self._over = threading.Event()
+        self._follower: threading.Thread | None = None
+        for text in trajectory.damage:
+            self._scene.link.log_text(LogLevel.WARNING, f"{trajectory.path.name}: {text}")
+
+    def wait_until_built(self) -> None:
+        """Return when the scene is there."""
+
+    def begin(self) -> None:
+        """Show where it stopped, else where it began; any thread."""
+        host, link = current_runtime().host, self._scene.link
+        _retell(self._trajectory, link)
+        stops = link.past.stops.stops.stops
+        axis = stops[-1].axis if stops else self._trajectory.frame(0).axis
+        with contextlib.suppress(CommandError):
+            host.travel(Goto(id=0, scene_id=link.scene_id, axis=axis))
+        if not self._trajectory.complete:
+            self._follower = threading.Thread(
+                target=self._follow, name="stroboscope-follow", daemon=True
+            )
+            self._follower.start()
+
+    def serve(self) -> None:
+        """Let the debugger look, and step when it has the scene continue; until it has gone."""
+        with contextlib.suppress(SceneDestroyedError):
+            while debugger.is_attached():
+                self._scene.step()
+
+    def end(self) -> None:
+        """Stop following the file; any thread."""
+        self._over.set()
+
+    def _follow(self) -> None:
+        """Have the owner look at the file now and then."""
+        link = self._scene.link
+        while not self._over.wait(_FOLLOW_S):
+            with contextlib.suppress(CommandError):
+                current_runtime().host.ask(link, "following the file", self._take_in)
+
+    def _take_in(self) -> None:
+        """Take in what was recorded since; on the owner's thread."""
+        trajectory = self._trajectory
+        try:
+            if trajectory.refresh():
+                link = self._scene.link
+                link.refresh_clock()
+                link.past.refresh()
+                link.selection_changed()  # what stands at the end is another state
+                link.tell_news()
+            if trajectory.complete:
+                self._over.set()
+        except FileError as error:
+            self._over.set()
+            self._scene.link.log_text(LogLevel.WARNING, f"it is not followed any more: {error}")
+
+
+class _OnItsThread(_Shown):
+    """A further scene, which has an owner thread of its own."""
+
+    def __init__(self, path: str | os.PathLike[str], name: str) -> None:
+        self._built = threading.Event()
+        self._begun = threading.Event()
+        self._error: BaseException | None = None
+        self._over = threading.Event()
+        self._follower = None
+        self._thread = threading.Thread(
+            target=self._run, args=(path, name), name=f"scene {name}", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, path: str | os.PathLike[str], name: str) -> None:
+        try:
+            with load_trajectory(path, scene=name) as trajectory:
+                _Shown.__init__(self, trajectory)
+                self._built.set()
+                self._begun.wait()
+                if not self._over.is_set():
+                    self.serve()
+        except EngineError as error:
+            self._error = error
+        finally:
+            self._built.set()
+
+    def wait_until_built(self) -> None:
+        """Return when the scene is there; raises what kept it from being built."""
+        self._built.wait()
+        if self._error is not None:
+            raise self._error
+
+    def begin(self) -> None:
+        """Show where it stopped, and let its thread go on."""
+        super().begin()
+        self._begun.set()
+
+    def end(self) -> None:
+        """Let its thread end."""
+        super().end()
+        self._begun.set()
+
+
+def _retell(trajectory: Trajectory, link: SceneLink) -> None:
+    """Tell of what stopped the recorded run, and what was said in it."""
+    stops, texts = [], []
+    for event in trajectory.events:
+        if event.kind == "stop":
+            stops.append(_stop_of(event))
+        elif event.text and event.kind in _LEVELS:
+            texts.append(event)
+    link.past.stops.recall([stop for stop in stops if stop is not None])
+    host = current_runtime().host
+    if len(texts) > _TOLD_TEXTS:
+        host.log(LogLevel.INFO, f"+{len(texts) - _TOLD_TEXTS} texts before these", link=link)
+    for event in texts[-_TOLD_TEXTS:]:
+        host.log(_LEVELS[event.kind], event.text, link=link, at=(event.axis, event.time))
+
+
+def _stop_of(event: FileEvent) -> StopInfo | None:
+    """Return what a recorded stop says; None where that is not what stops say here."""
+    try:
+        return msgspec.convert(event.data, StopInfo)
+    except msgspec.ValidationError:
+        return None

@@ -1,0 +1,123 @@
+"""A file in the debugger: looked at like a scene that has just run, and continued like one."""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from plain_recording import PlainRun, record_plain
+
+MODEL = """
+<mujoco>
+  <option timestep="0.004"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="2 2 .1"/>
+    <body name="arm" pos="0 0 .6">
+      <joint name="shoulder" axis="0 1 0" damping=".05"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+    </body>
+    <body name="ball" pos=".4 .05 .2"><freejoint/><geom size=".06"/></body>
+  </worldbody>
+  <actuator><position joint="shoulder" kp="8"/></actuator>
+</mujoco>
+"""
+SHOW = """
+import sys
+from stroboscope.engine.trajectory.showing import show_trajectory
+
+show_trajectory(sys.argv[1], launch=False)
+"""
+
+
+def _control(step: int, data: Any) -> None:
+    data.ctrl[:] = math.sin(0.05 * step)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> PlainRun:
+    """200 steps with a reset."""
+    return record_plain(
+        tmp_path / "run.mcap",
+        mujoco.MjModel.from_xml_string(MODEL),
+        steps=200,
+        control=_control,
+        resets=(120,),
+    )
+
+
+@pytest.fixture
+def shown(start_warm: Callable[..., Any]) -> Callable[..., Any]:
+    """``with shown(path) as (client, scene)``: the file's process, which ends with its client."""
+
+    @contextlib.contextmanager
+    def show(path: Path) -> Iterator[tuple[Any, Any]]:
+        script = start_warm(SHOW, str(path))
+        with script.connect() as client:
+            assert client.wait_until(lambda c: c.scenes() and c.history(c.scenes()[0].scene_id), 30)
+            yield client, client.scenes()[0]
+        code, _, errors = script.end()
+        assert code == 0, errors
+
+    return show
+
+
+def _qpos(client: Any, scene_id: int, axis: int) -> Any:
+    return client.read_rows(scene_id, ["qpos"], first=axis, last=axis)["qpos"][0]
+
+
+def test_every_row_can_be_looked_at_and_the_view_begins_with_the_first(
+    run: PlainRun, shown: Callable[..., Any]
+) -> None:
+    with shown(run.path) as (client, scene):
+        assert scene.name == "Plain"
+        assert client.wait_until(lambda c: c.history(scene.scene_id).view == 0, 30)
+        told = client.history(scene.scene_id)
+        assert (told.recording, told.recording_end, told.rows) == ("run.mcap", 200, 200)
+        nq = run.model.nq
+        for axis in (0, 119, 120, 199):
+            assert (
+                _qpos(client, scene.scene_id, axis).tobytes()
+                == run.rows[axis, 1 : 1 + nq].tobytes()
+            )
+        client.goto(scene.scene_id, episode=1)
+        assert client.history(scene.scene_id).view == 120
+        client.step_forward(scene.scene_id, 5)
+        client.step_back(scene.scene_id, 2)
+        assert client.history(scene.scene_id).view == 123
+
+
+def test_it_is_continued_from_any_row_and_goes_on_as_plain_mujoco_does(
+    run: PlainRun, shown: Callable[..., Any]
+) -> None:
+    with shown(run.path) as (client, scene):
+        client.goto(scene.scene_id, step=60)
+        segment = client.continue_from_here(scene.scene_id)
+        assert segment.parent_axis == 60
+        client.step(scene.scene_id, 30)
+        nq = run.model.nq
+        expected = run.after(60, 29)[1 : 1 + nq]
+        assert _qpos(client, scene.scene_id, 229).tobytes() == expected.tobytes()
+        # What was recorded is still there.
+        recorded = run.rows[150, 1 : 1 + nq]
+        assert _qpos(client, scene.scene_id, 150).tobytes() == recorded.tobytes()
+
+
+def test_a_file_that_is_still_recorded_is_followed(
+    run: PlainRun, tmp_path: Path, shown: Callable[..., Any]
+) -> None:
+    whole = run.path.read_bytes()
+    growing = tmp_path / "growing.mcap"
+    growing.write_bytes(whole[: len(whole) // 2])
+    with shown(growing) as (client, scene):
+        before = client.history(scene.scene_id).recording_end
+        assert before < 200
+        with growing.open("ab") as file:
+            file.write(whole[len(whole) // 2 :])
+        assert client.wait_until(lambda c: c.history(scene.scene_id).recording_end == 200, 30)
+        nq = run.model.nq
+        found = _qpos(client, scene.scene_id, 199)
+        assert np.array_equal(found, run.rows[199, 1 : 1 + nq])
