@@ -1,9 +1,9 @@
 """4,096 humanoid environments, watched, against the same scene with nobody attached.
 
 One process, one owner thread, MuJoCo's native threads on all cores. The scene is stepped in turns
-by itself, and in fast forward while one client holds the session and another one, in processes of
-their own, watches one environment as a window does. Both from the same states, so that the same
-contacts are computed; history and checks are on, as they are when attached.
+by itself, and in fast forward while a client in a process of its own holds the session and watches
+one environment, as a window does. Both from the same states, so that the same contacts are
+computed; history and checks are on, as they are when attached.
 """
 
 import contextlib
@@ -68,16 +68,12 @@ def _rate(scene: physics.BatchScene, start: physics.BatchCheckpoint, meter: _Met
 
 def _watched(scene: physics.BatchScene, start: physics.BatchCheckpoint, meter: _Meter) -> float:
     with contextlib.ExitStack() as clients:
-        holder = ClientProcess("fast_forward")
-        clients.callback(holder.end)
+        window = ClientProcess("fast_forward_and_watch")
+        clients.callback(window.end)
         if not physics.debugger.attach(timeout_seconds=30.0, launch=False):
             raise SystemExit("the client of this benchmark did not connect")
-        scene.step()  # parked until the client says fast forward
-        holder.wait_until_done()
-        window = ClientProcess("watch")
-        clients.callback(window.end)
         while not scene.link.interest.intervals:
-            scene.step()
+            scene.step()  # parked until the client says fast forward
         window.wait_until_done()
         measured = _rate(scene, start, meter)
     while physics.debugger.is_attached():

@@ -1,8 +1,9 @@
 """A client in a process of its own: it connects, does one thing, says so, and stays.
 
-    python client_process.py pause|pause_until_asked|fast_forward|watch
+    python client_process.py pause|pause_until_asked|fast_forward|watch|fast_forward_and_watch
 
-``watch`` subscribes to four topics of the first scene and controls nothing.
+``watch`` subscribes to four topics of the first scene and controls nothing;
+``fast_forward_and_watch`` is both in one, as a window is.
 ``pause_until_asked`` closes its connection when it is sent a line, and says when that was.
 """
 
@@ -73,7 +74,9 @@ def connect() -> DebuggerClient:
 def main(what: str) -> None:
     """Be that process."""
     client = connect()
-    if what == "watch":
+    if what == "fast_forward_and_watch":
+        client.fast_forward()
+    if what.endswith("watch"):
         scene = client.scenes()[0].scene_id
         topics = (Topic.POSE, Topic.STATE, Topic.CONTACTS, Topic.SENSORS)
         client.subscribe(scene, topics)

@@ -82,6 +82,8 @@ class SceneLink(SceneSignals):
         self._step_open = False
         self._step_ticks = 0
         self._frame_begun = False
+        self._untold = False
+        """Whether the server thread is to be woken after this physics step."""
         self._now_of = (-1, -1)
 
     # --- stepping
@@ -120,6 +122,9 @@ class SceneLink(SceneSignals):
         if self._frame_begun:
             self._frame_begun = False
             self.publisher.end()
+            self._untold = True
+        if self._untold:
+            self._untold = False
             self._host.wake()
 
     def end_step(self) -> None:
@@ -433,9 +438,14 @@ class SceneLink(SceneSignals):
         if now >= self._clock_due:
             self.refresh_clock()
             self.past.refresh()
-            self._host.wake()
+            self._untold = True
         if now >= self._signal_due:
             self._signal_due = now + self._signal_interval(now)
+            self._untold = True
+        # A step on all cores would share them with the server thread and with clients: those are
+        # told after it, while only the owner is busy. Of a long one the server tells by itself.
+        if self._untold and not self._takes_all_cores:
+            self._untold = False
             self._host.wake()
         self._frame_begun = self.publisher.begin(now, every_step=every_step)
         self._set_due()

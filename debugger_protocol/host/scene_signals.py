@@ -51,8 +51,12 @@ class SceneSignals(ScenePlayback):
     def _frames_share(self) -> float:
         """Return the part of the owner's time that frames may take."""
         limits = self._host.limits
-        hurries = self.backend.steps_on_all_cores and not self._paced
-        return limits.batch_frames_share if hurries else limits.frames_share
+        return limits.batch_frames_share if self._takes_all_cores else limits.frames_share
+
+    @property
+    def _takes_all_cores(self) -> bool:
+        """Whether its steps follow one another and leave no core to others."""
+        return self.backend.steps_on_all_cores and not self._paced
 
     @property
     def revision(self) -> int:

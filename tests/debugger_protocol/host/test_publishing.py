@@ -6,6 +6,7 @@ import pytest
 from oscillator import Oscillator, Scene
 
 from stroboscope.debugger_protocol.backend import TopicFrames
+from stroboscope.debugger_protocol.host.events import HostListener
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
 from stroboscope.debugger_protocol.host.scene_playback import Interest
@@ -230,4 +231,39 @@ def test_at_full_speed_frames_hardly_hold_up_steps_that_take_all_cores(
     for _ in range(12):  # in less than the longest interval there is
         scene.step()
     assert scene.link.publisher.slots[Topic.POSE, Instant.EXECUTED].sequence == frames
+    host.close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_batch", "woken_before"),
+    [
+        (PlaybackMode.FAST_FORWARD, True, False),
+        (PlaybackMode.FAST_FORWARD, False, True),
+        (PlaybackMode.PLAYING, True, True),
+    ],
+)
+def test_the_server_thread_is_not_woken_into_a_step_that_takes_all_cores(
+    mode: PlaybackMode, is_batch: bool, woken_before: bool
+) -> None:
+    class Listener(HostListener):
+        def __init__(self) -> None:
+            self.count = 0
+
+        def wake(self) -> None:
+            self.count += 1
+
+    now = [0.0]
+    host = Host(monotonic=lambda: now[0])
+    host.attach(mode)
+    scene = Scene(host)
+    scene.backend.steps_on_all_cores = is_batch
+    scene.step()  # what is due at first is told
+    host.listener = listener = Listener()
+    now[0] = 0.5
+    scene.link.begin_step()
+    assert scene.link.gate()
+    assert (listener.count > 0) is woken_before
+    scene.link.after_physics()
+    scene.link.end_step()
+    assert listener.count == 1
     host.close()
