@@ -1,7 +1,6 @@
 """Models that want what is not theirs get nothing, and take nothing down with them."""
 
 import ctypes
-import importlib.util
 import json
 import os
 import struct
@@ -12,18 +11,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import corpus
 import pytest
 
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.outside.confinement import confine_files
 from stroboscope.engine.outside.guard import guarded_model
-
-_spec = importlib.util.spec_from_file_location("corpus", Path(__file__).with_name("corpus.py"))
-assert _spec is not None
-assert _spec.loader is not None
-corpus = importlib.util.module_from_spec(_spec)
-sys.modules["corpus"] = corpus
-_spec.loader.exec_module(corpus)
 
 SECONDS = 20.0
 GROWTH = 50 << 20
