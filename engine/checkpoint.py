@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.host.checkpoints import Listing
 from stroboscope.engine.arguments import shown
 from stroboscope.engine.checkpoint_bytes import (
     CRC,
@@ -199,6 +200,11 @@ class Checkpoint:
         One sentence per field; only of named checkpoints, which compare.
         """
         return tuple(change.text for change in self.record.changes)
+
+    @property
+    def listing(self) -> Listing:
+        """How it stands in a debugger's list."""
+        return Listing(self.time, self.step_count, self.note)
 
     @property
     def nbytes(self) -> int:

@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.messages import EditField, Finding, LogLevel,
 from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.checkpoint import Checkpoint, Counters
 from stroboscope.engine.debug_draw import NOTHING_DRAWN
@@ -152,6 +153,7 @@ class MujocoBackend(SceneBackend):
         """
         scene = self._scene
         try:
+            refuse_environments_of(state)
             checkpoint = Checkpoint.from_bytes(state)
             if not checkpoint.record.compared:
                 scene.states.restore(state)

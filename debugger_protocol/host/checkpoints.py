@@ -9,7 +9,7 @@ import dataclasses
 import time
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from stroboscope.debugger_protocol.backend import Clock, SceneBackend
     from stroboscope.debugger_protocol.limits import Limits
 
-__all__ = ["Checkpoints", "KeptState", "MadeByScript"]
+__all__ = ["Checkpoints", "KeptState", "Listing", "MadeByScript"]
+
+
+class Listing(NamedTuple):
+    """What a list says of a script's checkpoint besides its name."""
+
+    time: float
+    """The simulation time [s], of many environments that of the first."""
+    step_count: int
+    """Application steps within that state."""
+    note: str
 
 
 class MadeByScript(Protocol):
@@ -32,16 +42,8 @@ class MadeByScript(Protocol):
         """What the script has called it."""
 
     @property
-    def note(self) -> str:
-        """What the script has noted."""
-
-    @property
-    def time(self) -> float:
-        """The simulation time [s]."""
-
-    @property
-    def step_count(self) -> int:
-        """Application steps within the state."""
+    def listing(self) -> Listing:
+        """How it stands in a list."""
 
     @property
     def nbytes(self) -> int:
@@ -176,17 +178,17 @@ class Checkpoints:
         options: Mapping[str, tuple[float, ...]],
     ) -> None:
         """List what the script has made, at ``axis``; its oldest ones make room. Lock held."""
-        longest = self._limits.name_bytes
+        longest, listing = self._limits.name_bytes, made.listing
         info = CheckpointInfo(
             checkpoint_id=self._next_id,
             name=trim_text(" ".join(made.name.split()), longest),
             axis=axis,
-            step_count=made.step_count,
-            time=made.time,
+            step_count=listing.step_count,
+            time=listing.time,
             wall_time=time.time(),
             approximate=approximate,
             nbytes=made.nbytes,
-            note=trim_text(made.note.strip(), longest),
+            note=trim_text(listing.note.strip(), longest),
             origin=CheckpointOrigin.SCRIPT,
         )
         self._next_id += 1

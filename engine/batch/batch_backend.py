@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import Clock, TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.messages import EditField, Finding
+from stroboscope.debugger_protocol.messages import EditField, Finding, LogLevel
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.batch.batch_checkpoint import is_batch_checkpoint
+from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_checkpoint
 from stroboscope.engine.batch.batch_states import SLEEP_REASON
 from stroboscope.engine.batch.batch_time_machine import BatchTimeMachine
 from stroboscope.engine.errors import StateError
@@ -114,9 +114,15 @@ class BatchBackend(MujocoBackend):
         """Put a checkpoint back: of all environments, or, of one world, into the selected one."""
         chosen = None if is_batch_checkpoint(state) else np.array([self._selected.env])
         try:
-            self._batch.states.restore(state, chosen)
+            given: object = state
+            if chosen is None:
+                given = BatchCheckpoint.from_bytes(state)
+            exactness = self._batch.states.restore(given, chosen)
         except StateError as error:
             raise CommandError(str(error)) from error
+        if isinstance(given, BatchCheckpoint) and given.name and not exactness.is_exact:
+            text = f"checkpoint {given.name!r} goes on only approximately: {exactness.reason}"
+            self._batch.link.log_text(LogLevel.WARNING, text)
 
     def exactness(self) -> str:
         """Return why a captured state may not continue bit for bit; empty when it does."""

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.host.checkpoints import Listing
 from stroboscope.engine.arguments import shown, whole_number
 from stroboscope.engine.checkpoint import (
     Checkpoint,
@@ -19,12 +20,13 @@ from stroboscope.engine.checkpoint import (
 )
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 
-__all__ = ["BatchCheckpoint", "is_batch_checkpoint", "refuse_environments_of"]
+__all__ = ["BatchCheckpoint", "either_text", "is_batch_checkpoint", "refuse_environments_of"]
 
 _MAGIC = b"STROBENV"
 _VERSION = 1
 _HEAD = len(_MAGIC) + 8
 _MOST_ENVS = 2**31 - 1
+_SHOWN_NUMBERS = 8
 
 
 class _Packed(msgspec.Struct, frozen=True, array_like=True):
@@ -65,6 +67,8 @@ class BatchCheckpoint:
         self.step_counts = step_counts
         self.physics_step_counts = physics_step_counts
         self.fields = dict(fields)
+        self.is_of_all = False
+        """Whether the scene had no other environments; known only where it was taken."""
         for array in (envs, rows, step_counts, physics_step_counts, *self.fields.values()):
             array.flags.writeable = False
 
@@ -99,9 +103,28 @@ class BatchCheckpoint:
         return self.first.exactness
 
     @property
+    def listing(self) -> Listing:
+        """How it stands in a debugger's list: with time and steps of the first of them."""
+        count = len(self)
+        if self.envs.tolist() == list(range(count)):
+            held = f"all {count} environments"
+            held = held if self.is_of_all else f"the first {count} environments"
+        else:
+            held = f"environment{'s' if count > 1 else ''} {_numbers_text(self.envs.tolist())}"
+        note = " · ".join(text for text in (self.note, held) if text)
+        return Listing(self.first.time, int(self.step_counts[0]), note)
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of the rows."""
-        return int(self.rows.nbytes)
+        """About how many bytes :meth:`to_bytes` returns, without making them."""
+        arrays = (self.envs, self.rows, self.step_counts, self.physics_step_counts)
+        parts = (*arrays, *self.fields.values())
+        return _HEAD + self.first.nbytes + sum(each.nbytes for each in parts)
+
+    @property
+    def is_released(self) -> bool:
+        """Whether its content is gone: never, as it lives as long as somebody keeps it."""
+        return False
 
     def env(self, number: int) -> Checkpoint:
         """Return one environment's state as a checkpoint of one world; KeyError for none of it.
@@ -218,6 +241,20 @@ class BatchCheckpoint:
         """Say what it holds."""
         name = f"{self.name!r}, " if self.name else ""
         return f"BatchCheckpoint({name}{len(self)} environments, {self.exactness})"
+
+
+def _numbers_text(numbers: list[int]) -> str:
+    """Return some numbers for people: "4, 1, +3 more"."""
+    more = len(numbers) - _SHOWN_NUMBERS
+    text = ", ".join(map(str, numbers[:_SHOWN_NUMBERS]))
+    return f"{text}, +{more} more" if more > 0 else text
+
+
+def either_text(numbers: list[int]) -> str:
+    """Return some numbers to choose from: "4 or 1"."""
+    if 1 < len(numbers) <= _SHOWN_NUMBERS:
+        return f"{_numbers_text(numbers[:-1])} or {numbers[-1]}"
+    return _numbers_text(numbers)
 
 
 def is_batch_checkpoint(state: bytes) -> bool:

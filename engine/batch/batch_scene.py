@@ -339,15 +339,20 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
     ) -> BatchCheckpoint:
         """Return the complete dynamic state of some environments (all unless ``envs_idx``).
 
-        Values of model fields that :meth:`expand` has given them are kept with it. Where a state
-        is more than MuJoCo's batch tells (sleep, ipc), its ``exactness`` says so.
+        One with a name is listed for debuggers, too, which may go back to it: one of some
+        environments moves only these. Values of model fields that :meth:`expand` has given them
+        are kept with it. Where a state is more than MuJoCo's batch tells (sleep, ipc), its
+        ``exactness`` says so.
         """
         self._guard()
         name, note = checked_label(name, note)
         chosen = self._chosen(envs_idx)
         if not len(chosen):
             raise ValueError("envs_idx chooses no environment: a checkpoint needs one at least")
-        return self.states.checkpoint(chosen, name=name, note=note)
+        made = self.states.checkpoint(chosen, name=name, note=note)
+        if name:
+            self.link.checkpoint_made(made, approximate=made.exactness.reason)
+        return made
 
     def restore(
         self,

@@ -185,7 +185,7 @@ class BatchStates:
         """Return the states of some environments; of all of them, with the script's own."""
         envs = self._envs
         is_all = len(chosen) == envs.count
-        return self.checkpoint_of(
+        made = self.checkpoint_of(
             chosen,
             envs.state[chosen],
             steps=envs.counters.step_counts()[chosen],
@@ -193,6 +193,8 @@ class BatchStates:
             record=CheckpointRecord(name, self._scene.name, note),
             script=self.script.capture() if self.script.registered and is_all else b"",
         )
+        made.is_of_all = is_all
+        return made
 
     def checkpoint_of(
         self,

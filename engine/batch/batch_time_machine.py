@@ -18,7 +18,11 @@ from stroboscope.debugger_protocol.time_messages import (
     WhatIf,
 )
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_checkpoint
+from stroboscope.engine.batch.batch_checkpoint import (
+    BatchCheckpoint,
+    either_text,
+    is_batch_checkpoint,
+)
 from stroboscope.engine.batch.batch_states import SCRIPT_REASON, SLEEP_REASON
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.rollouts.desk import RolloutDesk, Row, RowAt
@@ -54,11 +58,15 @@ class _EnvDesk(RolloutDesk):
             return super().row_of_checkpoint(state)
         env = self._batch.selected.env
         try:
-            return super().row_of_checkpoint(BatchCheckpoint.from_bytes(state).env(env).to_bytes())
+            made = BatchCheckpoint.from_bytes(state)
+            if env not in made.envs:
+                raise CommandError(
+                    f"the checkpoint does not hold environment {env}, which is selected: select "
+                    f"one that it holds: {either_text(made.envs.tolist())}"
+                )
+            return super().row_of_checkpoint(made.env(env).to_bytes())
         except StateError as error:
             raise CommandError(str(error)) from error
-        except KeyError:
-            raise CommandError(f"the checkpoint does not hold environment {env}") from None
 
 
 class BatchTimeMachine(MujocoTimeMachine):
