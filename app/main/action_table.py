@@ -110,6 +110,23 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Run", "physics_step_back", "Physics step back", "Shift+Left", words="rewind past"),
     _spec(
         "Run",
+        "play_backwards",
+        "Play backwards",
+        "Ctrl+Space",
+        tip="Let the view move back through the past, at the speed of the session.",
+        words="reverse rewind replay past",
+    ),
+    _spec(
+        "Run",
+        "loop",
+        "Loop",
+        "Alt+L",
+        checkable=True,
+        tip="Begin anew where a replay, or the past, has been played to its end.",
+        words="repeat again replay",
+    ),
+    _spec(
+        "Run",
         "go_live",
         "Back to live",
         "End",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
+from stroboscope.app.main.view_player import ViewPlayer
 from stroboscope.app.models.goto_text import GotoPlace
 from stroboscope.app.models.history import HistoryModel
 from stroboscope.app.models.scene import SceneModel
@@ -41,6 +42,8 @@ _LEFT = (
     "To change the past, continue from there (Enter)."
 )
 
+_RECORDING_ENDS = "The recording ends here. Enter: continue simulating from here."
+
 _Make = Callable[[int, int], Command]
 
 
@@ -70,10 +73,9 @@ class TimeTravel(QObject):
         self._pause.setSingleShot(True)
         self._pause.setInterval(_INTERVAL_MS)
         self._pause.timeout.connect(self._go_on)
-        self._player = QTimer(self)
-        self._player.setInterval(_INTERVAL_MS)
-        self._player.timeout.connect(self._play_on)
-        self._played_from = (0.0, 0)
+        self._player = ViewPlayer(
+            self, go=self._go, go_live=self.go_live, is_busy=lambda: bool(self._under_way)
+        )
         self._why_left = QTimer(self)
         self._why_left.setSingleShot(True)
         self._why_left.setInterval(_ALL_TOLD_MS)
@@ -84,7 +86,6 @@ class TimeTravel(QObject):
     def close(self) -> None:
         """Stop moving and listening."""
         self._pause.stop()
-        self._player.stop()
         self._why_left.stop()
         self._sessions.session_added.disconnect(self._listen)
         self._sessions.shown_changed.disconnect(self._follow)
@@ -94,6 +95,8 @@ class TimeTravel(QObject):
         """Return what each action does."""
         return {
             "play": self.toggle,
+            "play_backwards": self.toggle_backwards,
+            "loop": lambda: self.set_loops(self._window.actions_by_name["loop"].isChecked()),
             "step": self.forward,
             "physics_step": lambda: self.forward(physics=True),
             "step_back": self.back,
@@ -118,6 +121,8 @@ class TimeTravel(QObject):
         rows = usable and history is not None and history.has_rows
         for name, enabled in (
             ("physics_step_back", back),
+            ("play_backwards", rows),
+            ("loop", rows),
             ("go_first", back),
             ("continue_here", away and not busy),
             ("continue_inputs", away and not busy),
@@ -160,6 +165,8 @@ class TimeTravel(QObject):
         history = self.history
         if history is not None and (history.is_away or self._steps < 0):
             self._nudge(count, physics=physics)
+        elif history is not None and history.is_replay:
+            self._say(_RECORDING_ENDS)
         elif physics:
             self._sessions.physics_step(count)
         else:
@@ -260,46 +267,46 @@ class TimeTravel(QObject):
     def toggle(self) -> None:
         """Move the view forward, or stop it; at live, play or pause the scene."""
         history = self.history
-        if history is None or not history.is_away:
-            self._sessions.toggle()
-        elif history.is_playing:
+        if history is not None and history.is_playing:
             self.stop_playing()
+        elif history is not None and (history.is_away or history.is_replay):
+            self._player.play(1)
         else:
-            self._played_from = (time.monotonic(), history.near)
-            history.set_playing(True)
-            self._player.start()
+            self._sessions.toggle()
+
+    def toggle_backwards(self) -> None:
+        """Move the view backward, or stop it; a running scene is paused by that."""
+        if self._player.direction < 0:
+            self.stop_playing()
+        elif (history := self.history) is not None:
+            if why_not := ("" if self.loops else history.why_not_back()):
+                self._say(why_not)
+            else:
+                self._player.play(-1)
+
+    @property
+    def loops(self) -> bool:
+        """Whether the view begins anew at the end of what it plays."""
+        return self._player.loops
+
+    def set_loops(self, loops: bool) -> None:
+        """Have the view begin anew at the end, or not."""
+        self._player.loops = loops
+        self._window.actions_by_name["loop"].setChecked(loops)
 
     def stop_playing(self) -> None:
         """Let the view stand."""
-        if self._player.isActive():
-            self._player.stop()
-            if (history := self.history) is not None:
-                history.set_playing(False)
-
-    def _play_on(self) -> None:
-        scene, history = self._scene, self.history
-        if scene is None or history is None or scene.is_stale or not history.is_away:
-            self.stop_playing()
-            return
-        if self._under_way:
-            return
-        began, axis = self._played_from
-        pace = history.pace_at(history.near)
-        if pace <= 0.0:
-            self.stop_playing()
-            return
-        target = axis + int((time.monotonic() - began) * scene.session.speed / pace)
-        if target >= history.live:
-            self.go_live()
-        elif target != history.near:
-            self._go(target)
+        self._player.stop()
 
     # --- branches
 
     def enter(self) -> None:
         """Continue from here; a second time: yes, with the script's variables as they are."""
+        history = self.history
         if self._window.timeline.asks:
             self._window.timeline.confirm()
+        elif history is not None and history.is_replay and not history.is_away:
+            self._sessions.toggle()
         else:
             self.continue_here(with_script=True)
 
@@ -381,7 +388,7 @@ class TimeTravel(QObject):
     # --- following
 
     def _follow(self, scene: SceneModel | None) -> None:
-        self.stop_playing()
+        self._player.follow(scene)
         if self._scene is not None:
             self._scene.history.changed.disconnect(self._on_history)
             self._scene.edits.changed.disconnect(self._on_edits)
@@ -417,13 +424,14 @@ class TimeTravel(QObject):
             self._newest_segment = history.segments[-1].segment_id if history.segments else -1
         left = self._was_away and not away
         self._was_away = away
+        if left and not self.loops:
+            self.stop_playing()
         if left:
             by_others = not self._by_hand and not self._under_way
             if by_others and scene.mode is PlaybackMode.PAUSED:
                 self._left_at = time.monotonic()
                 self._ask_why_left()
             self._by_hand = False
-            self.stop_playing()
         self.refresh()
 
     def _on_edits(self) -> None:

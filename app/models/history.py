@@ -93,6 +93,8 @@ class HistoryModel:
         self.stops: tuple[StopInfo, ...] = ()
         self.is_playing = False
         """Whether the view moves forward by itself."""
+        self.loop: tuple[int, int] | None = None
+        """The first and the last row that are played again and again; None: all."""
         self.wanted: int | None = None
         """The axis that was asked for and is not in view yet, None: nothing."""
         self._scene = scene
@@ -136,6 +138,22 @@ class HistoryModel:
     def is_away(self) -> bool:
         """Whether the past is looked at."""
         return self.view is not None
+
+    @property
+    def recording(self) -> str:
+        """The name of the file that the oldest rows come from; empty where there is none."""
+        return self.told.recording if self.told is not None else ""
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether what is looked at was recorded in a file, the end of the file included."""
+        told = self.told
+        if told is None or not told.recording:
+            return False
+        if told.view is not None:
+            return told.view < told.recording_end
+        last = self.segments[-1].begin if self.segments else -1
+        return self.live == told.recording_end and last < told.recording_end
 
     @property
     def near(self) -> int:

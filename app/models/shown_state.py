@@ -31,6 +31,7 @@ class StateKind(enum.StrEnum):
     PAUSING = "pausing"
     PAUSED = "paused"
     PAST = "past"
+    REPLAY = "replay"
     BUSY = "busy"
     HELD = "held"
     STALE = "stale"
@@ -159,6 +160,10 @@ def _of_past(scene: SceneModel) -> ShownState | None:
         return ShownState(StateKind.BUSY, f"RE-SIMULATING {done}", f"{told.busy}; Esc ends it")
     if told.view is None or scene.instant() not in (Instant.PAST, None):
         return None  # its values are on their way, and say themselves what they are
+    if scene.history.is_replay:
+        word = "REPLAYING" if scene.history.is_playing else "REPLAY"
+        detail = "; ".join(part for part in (told.recording, told.view_note) if part)
+        return ShownState(StateKind.REPLAY, word, detail)
     word = f"PAUSED {MINUS}{count_text(told.view_back)}"
     if scene.history.is_playing:
         word = f"PLAYING {MINUS}{count_text(told.view_back)}"
@@ -186,6 +191,9 @@ def _of_status(
         if status.held and (status.hold_reason or scene.session.mode is not PlaybackMode.PAUSED):
             place = f" ({status.location})" if status.location else ""
             return ShownState(StateKind.HELD, "HELD", f"{status.hold_reason or 'held'}{place}")
+        if scene.history.is_replay:
+            ends = f"The last frame of {scene.history.recording}. Enter: continue simulating."
+            return ShownState(StateKind.REPLAY, "REPLAY · END", ends)
         instant = scene.instant(preferred)
         which = {
             Instant.NOW: "The state the scene stands at; forces are predicted.",

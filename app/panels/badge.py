@@ -23,6 +23,7 @@ _ICONS = {
     StateKind.PAUSING: Icon.WAIT,
     StateKind.PAUSED: Icon.PAUSE,
     StateKind.PAST: Icon.PAST,
+    StateKind.REPLAY: Icon.REPLAY,
     StateKind.BUSY: Icon.WAIT,
     StateKind.HELD: Icon.HELD,
     StateKind.STALE: Icon.STALE,
@@ -37,6 +38,7 @@ _LEVELS = {
     StateKind.PAUSING: "warn",
     StateKind.PAUSED: "accent",
     StateKind.PAST: "warn",
+    StateKind.REPLAY: "accent",
     StateKind.BUSY: "warn",
     StateKind.HELD: "warn",
     StateKind.STALE: "stop",
@@ -48,6 +50,11 @@ _PAST_HINT = (
     "A step of the past is looked at, all of it of that one instant; the scene stands where it "
     "stood.\nEsc: back to live.   Enter: continue from here."
 )
+_REPLAY_HINT = (
+    "A recorded run: Space plays it, ← and → go from step to step.\n"
+    "Enter: continue simulating from here; the file stays as it is."
+)
+_HINTS = {StateKind.PAST: _PAST_HINT, StateKind.REPLAY: _REPLAY_HINT}
 
 
 class StateBadge(QFrame):
@@ -80,7 +87,7 @@ class StateBadge(QFrame):
         kind_changed = self._state is None or state.kind is not self._state.kind
         self._state = state
         self._word.setText(state.word)
-        hint = _PAST_HINT if state.kind is StateKind.PAST else ""
+        hint = _HINTS.get(state.kind, "")
         self.setToolTip(plain_text("\n".join(part for part in (state.detail, hint) if part)))
         self.setAccessibleName(f"{state.word} {state.detail}")
         if kind_changed:

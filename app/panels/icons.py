@@ -21,6 +21,7 @@ class Icon(enum.StrEnum):
     STEP = "mdi6.skip-next"
     STEP_BACK = "mdi6.skip-previous"
     PAST = "mdi6.rewind"
+    REPLAY = "mdi6.filmstrip"
     BRANCH = "mdi6.source-branch"
     PREVIOUS = "mdi6.chevron-left"
     NEXT = "mdi6.chevron-right"

@@ -30,6 +30,7 @@ _MIN_WIDTH = 420
 _SAYS_WHY = (
     StateKind.PAUSING,
     StateKind.PAST,
+    StateKind.REPLAY,
     StateKind.BUSY,
     StateKind.HELD,
     StateKind.ENDED,
