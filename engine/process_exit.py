@@ -55,7 +55,7 @@ class SignalWatch:
             ours, _ = self._open()
             self.take_descriptor()
             self._armed = True
-            if self._thread is not None:
+            if self._thread is not None and self._thread.is_alive():
                 return
             _drain(ours)
             self._stop_event = threading.Event()
@@ -83,7 +83,9 @@ class SignalWatch:
             if thread is not None and thread is not threading.current_thread():
                 with contextlib.suppress(OSError):
                     self._sockets[1].send(_WAKE)
-                thread.join(timeout=_JOIN_S)
+                # Ctrl+C may have come while it was started; then it ends by itself.
+                if thread.is_alive():
+                    thread.join(timeout=_JOIN_S)
             if returned:
                 self._close()
 
@@ -92,16 +94,18 @@ class SignalWatch:
         if self._has_descriptor or is_interactive() or not _is_main_thread():
             return
         _, pythons = self._open()
+        self._has_descriptor = True  # before it is so: a signal may come at once
         try:
             previous = signal.set_wakeup_fd(pythons.fileno(), warn_on_full_buffer=False)
         except ValueError:  # a subinterpreter: no signals there
+            self._has_descriptor = False
             return
         if previous != -1 and sys.platform == "win32":
             # A socket there, which can't be written to by number: leave it to its owner.
             signal.set_wakeup_fd(previous)
+            self._has_descriptor = False
             return
         self._previous_descriptor = previous
-        self._has_descriptor = True
 
     def forget_parent(self) -> None:
         """In a forked child: leave the parent's socket alone; the thread did not survive."""

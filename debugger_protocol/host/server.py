@@ -60,8 +60,11 @@ class _Running:
     """What exists while the server runs; a new one for every start."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.ready = threading.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.opening = threading.Lock()
+        """Held until clients can connect, or never will. No Event: Ctrl+C may tear its wait, which
+        leaves its lock behind for ever, and a server thread that waits for that."""
+        self.opening.acquire()
         self.ended = threading.Event()
         self.error: BaseException | None = None
         self.stopping = ""
@@ -132,23 +135,24 @@ class DebugServer:
                 daemon=True,
             )
             self._host.begin_session()
-            running.thread.start()
             try:
-                if not running.ready.wait(_START_TIMEOUT):
+                running.thread.start()
+                if not running.opening.acquire(timeout=_START_TIMEOUT):
                     raise ProtocolError(
                         f"the debug server did not start within {_START_TIMEOUT:g} s"
                     )
+                if running.error is None:
+                    # The daemon thread would end with the interpreter and leave its file behind.
+                    atexit.register(self._stop_at_exit)
+                    self._running = running
             except BaseException:
-                # Ctrl+C too: nobody else knows of this thread and its connection file.
+                # Ctrl+C too, anywhere: nobody else knows of this thread and its connection file.
                 self._request_stop(running, "it was stopped while it started")
-                running.thread.join(_STOP_TIMEOUT)
+                running.ended.wait(_STOP_TIMEOUT)
                 raise
             if running.error is not None:
                 running.thread.join(_STOP_TIMEOUT)
                 raise running.error
-            self._running = running
-        # The daemon thread would end with the interpreter and leave its file behind.
-        atexit.register(self._stop_at_exit)
 
     def stop(self, reason: str = "the application stopped its debug server") -> None:
         """Release every thread, tell the clients why, and stop; harmless when stopped.
@@ -258,10 +262,11 @@ class DebugServer:
         control: bool,
         on_disconnect: OnDisconnect,
     ) -> None:
-        asyncio.set_event_loop(running.loop)
         try:
-            main = self._serve(running, port, mode, control, on_disconnect)
-            running.loop.run_until_complete(main)
+            # On this thread: Ctrl+C must not leave half a loop behind.
+            loop = running.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(loop)
+            loop.run_until_complete(self._serve(running, loop, port, mode, control, on_disconnect))
         except Exception as error:  # noqa: BLE001 - raised again by start()
             running.error = error
         finally:
@@ -270,6 +275,7 @@ class DebugServer:
     async def _serve(
         self,
         running: _Running,
+        loop: asyncio.AbstractEventLoop,
         port: int,
         mode: PlaybackMode,
         control: bool,
@@ -291,7 +297,7 @@ class DebugServer:
 
         hub = Hub(
             self._host,
-            running.loop,
+            loop,
             mode=mode,
             grants_control=control,
             on_disconnect=on_disconnect,
@@ -310,7 +316,7 @@ class DebugServer:
             )
             running.hub, running.listener = hub, listener
             self._host.listener = hub
-            running.ready.set()
+            running.opening.release()
             if not running.stopping:
                 await running.stop_requested.wait()
             listener.refuse_newcomers()
@@ -324,10 +330,10 @@ class DebugServer:
 
     def _request_stop(self, running: _Running, reason: str) -> None:
         running.stopping = running.stopping or reason
-        event = running.stop_requested
-        if event is not None:
+        loop, event = running.loop, running.stop_requested
+        if loop is not None and event is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended already
-                running.loop.call_soon_threadsafe(event.set)
+                loop.call_soon_threadsafe(event.set)
 
     def _clean_up(self, running: _Running) -> None:
         """End what the thread has begun, whatever has happened."""
@@ -335,13 +341,10 @@ class DebugServer:
             running.file.remove()
         running.clients = 0
         running.ended.set()
-        with contextlib.suppress(Exception):
-            leftover = asyncio.all_tasks(running.loop)
-            for task in leftover:
-                task.cancel()
-            running.loop.run_until_complete(asyncio.gather(*leftover, return_exceptions=True))
-        running.loop.close()
-        running.ready.set()
+        if running.loop is not None:
+            _end_loop(running.loop)
+        if running.opening.locked():  # it never came so far; harmless if it did
+            running.opening.release()
         self._notify()
 
     def _session_info(self) -> SessionInfo:
@@ -366,10 +369,21 @@ class DebugServer:
             if running.listener is not None:
                 running.listener.abandon_in_forked_child()
             running.stopping = "this is a forked child"
-            _close_loop_in_child(running.loop)
+            if running.loop is not None:
+                _close_loop_in_child(running.loop)
             # Nothing of the parent's thread may run again, not even its finalizers.
             _ABANDONED.append(running)
         self._host.forget_parent()
+
+
+def _end_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what is left of the tasks of a loop that has stopped, and close it."""
+    with contextlib.suppress(Exception):
+        leftover = asyncio.all_tasks(loop)
+        for task in leftover:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*leftover, return_exceptions=True))
+    loop.close()
 
 
 def _close_loop_in_child(loop: asyncio.AbstractEventLoop) -> None:

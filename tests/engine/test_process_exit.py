@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
+from types import FrameType
 
 import pytest
 
@@ -152,6 +153,31 @@ def test_signal_handlers_stay_as_they_are(
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
     wait_until(lambda: reasons)
+    assert reasons == ["the process received SIGINT"]
+
+
+def test_ctrl_c_while_the_watch_starts_its_thread_is_no_obstacle_to_another_start(
+    reasons: list[str], wait_until: Callable[..., None]
+) -> None:
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        if frame.f_code is threading.Thread.start.__code__:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    watch = SignalWatch(release=reasons.append)
+    for _ in range(2):
+        sys.setprofile(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            watch.start()
+        watch.stop()
+    sys.setprofile(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        watch.start()
+    watch.start()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    wait_until(lambda: reasons)
+    watch.stop()
     assert reasons == ["the process received SIGINT"]
 
 
