@@ -317,7 +317,8 @@ class TimeTravel(QObject):
             return
         self.stop_playing()
         key = scene.session.key
-        knows = sure or key in self._agreed or history.told.script_state
+        # Behind a file there is no script that could keep anything.
+        knows = sure or key in self._agreed or history.told.script_state or history.is_replay
         if with_script and not knows:
             self._window.panels.show("timeline")
             self._window.timeline.ask(True)

@@ -1,0 +1,103 @@
+"""A recorded run in the window: played, looped, played backwards, and continued."""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import pytest
+from plain_recording import PlainRun, record_plain
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from stroboscope.debugger_protocol.messages import PlaybackMode
+
+Key, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
+MODEL = """
+<mujoco>
+  <option timestep="0.01"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="2 2 .1"/>
+    <body name="arm" pos="0 0 .6">
+      <joint name="shoulder" axis="0 1 0" damping=".05"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+    </body>
+  </worldbody>
+  <actuator><position joint="shoulder" kp="8"/></actuator>
+</mujoco>
+"""
+SHOW = """
+from stroboscope.engine.trajectory.showing import show_trajectory
+
+show_trajectory({path!r}, launch=False)
+"""
+LAST = 60
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> PlainRun:
+    """0.6 s of an arm."""
+
+    def control(step: int, data: Any) -> None:
+        data.ctrl[:] = math.sin(0.1 * step)
+
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    return record_plain(tmp_path / "arm.mcap", model, steps=LAST, control=control)
+
+
+@pytest.fixture
+def replay(desktop, run_script: Callable[..., Any], run: PlainRun, wait_until):
+    """The file in the window, its first row in view; ``replay(key)`` presses one."""
+    run_script(SHOW.format(path=str(run.path)))
+    wait_until(lambda: desktop.sessions.shown is not None)
+    history = desktop.sessions.shown.history
+    wait_until(lambda: history.view == 0 and history.is_replay)
+    wait_until(lambda: desktop.window.transport.badge.word == "REPLAY")
+
+    def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        QTest.keyClick(desktop.window.scene_view.viewport, key, modifier)
+
+    return press
+
+
+def test_space_plays_it_to_its_end_and_then_from_its_beginning(desktop, replay, wait_until):
+    scene, badge = desktop.sessions.shown, desktop.window.transport.badge
+    replay(Key.Key_Space)
+    wait_until(lambda: badge.word == "REPLAYING")
+    wait_until(lambda: badge.word == "REPLAY · END")
+    assert scene.status.axis == LAST  # nothing was simulated
+    replay(Key.Key_Right)
+    assert "The recording ends here" in desktop.window.status.currentMessage()
+    replay(Key.Key_Space)
+    wait_until(lambda: scene.history.view is not None and scene.history.view < LAST - 10)
+    replay(Key.Key_Space)
+    wait_until(lambda: badge.word == "REPLAY")
+    assert scene.status.axis == LAST
+
+
+def test_it_is_played_backwards_and_in_a_loop(desktop, replay, wait_until):
+    history = desktop.sessions.shown.history
+    desktop.window.actions_by_name["loop"].trigger()
+    seen: list[int] = []
+    history.changed.connect(lambda: seen.append(-1 if history.view is None else history.view))
+    replay(Key.Key_Space, CTRL)
+    wait_until(lambda: any(a < 10 and b > LAST - 10 for a, b in pairwise(seen)))
+    rises = sum(b > a for a, b in pairwise(seen))
+    assert rises < len(seen) / 3
+    replay(Key.Key_Space)
+    wait_until(lambda: not history.is_playing)
+
+
+def test_enter_continues_simulating_from_the_row_in_view(desktop, replay, wait_until):
+    scene, badge = desktop.sessions.shown, desktop.window.transport.badge
+    desktop.window.commands.time.choose(20)
+    wait_until(lambda: scene.history.view == 20)
+    replay(Key.Key_Return)
+    wait_until(lambda: scene.history.view is None and not scene.history.is_replay)
+    assert badge.word == "PAUSED · BRANCH"
+    replay(Key.Key_Space)
+    wait_until(lambda: scene.status.axis > LAST + 20)
+    assert scene.mode is PlaybackMode.PLAYING
+    assert scene.history.recording == "arm.mcap"
