@@ -25,6 +25,7 @@ class Channel(NamedTuple):
     topic: str
     encoding: str
     schema: tuple[str, str, bytes] | None
+    metadata: dict[str, str]
 
 
 class Message(NamedTuple):
@@ -101,7 +102,8 @@ class LowRateChunks:
             elif opcode == Opcode.CHANNEL:
                 number, schema = of_one.u16(), of_one.u16()
                 topic, encoding = of_one.string(), of_one.string()
-                self._channels[number] = Channel(topic, encoding, self._schemas.get(schema))
+                known = self._schemas.get(schema)
+                self._channels[number] = Channel(topic, encoding, known, of_one.mapping())
             elif opcode == Opcode.MESSAGE:
                 number = of_one.u16()
                 of_one.take(4)

@@ -154,6 +154,18 @@ class TrajectoryReader:
             index = self._indexes[scene] = BlockIndex.of(entries[mine])
         return index
 
+    def block_order(self) -> list[tuple[int, int]]:
+        """Return the scene and the number of each block, in the order of the file."""
+        entries = self._contents.entries
+        scenes = entries["scene"][entries["kind"] < ChunkKind.EVENTS].tolist()
+        numbers = dict.fromkeys(self._records, -1)
+        order = []
+        for scene in scenes:
+            if scene in numbers:  # others are of no scene of the manifest
+                numbers[scene] += 1
+                order.append((scene, numbers[scene]))
+        return order
+
     def frame_count(self, scene: int) -> int:
         """Return how many frames of a scene there are, the final ones included."""
         return self.index(scene).total
@@ -301,7 +313,7 @@ class TrajectoryReader:
         if self._signals is None:
             lists: dict[str, tuple[SampleList, tuple[str, ...]]] = {}
             for message in self.messages(ChunkKind.SIGNALS):
-                topic, _, schema = message.channel
+                topic, schema = message.channel.topic, message.channel.schema
                 if not _SIGNAL_TOPIC.match(topic):
                     continue
                 if topic not in lists:

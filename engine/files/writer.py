@@ -47,6 +47,7 @@ from stroboscope.engine.files.low_rate import (
     signal_topic,
     state_topic,
 )
+from stroboscope.engine.files.low_rate_chunks import Message
 from stroboscope.engine.files.manifest import INDEX_NAME, MANIFEST_NAME, pack_manifest
 
 __all__ = ["TrajectoryWriter"]
@@ -232,6 +233,15 @@ class TrajectoryWriter:
         self._waiting_bytes += len(data)
         if self._waiting_bytes >= _WAITING_BYTES:
             self.flush()
+
+    def copy_messages(self, messages: Iterable[Message], kind: ChunkKind) -> None:
+        """Write messages of another file as they are, all of one kind."""
+        copies = []
+        for channel, log_time, data in messages:
+            schema = None if channel.schema is None else MessageSchema(*channel.schema)
+            mine = self._channel(channel.topic, channel.encoding, schema, channel.metadata)
+            copies.append((mine, min(log_time, _LAST_TIME), data))
+        self._write_messages(copies, kind)
 
     def flush(self) -> None:
         """Write the messages that wait; the system has all of the file then."""

@@ -1,0 +1,90 @@
+"""What all trajectories that are made of others have in common."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from stroboscope.engine.files.atomic import replacing
+from stroboscope.engine.files.chunk_index import ChunkKind
+from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.files.frames import Manifest
+from stroboscope.engine.files.low_rate_chunks import Message
+from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.writer import TrajectoryWriter
+
+__all__ = [
+    "Progress",
+    "intact_attachments",
+    "kind_of_topic",
+    "messages_by_kind",
+    "nobody",
+    "refuse_itself",
+    "whole_trajectory",
+]
+
+Progress = Callable[[float], None]
+"""Is told how much is done, 0 to 1; what it raises ends the work, and nothing is left of it."""
+
+_MESSAGES_AT_ONCE = 10_000
+
+
+@contextlib.contextmanager
+def whole_trajectory(
+    path: str | os.PathLike[str],
+    manifest: Manifest,
+    *,
+    attachments: dict[str, bytes],
+    disk: Disk | None = None,
+) -> Iterator[TrajectoryWriter]:
+    """Yield the writer of a trajectory that is at ``path`` once it is whole, or not at all."""
+    with replacing(path, disk=disk) as part:
+        writer = TrajectoryWriter(part, manifest, attachments=attachments, disk=disk)
+        try:
+            yield writer
+            writer.close()
+        except BaseException:
+            with contextlib.suppress(FileError):
+                writer.abandon()
+            raise
+
+
+def kind_of_topic(topic: str) -> ChunkKind:
+    """Return what messages of a topic are."""
+    if not topic.startswith("/stroboscope/scene/"):
+        return ChunkKind.MESSAGES
+    return ChunkKind.EVENTS if topic.endswith("/events") else ChunkKind.SIGNALS
+
+
+def messages_by_kind(messages: Iterator[Message]) -> Iterator[tuple[ChunkKind, list[Message]]]:
+    """Yield messages in some number, those of one kind together, in order within their kind."""
+    waiting: dict[ChunkKind, list[Message]] = {}
+    for message in messages:
+        kind = kind_of_topic(message.channel.topic)
+        waiting.setdefault(kind, []).append(message)
+        if len(waiting[kind]) >= _MESSAGES_AT_ONCE:
+            yield kind, waiting.pop(kind)
+    yield from waiting.items()
+
+
+def nobody(done: float) -> None:
+    """Be told, and do nothing."""
+
+
+def refuse_itself(reader: TrajectoryReader, target: Path) -> None:
+    """Raise FileError when a file would be written over itself."""
+    with contextlib.suppress(OSError):
+        if target.samefile(reader.path):
+            raise FileError(target, "is the file that is read", "give the new file another name")
+
+
+def intact_attachments(reader: TrajectoryReader) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the attachments that are intact, and the names of the others."""
+    intact, lost = {}, []
+    for name in reader.attachments:
+        try:
+            intact[name] = reader.attachment(name)
+        except FileError:
+            lost.append(name)
+    return intact, tuple(lost)

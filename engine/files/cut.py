@@ -1,0 +1,219 @@
+"""A part of a trajectory as a file of its own."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from stroboscope.engine.files.chunk_index import ChunkKind
+from stroboscope.engine.files.copying import (
+    Progress,
+    intact_attachments,
+    kind_of_topic,
+    messages_by_kind,
+    nobody,
+    refuse_itself,
+    whole_trajectory,
+)
+from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.errors import FileDamagedError
+from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock
+from stroboscope.engine.files.low_rate import signal_topic
+from stroboscope.engine.files.low_rate_chunks import Message
+from stroboscope.engine.files.reader import TrajectoryReader
+
+__all__ = ["CutOut", "cut"]
+
+# What says how a stretch of states begins: the last one before a part belongs to it.
+_STRETCHES = frozenset({"begin", "episode", "restore", "branch", "edit"})
+# What holds until it is changed again.
+_STANDING = frozenset({"option", "model"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CutOut:
+    """The new file, and which frames of each scene it has: begin and end, as numbered before."""
+
+    path: Path
+    frames: dict[int, tuple[int, int]]
+
+
+def cut(
+    path: str | Path,
+    target: str | Path,
+    *,
+    begin: int,
+    end: int,
+    scene: int | None = None,
+    disk: Disk | None = None,
+    progress: Progress | None = None,
+) -> CutOut:
+    """Write the frames ``begin`` to ``end`` (exclusive) of a scene into a new file.
+
+    ``scene``: the first one unless said. Other scenes are cut to the same stretch of wall time;
+    events, signals and messages go along. Where a state can only be had from an earlier one (a
+    minimal block, sleeping bodies) the part begins with the block that ``begin`` is in. The file
+    is at ``target`` as a whole or not at all. Raises ValueError for frames that are not there,
+    FileError, and FileDamagedError when a block at either end is damaged; damaged ones between
+    are left out.
+    """
+    with TrajectoryReader(path) as reader:
+        refuse_itself(reader, Path(target))
+        parts = _Parts(reader, reader.scenes[0] if scene is None else scene, begin, end)
+        attachments, _ = intact_attachments(reader)
+        with whole_trajectory(
+            target, reader.manifest, attachments=attachments, disk=disk
+        ) as writer:
+            for events in map(parts.events, reader.scenes):
+                writer.write_events(events)
+            order = [place for place in reader.block_order() if parts.rows(*place)]
+            for done, place in enumerate(order):
+                (progress or nobody)(done / len(order))
+                rows = parts.rows(*place)
+                if rows.stop - rows.start == reader.index(place[0]).count[place[1]]:
+                    try:
+                        writer.write_encoded_block(place[0], reader.encoded_block(*place))
+                    except FileDamagedError:
+                        continue
+                else:
+                    writer.write_block(_rows_of(reader.block(*place), rows))
+            for kind, messages in messages_by_kind(parts.messages()):
+                writer.copy_messages(messages, kind)
+        (progress or nobody)(1.0)
+        return CutOut(Path(target), parts.frames)
+
+
+class _Sample(msgspec.Struct):
+    axis: int
+
+
+class _Parts:
+    """Which frames of each scene, and what of all else, belong to a part of a file."""
+
+    def __init__(self, reader: TrajectoryReader, scene: int, begin: int, end: int) -> None:
+        self._reader = reader
+        count = reader.frame_count(scene)
+        if not 0 <= begin < end <= count:
+            raise ValueError(
+                f"{reader.path} can't be cut to frames {begin:,} to {end:,}: scene {scene} has "
+                f"frames 0 to {count:,}, and the end comes after the beginning"
+            )
+        self._first_wall = self._wall(scene, begin) if begin else None
+        self._end_wall = self._wall(scene, end) if end < count else None
+        self.frames = {other: self._same_time(other) for other in reader.scenes}
+        self.frames[scene] = (begin, end)
+        for other in reader.scenes:
+            self.frames[other] = self._with_whole_state(other)
+        self._axes = {other: self._axes_of(other) for other in reader.scenes}
+
+    def _wall(self, scene: int, frame: int) -> int:
+        block, row = self._reader.locate(scene, frame)
+        return int(self._reader.block(scene, block).wall[row])
+
+    def _same_time(self, scene: int) -> tuple[int, int]:
+        """Return the frames of another scene that were taken in the same stretch of wall time."""
+        begin = 0 if self._first_wall is None else self._frame_at(scene, self._first_wall)
+        if self._end_wall is None:
+            return begin, self._reader.frame_count(scene)
+        return begin, self._frame_at(scene, self._end_wall)
+
+    def _frame_at(self, scene: int, wall: int) -> int:
+        """Return the first frame that was not taken before a wall time; how many, when none."""
+        index = self._reader.index(scene)
+        if not len(index):
+            return 0
+        block = max(int(np.searchsorted(index.first_wall, wall)) - 1, 0)
+        row = int(np.searchsorted(self._reader.block(scene, block).wall, wall))
+        return int(index.frames[block]) + row
+
+    def _with_whole_state(self, scene: int) -> tuple[int, int]:
+        """Return the frames of a scene, from an earlier one where the first state needs that."""
+        begin, end = self.frames[scene]
+        if begin >= end:
+            return begin, begin
+        block, row = self._reader.locate(scene, begin)
+        if row:
+            rows = self._reader.block(scene, block)
+            if rows.kind is BlockKind.MINIMAL or rows.hidden:
+                begin -= row
+        return begin, end
+
+    def _axes_of(self, scene: int) -> tuple[int, int]:
+        """Return the first and last axis of a scene's part; the end of all has no last one."""
+        begin, end = self.frames[scene]
+        if begin >= end:
+            return 0, -1
+        reader = self._reader
+        block, row = reader.locate(scene, begin)
+        first = int(reader.block(scene, block).axes[row]) if begin else -(1 << 63)
+        if end == reader.frame_count(scene):
+            return first, (1 << 63) - 1
+        block, row = reader.locate(scene, end - 1)
+        return first, int(reader.block(scene, block).axes[row])
+
+    def rows(self, scene: int, number: int) -> range:
+        """Return which rows of a block belong to it."""
+        begin, end = self.frames[scene]
+        frames = self._reader.index(scene).frames
+        first, behind = int(frames[number]), int(frames[number + 1])
+        return range(max(begin, first) - first, max(min(end, behind), first) - first)
+
+    def events(self, scene: int) -> list[FileEvent]:
+        """Return the events of a scene's part, and those before that still hold there."""
+        first, last = self._axes[scene]
+        before, within = [], []
+        stretch: list[FileEvent] = []
+        for event in self._reader.events(scene):
+            if event.axis > last:
+                continue
+            if event.axis >= first:
+                within.append(event)
+            elif event.kind in _STRETCHES:
+                stretch = [event]
+            elif event.kind in _STANDING:
+                before.append(event)
+        return [*before, *stretch, *within] if last >= first else []
+
+    def messages(self) -> Iterator[Message]:
+        """Yield signals and messages of the part."""
+        for message in self._reader.messages():
+            kind = kind_of_topic(message.channel.topic)
+            if kind is ChunkKind.SIGNALS:
+                if self._has_sample(message):
+                    yield message
+            elif kind is ChunkKind.MESSAGES and self._has_time(message.log_time):
+                yield message
+
+    def _has_sample(self, message: Message) -> bool:
+        for scene, (first, last) in self._axes.items():
+            if message.channel.topic.startswith(signal_topic(scene, "")):
+                try:
+                    return first <= msgspec.json.decode(message.data, type=_Sample).axis <= last
+                except (msgspec.MsgspecError, RecursionError):
+                    return False
+        return False
+
+    def _has_time(self, log_time: int) -> bool:
+        manifest = self._reader.manifest
+        wall = log_time - round(manifest.created * 1e9) + manifest.clock
+        return (self._first_wall is None or wall >= self._first_wall) and (
+            self._end_wall is None or wall < self._end_wall
+        )
+
+
+def _rows_of(block: RowBlock, rows: range) -> RowBlock:
+    """Return some rows of a block."""
+    part = slice(rows.start, rows.stop)
+    return dataclasses.replace(
+        block,
+        rows=block.rows[part],
+        axes=block.axes[part],
+        steps=block.steps[part],
+        timesteps=block.timesteps[part],
+        wall=block.wall[part],
+        flags=block.flags[part],
+        digests=None if block.digests is None else block.digests[part],
+        hidden=block.hidden if not rows.start else b"",
+    )

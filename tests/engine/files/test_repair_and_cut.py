@@ -1,0 +1,186 @@
+"""Files made of others: repaired ones, and parts."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recordings import block_of, blocks_of, frames_of, manifest_of, same_block, write_small
+
+from stroboscope.engine.files.cut import cut
+from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.files.frames import BlockKind, FileEvent, RecordMode
+from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.repair import repair
+from stroboscope.engine.files.writer import TrajectoryWriter
+
+
+class Stopped(Exception):
+    """What a progress callback raises."""
+
+
+def _stop(done: float) -> None:
+    if done > 0.3:
+        raise Stopped
+
+
+def test_a_file_without_its_end_becomes_complete(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap", scenes=2, close=False)
+    before = path.read_bytes()
+    path.write_bytes(before[:-30])  # within the last chunk, that of /tf
+    result = repair(path)
+    assert result.path == tmp_path / "run.repaired.mcap"
+    assert result.frames == {0: 12, 1: 12}
+    assert "within a record" in str(result.damage[0])
+    assert path.read_bytes() == before[:-30]
+    with TrajectoryReader(result.path) as reader:
+        assert reader.complete
+        assert reader.damage == ()
+        assert "repaired from run.mcap" in reader.manifest.note
+        for scene in (0, 1):
+            assert all(map(same_block, frames_of(reader, scene), blocks_of(3, scene=scene)))
+            assert [event.axis for event in reader.events(scene)] == [0, 4, 8]
+        assert reader.signal(0, "knee").values.shape == (3, 2)
+        assert reader.signal_names(0, "knee") == ("q", "v")
+        assert reader.attachment("model.mjb") == b"model"
+
+
+def test_damaged_blocks_and_attachments_are_left_out_and_named(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap")
+    with TrajectoryReader(path) as reader:
+        middle = int(reader.index(0).offset[1]) + 20
+    data = bytearray(path.read_bytes())
+    data[middle] ^= 1
+    data[data.index(b"model.mjb", data.index(b"octet-stream") - 60) + 2] ^= 0
+    at = data.rindex(b"model", 0, data.index(b"SBLK"))
+    data[at] ^= 1
+    path.write_bytes(data)
+    result = repair(path, tmp_path / "new.mcap")
+    assert result.frames == {0: 8}
+    assert result.attachments_lost == ("model.mjb",)
+    with TrajectoryReader(result.path) as reader:
+        assert reader.complete
+        assert [int(block.axes[0]) for block in frames_of(reader)] == [0, 8]
+        (gap,) = [event for event in reader.events(0) if event.kind == "gap"]
+        assert gap.axis == 4
+        assert gap.data["axes"] == [4, 7]
+        assert "4 frames" in gap.text
+
+
+def test_a_repair_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap", close=False)
+    with pytest.raises(Stopped):
+        repair(path, progress=_stop)
+    assert [each.name for each in tmp_path.iterdir()] == ["run.mcap"]
+
+
+def test_a_file_is_not_written_over_itself(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap")
+    (tmp_path / "link.mcap").symlink_to(path)
+    with pytest.raises(FileError, match="is the file that is read"):
+        repair(path, tmp_path / "link.mcap")
+    with pytest.raises(FileError, match="is the file that is read"):
+        cut(path, path, begin=0, end=1)
+
+
+@pytest.mark.parametrize("begin", range(12))
+@pytest.mark.parametrize("count", [1, 4, 7])
+def test_any_part_has_the_frames_asked_for(tmp_path: Path, begin: int, count: int) -> None:
+    path = write_small(tmp_path / "run.mcap")
+    end = min(begin + count, 12)
+    result = cut(path, tmp_path / "part.mcap", begin=begin, end=end)
+    assert result.frames == {0: (begin, end)}
+    with TrajectoryReader(path) as reader:
+        whole = np.concatenate([block.rows for block in frames_of(reader)])
+        wall = np.concatenate([block.wall for block in frames_of(reader)])
+    with TrajectoryReader(result.path) as reader:
+        assert reader.complete
+        blocks = frames_of(reader)
+        assert np.concatenate([b.rows for b in blocks]).tobytes() == whole[begin:end].tobytes()
+        assert np.concatenate([b.axes for b in blocks]).tolist() == list(range(begin, end))
+        assert np.concatenate([b.wall for b in blocks]).tolist() == wall[begin:end].tolist()
+        for event in reader.events(0):
+            assert begin <= event.axis < end
+
+
+def test_signals_and_messages_are_cut_like_frames(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap")
+    cut(path, tmp_path / "part.mcap", begin=1, end=3)
+    with TrajectoryReader(tmp_path / "part.mcap") as reader:
+        assert reader.signal(0, "knee").axes.tolist() == [1, 2]
+        assert [m for m in reader.messages() if m.channel.topic == "/tf"] == []
+    cut(path, tmp_path / "part.mcap", begin=0, end=1)
+    with TrajectoryReader(tmp_path / "part.mcap") as reader:
+        assert reader.signal(0, "reward").axes.tolist() == [0]
+        assert len([m for m in reader.messages() if m.channel.topic == "/tf"]) == 1
+
+
+def test_other_scenes_are_cut_to_the_same_time(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap", scenes=2)
+    result = cut(path, tmp_path / "part.mcap", begin=3, end=9, scene=1)
+    assert result.frames[1] == (3, 9)
+    begin, end = result.frames[0]
+    assert abs(begin - 3) <= 1
+    assert abs(end - 9) <= 1
+    with TrajectoryReader(result.path) as reader:
+        assert reader.frame_count(0) == end - begin
+        assert reader.frame_count(1) == 6
+
+
+def test_a_part_knows_the_stretch_it_is_of_and_the_options_in_force(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    events = [
+        FileEvent(kind="begin", axis=0),
+        FileEvent(kind="option", axis=1, text="gravity"),
+        FileEvent(kind="log", axis=2),
+        FileEvent(kind="episode", axis=3, episode=1),
+        FileEvent(kind="log", axis=5),
+        FileEvent(kind="stop", axis=7),
+    ]
+    with TrajectoryWriter(path, manifest_of(), attachments={}) as writer:
+        writer.write_events(events)
+        for block in blocks_of(2):
+            writer.write_block(block)
+    cut(path, tmp_path / "part.mcap", begin=4, end=7)
+    with TrajectoryReader(tmp_path / "part.mcap") as reader:
+        assert [event.kind for event in reader.events(0)] == ["option", "episode", "log"]
+    cut(path, tmp_path / "part.mcap", begin=4, end=8)
+    with TrajectoryReader(tmp_path / "part.mcap") as reader:
+        kinds = [event.kind for event in reader.events(0)]
+        assert kinds == ["option", "episode", "log", "stop"]
+
+
+def test_a_part_begins_where_its_first_state_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    with TrajectoryWriter(path, manifest_of(mode=RecordMode.MINIMAL), attachments={}) as writer:
+        writer.write_block(block_of(0, 8, kind=BlockKind.MINIMAL))
+        writer.write_block(dataclasses.replace(block_of(8, 4), hidden=b"asleep"))
+    assert cut(path, tmp_path / "a.mcap", begin=3, end=6).frames == {0: (0, 6)}
+    with TrajectoryReader(tmp_path / "a.mcap") as reader:
+        block = reader.block(0, 0)
+        assert block.kind is BlockKind.MINIMAL
+        assert np.isfinite(block.rows[0]).all()
+        assert len(block.digests) == 6  # type: ignore[arg-type]
+    assert cut(path, tmp_path / "b.mcap", begin=9, end=10).frames == {0: (8, 10)}
+    with TrajectoryReader(tmp_path / "b.mcap") as reader:
+        assert reader.block(0, 0).hidden == b"asleep"
+
+
+def test_frames_that_are_not_there_can_not_be_cut_out(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap")
+    for begin, end in ((-1, 3), (3, 3), (4, 3), (0, 13)):
+        with pytest.raises(ValueError, match="frames 0 to 12"):
+            cut(path, tmp_path / "part.mcap", begin=begin, end=end)
+    with pytest.raises(FileError, match="no scene 5"):
+        cut(path, tmp_path / "part.mcap", begin=0, end=1, scene=5)
+    assert not (tmp_path / "part.mcap").exists()
+
+
+def test_a_cut_that_is_stopped_leaves_the_old_target(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap")
+    target = tmp_path / "part.mcap"
+    target.write_bytes(b"old")
+    with pytest.raises(Stopped):
+        cut(path, target, begin=0, end=12, progress=_stop)
+    assert target.read_bytes() == b"old"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["part.mcap", "run.mcap"]
