@@ -12,6 +12,7 @@ __all__ = ["main"]
 _USAGE = """\
 usage: stroboscope [--session ID]             open the window
        stroboscope run script.py [args…]      run a script with the debugger
+       stroboscope open FILE                  show a scene, a model or a recorded run
        stroboscope ctl list|play|pause|…      control a running session from the terminal
        stroboscope demo NAME|list             run a demo
        stroboscope screenshot out.png         picture of the open window
@@ -30,6 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from stroboscope.engine.instrument import run
 
             return run.main(arguments[1:])
+        case "open":
+            from stroboscope.engine.showing import opening
+
+            return opening.main(arguments[1:], complain=_show_dialog)
         case "ctl":
             from stroboscope.debugger_protocol import ctl
 
@@ -56,10 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _unknown(command: str) -> int:
-    known = ("run", "ctl", "demo", "screenshot", "doctor")
+    known = ("run", "open", "ctl", "demo", "screenshot", "doctor")
     close = [name for name in known if name[:2] == command[:2]]
     if command.endswith(".py"):
         hint = f"To run a script with the debugger: stroboscope run {command}"
+    elif Path(command).is_file():
+        hint = f"To show what is in a file: stroboscope open {command}"
     elif close:
         hint = f"Did you mean: stroboscope {close[0]}?"
     else:
@@ -83,6 +90,20 @@ def _say(text: str) -> None:
 def _complain(text: str) -> None:
     sys.stderr.write(text.rstrip("\n") + "\n")
     sys.stderr.flush()
+
+
+# --- open
+
+
+def _show_dialog(text: str) -> None:
+    """Say what is wrong with a file to somebody who has no terminal in front of him."""
+    if importlib.util.find_spec("PySide6") is None:
+        return
+    from PySide6.QtWidgets import QApplication, QMessageBox
+
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    QMessageBox.critical(None, "Stroboscope", text)
+    del app
 
 
 # --- demo

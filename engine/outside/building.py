@@ -35,6 +35,7 @@ _LATE = ("defusedxml.ElementTree", "defusedxml.common", "xml.etree.ElementTree",
 _CODECS = ("utf-8", "utf-8-sig", "ascii", "latin-1", "cp437")
 _MJZ_LIMITS = ArchiveLimits(entries=10_000, directory_bytes=4 << 20)
 _MODEL_IN_ARCHIVE = "model.xml"
+_XML_SUFFIXES = (".xml", ".urdf")
 _MOST_NOTES, _LONGEST_NOTE = 20, 500
 _REPAIR = "repair it, or get another copy"
 _AGAIN = "get the file once more from whoever made it"
@@ -202,7 +203,14 @@ class _Builder:
 
     def _from_xml(self, path: Path, *, root: Path) -> Any:
         NamedFiles(path, root=root, limits=self._limits).check()
-        spec = self._guarded(lambda: self._adapter.module.MjSpec.from_file(str(path)))
+        module = self._adapter.module
+        if path.suffix.lower() in _XML_SUFFIXES:
+            spec = self._guarded(lambda: module.MjSpec.from_file(str(path)))
+        else:
+            # By another name MuJoCo takes it for nothing; what it names is looked for here then.
+            os.chdir(path.parent)
+            text = path.read_text(encoding="utf-8-sig")
+            spec = self._guarded(lambda: module.MjSpec.from_string(text))
         return self._guarded(spec.compile)
 
     def _from_mjb(self, content: bytes) -> Any:

@@ -1,0 +1,1 @@
+"""Files in a window: the process that has the scene of an opened file."""

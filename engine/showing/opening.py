@@ -1,0 +1,184 @@
+"""``stroboscope open [options] FILE``: show what is in a file, in a window.
+
+The scene lives in this process, like that of a script that ``stroboscope run`` runs; the window is
+another one that is attached to it. What a file is, its first bytes say.
+"""
+
+import dataclasses
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from stroboscope.engine.errors import EngineError
+from stroboscope.engine.files.errors import FileFormatError
+from stroboscope.engine.files.kinds import FileKind, kind_of_file
+
+if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["OpenOptions", "main", "parse_arguments", "show_file"]
+
+USAGE = """\
+usage: stroboscope open [options] FILE
+
+Show a scene (.strobe), a recorded run (.mcap) or a model (MJCF, URDF, MJZ, MJB) in a window.
+Nothing in the file is executed, and a model may only name files in its own folder.
+
+options:
+  --trust FOLDER   from now on, models in FOLDER may name all files of FOLDER
+  --mode MODE      paused (default), playing or fast_forward: how the scene begins
+  --wait SECONDS   open no window; wait that long for one, or for `stroboscope ctl`
+  --dialog         show what goes wrong in a dialog as well (for double clicks)
+  -h, --help       this text
+"""
+_MODES = ("paused", "playing", "fast_forward")
+_WITH_VALUE = ("--trust", "--mode", "--wait")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOptions:
+    """What the command line asks for; ``wait`` in seconds, None: open a window."""
+
+    file: str
+    trust: str = ""
+    mode: str = "paused"
+    wait: float | None = None
+    dialog: bool = False
+
+
+def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) -> int:
+    """Show the file that ``argv`` (without ``open``) names, until its window is closed.
+
+    Returns 0 then, 1 when it can't be shown; ``complain`` gets the reason as well as standard
+    error. Raises SystemExit for arguments that make no sense.
+    """
+    options = parse_arguments(argv)
+    try:
+        return show_file(options)
+    except EngineError as error:
+        sys.stderr.write(f"stroboscope open: {error}\n")
+        if complain is not None and options.dialog:
+            complain(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def show_file(options: OpenOptions) -> int:
+    """Show a file by its kind; raises EngineError when it can't be shown."""
+    if options.trust:
+        _trust(options)
+    kind = kind_of_file(options.file)
+    show = _SHOW.get(kind)
+    if show is None:
+        raise FileFormatError(
+            options.file,
+            "it is nothing that can be shown" + (f" ({kind})" if kind != FileKind.UNKNOWN else ""),
+            "name a scene (.strobe), a model (MJCF, URDF, MJZ, MJB) or a recorded run (.mcap)",
+        )
+    return show(options)
+
+
+def _trust(options: OpenOptions) -> None:
+    from stroboscope.engine.outside.trust import trust_folder
+
+    folder = trust_folder(options.trust)
+    if not Path(os.path.realpath(options.file)).is_relative_to(folder):
+        sys.stderr.write(f"stroboscope open: note: {options.file} is not in {folder}\n")
+
+
+def _show_scene(options: OpenOptions) -> int:
+    from stroboscope.engine.scene_loading import load_scene
+
+    return _follow(load_scene(options.file), options)
+
+
+def _follow(scene: "Scene | BatchScene", options: OpenOptions) -> int:
+    """Step the scene as the window says, until it is closed."""
+    from stroboscope.engine import debugger
+    from stroboscope.engine.errors import SceneDestroyedError, StepFailedError
+
+    # What the window calls this application.
+    sys.argv[:] = [options.file]
+    attached = debugger.attach(
+        5.0 if options.wait is None else options.wait,
+        launch=options.wait is None,
+        mode=options.mode,
+    )
+    if not attached:
+        # The reason is logged by attach.
+        return 1
+    while debugger.is_attached():
+        try:
+            scene.step()
+        except StepFailedError as error:
+            scene.pause(str(error))
+        except SceneDestroyedError:
+            break
+    return 0
+
+
+# Who shows what; each takes the options and returns the exit code.
+_SHOW: dict[FileKind, Callable[[OpenOptions], int]] = {
+    kind: _show_scene
+    for kind in (FileKind.SCENE, FileKind.MJCF, FileKind.URDF, FileKind.MJZ, FileKind.MJB)
+}
+
+
+def parse_arguments(argv: Sequence[str]) -> OpenOptions:
+    """Return the options; raises SystemExit: 0 for help, 2 for what makes no sense."""
+    values: dict[str, str] = {}
+    files: list[str] = []
+    dialog = False
+    rest = list(argv)
+    while rest:
+        name, has_value, value = rest.pop(0).partition("=")
+        if name in ("-h", "--help"):
+            sys.stdout.write(USAGE)
+            raise SystemExit(0)
+        if name == "--":
+            files += rest
+            break
+        if name in _WITH_VALUE:
+            if not has_value and not rest:
+                _refuse(f"{name} needs a value")
+            values[name] = value if has_value else rest.pop(0)
+        elif name == "--dialog":
+            dialog = True
+        elif name.startswith("-") and name != "-":
+            _refuse(f"unknown option {name}")
+        else:
+            files.append(name + has_value + value)
+    if len(files) != 1:
+        _refuse("which file?" if not files else f"one file, not {len(files)}")
+    mode = values.get("--mode", _MODES[0])
+    if mode not in _MODES:
+        _refuse(f"--mode is {mode!r}; it can be {', '.join(_MODES)}")
+    return OpenOptions(
+        file=files[0],
+        trust=values.get("--trust", ""),
+        mode=mode,
+        wait=_seconds(values.get("--wait")),
+        dialog=dialog,
+    )
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0.0:
+        _refuse(f"--wait is {text!r}; it must be a number of seconds, 0 or more (inf: no limit)")
+    return seconds
+
+
+def _refuse(reason: str) -> NoReturn:
+    sys.stderr.write(f"stroboscope open: {reason}\n\n{USAGE}")
+    raise SystemExit(2)
