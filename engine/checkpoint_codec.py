@@ -222,7 +222,8 @@ class CheckpointCodec:
         if self._checksum_in_place.is_worth_while and type(state) is bytes:
             incoming = state
             row = np.frombuffer(state, np.float64, self._row_length, self._row_at)
-            self._checked_hidden = memoryview(state)[self._hidden_at :]
+            if self._hidden is not None:
+                self._checked_hidden = memoryview(state)[self._hidden_at :]
             # Before the sums: of both it fetches memory that is not in the cache faster.
             norm = self._norm(row)
             checksum = self._checksum_in_place(state, self._fixed_crc)
