@@ -5,8 +5,12 @@ comes into the window's process, and what is simulated on from a frame is simula
 """
 
 import contextlib
+import dataclasses
 import os
 import threading
+import time
+from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -22,19 +26,36 @@ from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
-__all__ = ["show_trajectory"]
+__all__ = ["Playing", "show_trajectory"]
 
 # How often a file that is still being recorded is looked at [s].
 _FOLLOW_S: Final = 0.25
+# How often a view that plays moves [s].
+_MOVE_S: Final = 1.0 / 30.0
 # Texts of the recorded log that are told again; all of them are in the file.
 _TOLD_TEXTS: Final = 200
 _LEVELS = {"warning": LogLevel.WARNING, "log": LogLevel.INFO}
 
 
-def show_trajectory(path: str | os.PathLike[str], *, launch: bool = True) -> bool:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Playing:
+    """How a run is played as soon as it is shown: ``speed`` × real time, once or for ever."""
+
+    speed: float = 1.0
+    loop: bool = False
+
+
+def show_trajectory(
+    path: str | os.PathLike[str],
+    *,
+    launch: bool = True,
+    timeout_seconds: float = 5.0,
+    playing: Playing | None = None,
+) -> bool:
     """Open a file in the debugger's window and serve it until that has gone; False: no window.
 
-    ``launch=False`` opens no window and waits for any client. Raises FileError and its kinds.
+    It opens where the run stopped by itself, else with its first frame. ``launch=False`` opens no
+    window and waits for any client. Raises FileError and its kinds.
     """
     with load_trajectory(path) as first:
         names = list(first.others())
@@ -45,10 +66,10 @@ def show_trajectory(path: str | os.PathLike[str], *, launch: bool = True) -> boo
         try:
             for each in shown:
                 each.wait_until_built()
-            if not debugger.attach(launch=launch):
+            if not debugger.attach(timeout_seconds, launch=launch):
                 return False
             for each in shown:
-                each.begin()
+                each.begin(playing)
             shown[0].serve()
         finally:
             for each in shown:
@@ -64,26 +85,51 @@ class _Shown:
         trajectory.seek(-1)  # its past is all that was recorded
         self._scene = trajectory.scene
         self._over = threading.Event()
-        self._follower: threading.Thread | None = None
         for text in trajectory.damage:
             self._scene.link.log_text(LogLevel.WARNING, f"{trajectory.path.name}: {text}")
 
     def wait_until_built(self) -> None:
         """Return when the scene is there."""
 
-    def begin(self) -> None:
-        """Show where it stopped, else where it began; any thread."""
-        host, link = current_runtime().host, self._scene.link
+    def begin(self, playing: Playing | None) -> None:
+        """Show where it stopped, else where it began, and play from there; any thread."""
+        link = self._scene.link
         _retell(self._trajectory, link)
         stops = link.past.stops.stops.stops
-        axis = stops[-1].axis if stops else self._trajectory.frame(0).axis
-        with contextlib.suppress(CommandError):
-            host.travel(Goto(id=0, scene_id=link.scene_id, axis=axis))
+        first, last = self._trajectory.axes
+        self._look(stops[-1].axis if stops and playing is None else first)
+        if playing is not None:
+            self._start(lambda: self._play(playing, first, last))
         if not self._trajectory.complete:
-            self._follower = threading.Thread(
-                target=self._follow, name="stroboscope-follow", daemon=True
-            )
-            self._follower.start()
+            self._start(self._follow)
+
+    def _start(self, work: Callable[[], None]) -> None:
+        threading.Thread(target=work, name="stroboscope-replay", daemon=True).start()
+
+    def _look(self, axis: int) -> None:
+        link = self._scene.link
+        with contextlib.suppress(CommandError):
+            current_runtime().host.travel(Goto(id=0, scene_id=link.scene_id, axis=axis))
+
+    def _play(self, playing: Playing, first: int, last: int) -> None:
+        """Move the view to the end, until somebody else moves it."""
+        link, pace = self._scene.link, self._trajectory.timestep / playing.speed
+        own: deque[int | None] = deque([None, first], maxlen=16)
+        began = time.monotonic()
+        while not self._over.wait(_MOVE_S):
+            view = link.past.view
+            if view not in own:
+                return
+            if view is not None and None in own:
+                own.remove(None)  # it has begun: live is where somebody else went
+            target = first + int((time.monotonic() - began) / pace)
+            if target >= last and not playing.loop:
+                self._look(last)
+                return
+            if target >= last:
+                began, target = time.monotonic(), first
+            own.append(target)
+            self._look(target)
 
     def serve(self) -> None:
         """Let the debugger look, and step when it has the scene continue; until it has gone."""
@@ -127,7 +173,6 @@ class _OnItsThread(_Shown):
         self._begun = threading.Event()
         self._error: BaseException | None = None
         self._over = threading.Event()
-        self._follower = None
         self._thread = threading.Thread(
             target=self._run, args=(path, name), name=f"scene {name}", daemon=True
         )
@@ -152,9 +197,9 @@ class _OnItsThread(_Shown):
         if self._error is not None:
             raise self._error
 
-    def begin(self) -> None:
+    def begin(self, playing: Playing | None) -> None:
         """Show where it stopped, and let its thread go on."""
-        super().begin()
+        super().begin(playing)
         self._begun.set()
 
     def end(self) -> None:

@@ -72,6 +72,16 @@ class Trajectory:
         return self._record.name
 
     @property
+    def timestep(self) -> float:
+        """The timestep [s] of the recorded model."""
+        return self._record.timestep
+
+    @property
+    def axes(self) -> tuple[int, int]:
+        """The axis, physics steps ever taken, of the first and of the last frame."""
+        return self._rows.axis(0), self._rows.axis(len(self) - 1)
+
+    @property
     def complete(self) -> bool:
         """Whether the file was closed by its writer: else it was cut, and see :attr:`damage`."""
         return self._reader.complete

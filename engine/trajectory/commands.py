@@ -1,0 +1,262 @@
+"""``stroboscope info|verify|repair|cut|replay FILE``: recorded runs from a terminal."""
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from stroboscope.engine.errors import EngineError
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.reader import TrajectoryReader
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = ("info", "verify", "repair", "cut", "replay")
+# Events that `info` tells of one by one.
+_TOLD_EVENTS = 12
+_EXIT_UNREADABLE = 4
+
+
+def main(command: str, argv: Sequence[str]) -> int:
+    """Run one of :data:`COMMANDS`; returns the exit code.
+
+    0: all is well. ``verify``: 1 it differs, 2 it is damaged, 3 it can't be verified. 4: the file
+    can't be read, or written.
+    """
+    parser = argparse.ArgumentParser(prog=f"stroboscope {command}", description=_HELP[command])
+    parser.add_argument("file", help="a recorded run (.mcap)")
+    _ARGUMENTS[command](parser)
+    options = parser.parse_args(list(argv))
+    try:
+        return _RUN[command](options)
+    except (EngineError, ValueError, IndexError) as error:
+        sys.stderr.write(f"stroboscope {command}: {error}\n")
+        return _EXIT_UNREADABLE
+    except KeyboardInterrupt:
+        return 130
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[float], None]]:
+    """Show progress, 0 to 1, in a terminal; in a file nothing."""
+    tqdm = importlib.import_module("tqdm").tqdm
+    form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed} of about {elapsed}+{remaining}"
+    with tqdm(total=1.0, desc=what, bar_format=form, disable=None, file=sys.stderr) as bar:
+
+        def show(done: float) -> None:
+            bar.update(max(0.0, done - bar.n))
+
+        yield show
+
+
+# --- info
+
+
+def _info_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--events", action="store_true", help="all events, not only the first")
+
+
+def _info(options: argparse.Namespace) -> int:
+    with TrajectoryReader(options.file) as reader:
+        told = _told(reader)
+        events = [event for index in reader.scenes for event in reader.events(index)]
+        if options.json:
+            told["events"] = [_event_fields(event) for event in events]
+            _say(json.dumps(told, indent=2, ensure_ascii=False))
+            return 0
+        manifest = reader.manifest
+        made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(manifest.created))
+        _say(f"{reader.path}  {reader.nbytes / 1e6:,.1f} MB, recorded {made}")
+        _say(
+            f"Stroboscope {manifest.stroboscope}, {manifest.engine} {manifest.engine_version}, "
+            f"{manifest.platform}"
+        )
+        _say("complete" if reader.complete else "CUT OFF: its writer did not close it")
+        for scene in told["scenes"]:
+            _say(
+                f"\n{scene['name']}: {scene['frames']:,} frames, {scene['simulated']:g} s "
+                f"simulated in steps of {scene['timestep']:g} s, {scene['mode']}, "
+                f"{scene['bytes_per_frame']:,.0f} bytes per frame"
+            )
+            if scene["signals"]:
+                _say(f"  signals: {', '.join(scene['signals'])}")
+        _tell_events(events, everything=options.events)
+        for damage in reader.damage:
+            _say(f"DAMAGE {damage}")
+        if reader.damage or not reader.complete:
+            _say(f"What is whole can be read as it is; stroboscope repair {options.file}")
+    return 0
+
+
+def _told(reader: TrajectoryReader) -> dict[str, Any]:
+    scenes = []
+    for number in reader.scenes:
+        record, index = reader.scene(number), reader.index(number)
+        frames = index.total
+        scenes.append(
+            {
+                "name": record.name,
+                "frames": frames,
+                "simulated": max(frames - 1, 0) * record.every * record.timestep,
+                "timestep": record.timestep,
+                "mode": str(record.mode),
+                "every": record.every,
+                "bytes_per_frame": float(index.nbytes.sum()) / max(frames, 1),
+                "signals": list(reader.signals(number)),
+                "model_digest": record.model_digest,
+                "exactness": record.exactness or "exact",
+            }
+        )
+    manifest = reader.manifest
+    return {
+        "file": str(reader.path),
+        "bytes": reader.nbytes,
+        "complete": reader.complete,
+        "damage": [str(each) for each in reader.damage],
+        "format": manifest.format,
+        "stroboscope": manifest.stroboscope,
+        "engine": f"{manifest.engine} {manifest.engine_version}",
+        "platform": manifest.platform,
+        "created": manifest.created,
+        "note": manifest.note,
+        "scenes": scenes,
+    }
+
+
+def _event_fields(event: FileEvent) -> dict[str, Any]:
+    return {
+        "kind": event.kind,
+        "scene": event.scene,
+        "axis": event.axis,
+        "time": event.time,
+        "text": event.text,
+    }
+
+
+def _tell_events(events: list[FileEvent], *, everything: bool) -> None:
+    if not events:
+        return
+    _say("")
+    shown = events if everything else events[:_TOLD_EVENTS]
+    for event in shown:
+        _say(f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {event.text}")
+    if len(shown) < len(events):
+        _say(f"  +{len(events) - len(shown):,} more: --events")
+
+
+# --- verify
+
+
+def _verify_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=int, default=None, help="threads (default: all cores)")
+    parser.add_argument("--scene", default=None, help="one of several, by name (default: all)")
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from stroboscope.engine.trajectory.trajectory import load_trajectory
+
+    if options.jobs is not None and options.jobs < 1:
+        raise ValueError(f"--jobs must be 1 or more, not {options.jobs}")
+    worst = 0
+    with load_trajectory(options.file, scene=options.scene) as first:
+        chosen = {first.name: first} if options.scene is not None else first.others()
+        for name, trajectory in chosen.items():
+            with _bar(f"verifying {name}") as show:
+                found = trajectory.verify(jobs=options.jobs, progress=show)
+            _say(f"{name}: {found}")
+            worst = max(worst, found.exit_code)
+        if not first.complete:
+            _say("the file was cut off: what is in it is what was verified")
+    return worst
+
+
+# --- repair and cut
+
+
+def _repair_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output", default=None, help="(default: NAME.repaired.mcap beside it)"
+    )
+
+
+def _repair(options: argparse.Namespace) -> int:
+    from stroboscope.engine.files.repair import repair
+
+    with _bar("repairing") as show:
+        made = repair(options.file, options.output, progress=show)
+    for damage in made.damage:
+        _say(f"was damaged {damage}")
+    for name in made.attachments_lost:
+        _say(f"lost: {name}")
+    frames = ", ".join(f"{count:,} of scene {scene}" for scene, count in made.frames.items())
+    _say(f"{made.path}: {frames} saved")
+    return 0
+
+
+def _cut_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("begin", type=int, help="the first frame")
+    parser.add_argument("end", type=int, help="the frame behind the last one; -1: to the end")
+    parser.add_argument("-o", "--output", required=True, help="the new file")
+
+
+def _cut(options: argparse.Namespace) -> int:
+    from stroboscope.engine.files.cut import cut
+
+    end = options.end
+    if end < 0:
+        with TrajectoryReader(options.file) as reader:
+            end += 1 + reader.frame_count(reader.scenes[0])
+    with _bar("cutting") as show:
+        made = cut(options.file, options.output, begin=options.begin, end=end, progress=show)
+    for scene, (begin, behind) in made.frames.items():
+        _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of scene {scene}")
+    return 0
+
+
+# --- replay
+
+
+def _replay_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--speed", type=float, default=1.0, help="times real time (default: 1)")
+    parser.add_argument("--loop", action="store_true", help="again and again")
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from stroboscope.engine.trajectory.showing import Playing, show_trajectory
+
+    if not options.speed > 0.0:
+        raise ValueError(f"--speed must be above 0, not {options.speed:g}")
+    playing = Playing(speed=options.speed, loop=options.loop)
+    return 0 if show_trajectory(options.file, playing=playing) else 1
+
+
+_HELP = {
+    "info": "Say what is in a recorded run.",
+    "verify": "Take every recorded step again and compare: does the file say what physics does?",
+    "repair": "Rewrite a file that was cut off or damaged into a complete one; the old one stays.",
+    "cut": "Write some frames of a recorded run into a file of their own.",
+    "replay": "Open a recorded run in the window and play it.",
+}
+_ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "info": _info_arguments,
+    "verify": _verify_arguments,
+    "repair": _repair_arguments,
+    "cut": _cut_arguments,
+    "replay": _replay_arguments,
+}
+_RUN: dict[str, Callable[[argparse.Namespace], int]] = {
+    "info": _info,
+    "verify": _verify,
+    "repair": _repair,
+    "cut": _cut,
+    "replay": _replay,
+}

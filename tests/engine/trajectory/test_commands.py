@@ -1,0 +1,109 @@
+"""Recorded runs from a terminal: what a person types, sees, and what a CI job gets back."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import pytest
+from plain_recording import PlainRun, record_plain
+
+from stroboscope.app.main.cli import main
+from stroboscope.engine.trajectory.trajectory import load_trajectory
+
+MODEL = """
+<mujoco>
+  <option timestep="0.004"/>
+  <worldbody>
+    <body name="arm">
+      <joint name="shoulder" axis="0 1 0" damping=".05"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+    </body>
+  </worldbody>
+  <actuator><position joint="shoulder" kp="8"/></actuator>
+</mujoco>
+"""
+
+
+def _control(step: int, data: Any) -> None:
+    data.ctrl[:] = math.sin(0.05 * step)
+
+
+def _record(path: Path, **options: Any) -> PlainRun:
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    return record_plain(path, model, steps=100, control=_control, resets=(40,), **options)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> PlainRun:
+    """100 steps with a reset."""
+    return _record(tmp_path / "run.mcap")
+
+
+def test_info_says_what_is_in_it(run: PlainRun, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(run.path)]) == 0
+    told = capsys.readouterr().out
+    assert "Plain: 101 frames, 0.4 s simulated in steps of 0.004 s, exact" in told
+    assert "complete" in told
+    assert "episode    reset" in told
+
+
+def test_info_for_programs_is_json(run: PlainRun, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--json", str(run.path)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["complete"] is True
+    assert told["scenes"][0]["frames"] == 101
+    assert [each["axis"] for each in told["events"]] == [0, 40]
+
+
+def test_verify_ends_with_0_for_a_run_that_reproduces_and_1_for_one_that_does_not(
+    run: PlainRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(run.path), "--jobs", "2"]) == 0
+    assert "reproduces bit for bit" in capsys.readouterr().out
+
+    def tamper(rows: Any) -> None:
+        rows[70, 1] += 1e-9
+
+    other = _record(tmp_path / "other.mcap", tamper=tamper)
+    assert main(["verify", str(other.path)]) == 1
+    assert "differs from step 70 on" in capsys.readouterr().out
+
+
+def test_a_file_cut_off_is_said_to_be_and_repaired_into_a_whole_one(
+    run: PlainRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(run.path.read_bytes()[:-3000])
+    assert main(["info", str(cut)]) == 0
+    told = capsys.readouterr().out
+    assert "CUT OFF" in told
+    assert f"stroboscope repair {cut}" in told
+    assert main(["repair", str(cut)]) == 0
+    with load_trajectory(tmp_path / "cut.repaired.mcap") as trajectory:
+        assert trajectory.complete
+        assert trajectory.frame(50).row.tobytes() == run.rows[50].tobytes()
+
+
+def test_some_frames_are_cut_into_a_file_of_their_own(run: PlainRun, tmp_path: Path) -> None:
+    part = tmp_path / "part.mcap"
+    assert main(["cut", str(run.path), "30", "60", "-o", str(part)]) == 0
+    with load_trajectory(part) as trajectory:
+        assert len(trajectory) == 30
+        assert trajectory.frame(0).row.tobytes() == run.rows[30].tobytes()
+        assert trajectory.frame(15).episode == 1
+    assert main(["verify", str(part)]) == 0
+
+
+@pytest.mark.parametrize("command", ["info", "verify", "repair", "replay"])
+def test_what_is_no_recording_is_refused_in_words(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "notes.txt"
+    wrong.write_text("nothing of ours")
+    assert main([command, str(wrong)]) == 4
+    told = capsys.readouterr().err
+    assert "notes.txt: is no trajectory" in told
+    assert main([command, str(tmp_path / "missing.mcap")]) == 4
+    assert "missing.mcap" in capsys.readouterr().err
