@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         ModelError,
         MujocoUnavailableError,
         OwnerThreadError,
+        RecordingError,
+        RecordingFullError,
         SceneDestroyedError,
         SimulationStopped,
         StateCorruptError,
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from stroboscope.engine.options import Cone, Integrator, Jacobian, SceneOptions, Solver
     from stroboscope.engine.outside.trust import trust_folder
     from stroboscope.engine.pose_controller import PoseControllerParams
+    from stroboscope.engine.recording.recording import Recording
+    from stroboscope.engine.recording.trajectory_file import TrajectoryFile
     from stroboscope.engine.rollouts.rollout import Rollouts, rollout
     from stroboscope.engine.runtime import initialize, is_initialized, shutdown
     from stroboscope.engine.scene import Scene
@@ -81,6 +85,9 @@ __all__ = [
     "MujocoUnavailableError",
     "OwnerThreadError",
     "PoseControllerParams",
+    "Recording",
+    "RecordingError",
+    "RecordingFullError",
     "Rollouts",
     "Scene",
     "SceneDestroyedError",
@@ -94,6 +101,7 @@ __all__ = [
     "StateMismatchError",
     "StepFailedError",
     "StopEvent",
+    "TrajectoryFile",
     "create_scene",
     "debugger",
     "destroy_scene",
@@ -124,6 +132,8 @@ _HOMES = {
     "outside.trust": ("trust_folder",),
     "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),
+    "recording.recording": ("Recording",),
+    "recording.trajectory_file": ("TrajectoryFile",),
     "rollouts.rollout": ("Rollouts", "rollout"),
     "runtime": ("initialize", "is_initialized", "shutdown"),
     "scene": ("Scene",),

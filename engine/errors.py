@@ -10,6 +10,8 @@ __all__ = [
     "ModelError",
     "MujocoUnavailableError",
     "OwnerThreadError",
+    "RecordingError",
+    "RecordingFullError",
     "SceneDestroyedError",
     "SimulationStopped",
     "StateCorruptError",
@@ -41,6 +43,14 @@ class SceneDestroyedError(EngineError):
 
 class StepFailedError(EngineError):
     """A physics step raised; the engine's own error is chained (``__cause__``)."""
+
+
+class RecordingError(EngineError):
+    """Something is not recorded: says why, and that what was recorded before is in the file."""
+
+
+class RecordingFullError(RecordingError):
+    """A recording has reached its largest size, and is closed as an intact file."""
 
 
 class SimulationStopped(EngineError):

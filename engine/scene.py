@@ -24,6 +24,8 @@ from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.mujoco_backend import MujocoBackend
 from stroboscope.engine.options import Playback, SceneOptions
+from stroboscope.engine.recording.recording_methods import RecordingMethods
+from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_copy import SceneCopy, built_world, check_copy, copy_of, fill
@@ -47,7 +49,9 @@ __all__ = ["Scene"]
 _log = logging.getLogger(__name__)
 
 
-class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFileMethods):
+class Scene(
+    SceneLife, StateMethods, HistoryMethods, RecordingMethods, ConditionMethods, SceneFileMethods
+):
     """A MuJoCo model and its data that a debugger can stop, look at and put back.
 
     Made by :func:`~stroboscope.engine.create_scene`. Every method and attribute may only be used
@@ -80,6 +84,7 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         """Whether it follows the debugger's playback."""
         self.counters = StepCounters()
         self.callbacks = SceneCallbacks()
+        self.recorders = SceneRecorders(self)
         self.stops = SceneStops(self)
         self.history = SceneHistory(self, runtime.history_budget)
         self.drawing: DebugDraw | None = None
@@ -113,7 +118,10 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         """Decide whether a step may be one bare ``mj_step``."""
         callbacks, stops = self.callbacks, self.stops
         stops.guards_detached = (
-            stops.raise_on_stop or self.history.wanted or callbacks.has(Event.STOP)
+            stops.raise_on_stop
+            or self.history.wanted
+            or bool(self.history.taps)
+            or callbacks.has(Event.STOP)
         )
         self._single = self._data is not None and not callbacks.has_step_callbacks()
         self._bare = self._single and not stops.guards_detached
@@ -135,8 +143,8 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         """
         if self._owner_ident != get_ident():
             raise self._misuse()
-        if time_step is None and self._bare and type(nstep) is int and nstep == 1:
-            if self.link.active:
+        if time_step is None and self._single and type(nstep) is int and nstep == 1:
+            if self.link.active or not self._bare:
                 if self._notes_script:
                     self.note_script()
                 self.stepper.step_once()
@@ -153,9 +161,6 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         if self._notes_script:
             self.note_script()
         count, timestep = checked_nstep(nstep), None
-        if time_step is None and count == 1 and self._single and self.link.active:
-            self.stepper.step_once()  # guarded when detached, too, so that it isn't bare
-            return
         if time_step is not None:
             if count != 1:
                 raise ValueError("give time_step or nstep, not both")
@@ -318,7 +323,7 @@ class Scene(SceneLife, StateMethods, HistoryMethods, ConditionMethods, SceneFile
         """Note that the script has reset the data: counters of the state begin anew."""
         self._guard()
         self.counters.set_state(Counters(0, 0))
-        self.stepper.forget_time()
+        self.stepper.note_time()
         self.history.begin(SegmentKind.EPISODE, reason)
         self.link.state_replaced(reason)
 

@@ -17,6 +17,7 @@ from stroboscope.engine.scene_log import check_values, log_values
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
+    from stroboscope.engine.recording.scene_recorders import SceneRecorders
     from stroboscope.engine.runtime import Runtime
     from stroboscope.engine.scene import Scene
 
@@ -40,6 +41,7 @@ class SceneLife:
     _update_fast_path: Callable[[], None]
     _forget_history: Callable[[], None]
     _end_history: Callable[[], None]
+    recorders: "SceneRecorders"
 
     @property
     def name(self) -> str:
@@ -113,9 +115,9 @@ class SceneLife:
             for key, each in name.items():
                 check_values(key, each, names=None)  # all of them before any is logged
             for key, each in name.items():
-                log_values(self.link, key, each, names=None)
+                log_values(self.link, self.recorders, key, each, names=None)
         else:
-            log_values(self.link, name, value, names=names)
+            log_values(self.link, self.recorders, name, value, names=names)
 
     @property
     def debug_draw(self) -> DebugDraw:
@@ -194,6 +196,7 @@ class SceneLife:
             return
         if self._owner_ident != get_ident() and self._owner.is_alive():
             raise self._misuse()
+        self.recorders.finish()
         self.end("it was destroyed")
         # What shall stay of it has been taken by whoever looks.
         self._forget_history()

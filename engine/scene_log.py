@@ -14,24 +14,34 @@ from stroboscope.engine.signal_channels import ENGINE_CHANNELS
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
+    from stroboscope.engine.recording.scene_recorders import SceneRecorders
 
 __all__ = ["check_values", "log_values"]
 
 _LIMITS = Limits()
 
 
-def log_values(link: "SceneLink", name: object, value: object, *, names: object) -> None:
-    """Log one number, vector or text. Wrong values raise also when nobody is attached.
+def log_values(
+    link: "SceneLink",
+    recorders: "SceneRecorders",
+    name: object,
+    value: object,
+    *,
+    names: object,
+) -> None:
+    """Log and record a number, vector or text. Wrong values raise also when nobody is attached.
 
     A script that works alone must not fail because somebody looks at it.
     """
     name, values, labels = check_values(name, value, names=names)
     if isinstance(values, str):
         link.log_text(LogLevel.INFO, f"{name}: {values}")
+        recorders.happened("log", values, data={"channel": name})
         return
+    # A row of numbers that the engine has itself stays apart from the script's.
+    channel = f"{name} (script)" if name in ENGINE_CHANNELS else name
+    recorders.logged(channel, values, labels)
     if link.active:
-        # A row of numbers that the engine has itself stays apart from the script's.
-        channel = f"{name} (script)" if name in ENGINE_CHANNELS else name
         try:
             link.log(channel, np.atleast_1d(values), names=labels)
         except ValueError as error:

@@ -90,19 +90,22 @@ class Stepper:
             self._scene.nominal_timestep = None
 
     def _run(self, count: int) -> None:
-        if not self._link.active:
-            self._detached(count)
-        elif count == 1 and not self._callbacks.has_step_callbacks():
+        active = self._link.active
+        is_followed = active or self._stops.guards_detached
+        if count == 1 and is_followed and not self._callbacks.has_step_callbacks():
             self.step_once()
-        else:
+        elif active:
             self._attached(count)
+        else:
+            self._detached(count)
 
     def step_once(self) -> None:
-        """Complete an application step of one physics step that somebody follows.
+        """Complete an application step of one physics step that somebody follows, or that is kept.
 
-        The same as :meth:`_step_watched` for the case that nothing is unusual: this runs before
-        every bare step while a debugger is attached, so it is written out, and while the link is
-        quiet it calls nothing but MuJoCo, and what writes rows of signals.
+        The same as :meth:`_step_watched` (or :meth:`_detached`) for the case that nothing is
+        unusual: this runs instead of every bare step while a debugger is attached or rows are kept
+        or recorded, so it is written out, and while the link is quiet it calls nothing but MuJoCo,
+        and what writes rows of signals.
         """
         # One attribute instead of a dozen: after a step none of them is in the processor's cache.
         live, link, history, ring, counters, monotonic, clock, length, motion, warnings, seen, \
@@ -110,20 +113,20 @@ class Stepper:
         link.in_step = True  # first said, then looked
         at, before, now = ring.at, clock[0], monotonic()
         if (
-            now >= link.quiet_until
+            (now >= link.quiet_until and link.active)
             or before != history.time_after
-            or at == ring.size
+            or at >= ring.size
             or not before
             or memory is None
             or motion.tobytes() != history.after
             or warnings != seen
         ):
-            self._step_watched()
+            self._step_slowly()
             return
         data, width = live(), ring.width
         begin = at * width
         ring.head[begin : begin + width] = memory
-        ring.times[at] = before
+        ring.times[at], ring.walls[at] = before, now
         signals = link.ring
         # An input that is no number shows in the warnings, or in what becomes of the speeds.
         try:
@@ -142,14 +145,14 @@ class Stepper:
             except Exception as error:
                 row = ring.written(at)
                 if self._stops_for_error(error, row, data):
-                    self._step_watched()
+                    self._step_slowly()
                     return
                 raise self._failed(error, row, data) from error
             after, timestep = clock[0], length[0]
             if after != before + timestep or not norm(speeds) < FAST or warnings != seen:
                 trouble = self._watch.after(ring.written(at))
                 if trouble is not None and self._stops_for(trouble, data):
-                    self._step_watched()
+                    self._step_slowly()
                     return
                 self._watch.end()
                 after = math.nan if history.is_replaced else after
@@ -175,6 +178,13 @@ class Stepper:
         link.stamp = now
         if link.attention:
             link.end_step()
+
+    def _step_slowly(self) -> None:
+        if self._link.active:
+            self._step_watched()
+        else:
+            self._link.in_step = False
+            self._detached(1)
 
     def _step_watched(self) -> None:
         link, data = self._link, self._live()
@@ -236,7 +246,7 @@ class Stepper:
         history = self._history
         ring, time = history.ring, self._time[0]
         if (
-            ring.at == ring.size
+            ring.at >= ring.size
             or time != history.time_after
             or ring.next_axis != self._counters.axis
             or self._motion.tobytes() != history.after
@@ -484,6 +494,10 @@ class Stepper:
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""
         self._history.restored()
+        self.note_time()
+
+    def note_time(self) -> None:
+        """The state was replaced by somebody who tells the history what it is."""
         self._time_from = self._time[0]
 
     def mend(self) -> None:

@@ -32,6 +32,7 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
+from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_copy import check_copy
@@ -100,6 +101,7 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
         self.counters = self.selected.counters
         self.history = self.selected.history
         self.stops = self.selected.stops
+        self.recorders = SceneRecorders(self)
         self.states = BatchStates(self)
         self.backend = BatchBackend(self)
         self.link = runtime.host.open_scene(name, self.backend, follow=playback is Playback.FOLLOW)

@@ -23,7 +23,8 @@ class Block:
 
     ``stride`` 1: all of them, in order. Else those that ``axes`` says, and ``dropped`` tells of
     every axis, whether its row is still there or not. ``flags``: 1 where a row does not follow
-    from the one before; such rows are kept as long as their block.
+    from the one before; such rows are kept as long as their block. ``walls``: when each row was
+    taken, monotonic [s].
     """
 
     __slots__ = (
@@ -40,6 +41,8 @@ class Block:
         "stride",
         "times",
         "timesteps",
+        "users",
+        "walls",
     )
 
     def __init__(self, capacity: int, words: int) -> None:
@@ -48,18 +51,23 @@ class Block:
         self.times: NDArray[np.float64] = np.empty(capacity)
         self.steps: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self.timesteps: NDArray[np.float64] = np.empty(capacity)
+        self.walls: NDArray[np.float64] = np.empty(capacity)
         self.flags: NDArray[np.uint8] = np.zeros(capacity, dtype=np.uint8)
         self.axes: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self.dropped: list[Dropped] = []
         self.order: Any = None
         """Who is working out what will be left of its rows; see :mod:`.ahead`."""
+        self.users: set[object] = set()
+        """Who still reads its rows on another thread: they must stay as they are meanwhile."""
         self.begin = self.end = 0
         self.stride = 1
         self.count = 0
 
     def touch(self) -> None:
         """Write to all of the memory, with the GIL released, so that it is there."""
-        for array in (self.rows, self.times, self.steps, self.timesteps, self.axes):
+        for array in (
+            self.rows, self.times, self.steps, self.timesteps, self.walls, self.axes,
+        ):  # fmt: skip
             array.fill(0)
 
     def start(self, axis: int) -> None:
@@ -184,5 +192,5 @@ def _rows(capacity: int, words: int) -> NDArray[np.float64]:
 
 def block_bytes(capacity: int, size: int) -> int:
     """Return the bytes of a block of so many rows of so many numbers."""
-    # Axis, steps, time and timestep of each row, and its flag.
-    return capacity * (8 * size + 33)
+    # Axis, steps, time, timestep and wall time of each row, and its flag.
+    return capacity * (8 * size + 41)

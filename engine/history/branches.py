@@ -42,7 +42,7 @@ class Branches:
         scene.world.codec.put_row(row, hidden)
         scene.stepper.mend()
         scene.counters.set_state(counters)
-        scene.stepper.forget_time()
+        scene.stepper.note_time()
         scene.forget_drawing()
         text = text if note in ("", VERIFIED) else f"{note}; {text}"
         segment = scene.history.begin(SegmentKind.BRANCH, text, parent_axis=axis, episode=episode)
@@ -57,6 +57,8 @@ class Branches:
         """
         scene, past = self._scene, self._past
         registered = ", ".join(map(repr, scene.states.script.registered))
+        if not registered and axis < scene.history.recording_end:
+            return f"from a frame of {scene.history.recording}"
         if not registered:
             return (
                 "what the script itself keeps stays as it is: it has registered none of it, see "
@@ -115,7 +117,7 @@ class Branches:
             if not done:
                 world.codec.put_row(*own)
                 scene.counters.set_state(before)
-                scene.stepper.forget_time()
+                scene.stepper.note_time()
                 history.begin(
                     SegmentKind.RESTORE, "the re-simulation was given up", episode=episode
                 )

@@ -141,6 +141,15 @@ class RowPacking:
             row[part] = words.view(np.uint8)[offset : offset + part.stop - part.start]
         return row
 
+    def unpack_rows(self, words: Row, times: Row, out: Row) -> None:
+        """Unpack many rows, (n, words) with their times (n,), into ``out``, (n, row)."""
+        np.take(words, self._columns, axis=1, out=out, mode="clip")
+        out[:, 0] = times
+        if self._switches is not None:
+            part, offset = self._switches
+            count = part.stop - part.start
+            out[:, part] = words.view(np.uint8)[:, offset : offset + count]
+
     def pack(self, row: Row) -> Row:
         """Return the words of a row; what belongs to none is 0."""
         words = np.zeros(self.words)

@@ -7,8 +7,9 @@ checked. Each level covers as many steps as the one below it with half the block
 """
 
 import bisect
+import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from stroboscope.engine.history.ahead import BlockOrder, BlocksAhead
 from stroboscope.engine.history.block import Block, Dropped, block_bytes
 from stroboscope.engine.history.packing import RowPacking
 
-__all__ = ["RowRing"]
+__all__ = ["RowRing", "RowTap"]
 
 # A block is about so large, and holds at least and at most so many rows.
 _BLOCK_BYTES = 512 << 10
@@ -29,13 +30,28 @@ _LONGEST_STRIDE = 256
 _MOST_KEPT = 0.75
 
 
+class RowTap(Protocol):
+    """Somebody who takes the rows while they are written; called by the owner.
+
+    Rows that are counted stay as they are, and may be read on any thread, as long as the tap is
+    among the ``users`` of their block.
+    """
+
+    def opened(self, ring: "RowRing", block: Block, *, at: int) -> None:
+        """Hear that rows go into ``block`` from its place ``at`` on."""
+
+    def sealed(self, block: Block) -> None:
+        """Hear that ``block.count`` rows are in it, and none will follow."""
+
+
 class RowRing:
-    """The rows of one scene; owner thread only.
+    """The rows of one scene; owner thread only, except for :meth:`interrupt`.
 
     The stepper packs the next row into the ``width`` bytes of ``head`` from ``at * width`` on, its
-    time into ``times[at]``, and when the step is done counts it: ``steps[at]``, ``timesteps[at]``,
-    then ``at += advance``. It must call :meth:`turn` when ``at`` has come to ``size``. While
-    nothing is kept, ``advance`` is 0: the one row is evidence only.
+    time into ``times[at]`` and when that was into ``walls[at]``, and when the step is done counts
+    it: ``steps[at]``, ``timesteps[at]``, then ``at += advance``. It must call :meth:`turn` when
+    ``at`` has come to ``size``, or is beyond it. While nothing is kept, ``advance`` is 0: the one
+    row is evidence only.
     """
 
     __slots__ = (
@@ -57,10 +73,13 @@ class RowRing:
         "advance",
         "at",
         "head",
+        "least_dense",
         "size",
         "steps",
+        "taps",
         "times",
         "timesteps",
+        "walls",
         "width",
     )
 
@@ -76,6 +95,9 @@ class RowRing:
     ) -> None:
         self._packing = packing
         self.width = packing.width
+        self.taps: tuple[RowTap, ...] = ()
+        self.least_dense = 0
+        """How many of the newest rows must all stay, where the limit has room for them."""
         self._limit = limit
         self._on_drop = on_drop
         self._on_merge = on_merge
@@ -95,17 +117,18 @@ class RowRing:
 
     def stop_keeping(self) -> None:
         """Forget all rows."""
+        self.seal()
         self._blocks.clear()
         self._spare.clear()
         self._order = None
         self._block_bytes = self._dropped_bytes = 0
-        self._head = None
         self.advance = self.at = 0
         self.size = 1
         self.head: Any = memoryview(bytearray(self.width))
         self.times: Any = np.full(1, np.nan).data
         self.steps: Any = np.zeros(1, dtype=np.int64).data
         self.timesteps: Any = np.zeros(1).data
+        self.walls: Any = np.zeros(1).data
 
     def seal(self) -> None:
         """End the block that is being filled: the next row does not stand beside the last."""
@@ -113,6 +136,8 @@ class RowRing:
         if head is not None:
             head.count = self.at
             head.end = head.begin + self.at
+            for tap in self.taps:
+                tap.sealed(head)
             if not self.at:
                 self._blocks.pop()
                 self._spare.append(head)
@@ -132,19 +157,45 @@ class RowRing:
         self.times = block.times.data
         self.steps = block.steps.data
         self.timesteps = block.timesteps.data
+        self.walls = block.walls.data
         self.at, self.size, self.advance = 0, self._rows, 1
         self._order_ahead()
+        for tap in self.taps:
+            tap.opened(self, block, at=0)
+
+    def tap(self, tap: RowTap) -> None:
+        """Have ``tap`` take the rows from the next one on."""
+        self.taps = (*self.taps, tap)
+        if self._head is not None:
+            tap.opened(self, self._head, at=self.at)
+
+    def untap(self, tap: RowTap) -> None:
+        """Have ``tap`` take no more than those that are counted."""
+        if tap in self.taps:
+            self.taps = tuple(each for each in self.taps if each is not tap)
+            if self._head is not None:
+                self._head.count = self.at
+                tap.sealed(self._head)
+
+    def interrupt(self) -> None:
+        """Have the owner look up before its next row, see :meth:`resume`; any thread."""
+        self.size = 0
+
+    def resume(self) -> None:
+        """Go on after an interruption."""
+        self.size = 1 if self._head is None else self._rows
 
     def flag(self) -> None:
         """Say of the row that comes that it does not follow from the one before."""
         if self._head is not None:
             self._head.flags[self.at] = 1
 
-    def capture(self, time: float) -> None:
+    def capture(self, at_time: float) -> None:
         """Pack the row of the step that comes."""
         begin = self.at * self.width
+        self.walls[self.at] = time.monotonic()
         self._packing.capture(self.head[begin : begin + self.width])
-        self.times[self.at] = time
+        self.times[self.at] = at_time
 
     def written(self, at: int) -> NDArray[np.float64]:
         """Return what was packed at a place of the block that is being filled."""
@@ -152,6 +203,11 @@ class RowRing:
         return self._packing.unpack(words[at], self.times[at])
 
     # --- what there is
+
+    @property
+    def packing(self) -> RowPacking:
+        """How rows are packed."""
+        return self._packing
 
     @property
     def next_axis(self) -> int:
@@ -183,6 +239,14 @@ class RowRing:
     def stored(self) -> int:
         """How many rows are stored."""
         return sum(self.at if b is self._head else b.count for b in self._blocks)
+
+    def stored_blocks(self) -> Iterator[Block]:
+        """Go through the blocks of stored rows, oldest first, each with its count."""
+        for block in self._blocks:
+            if block is self._head:
+                block.count = self.at
+            if block.count:
+                yield block
 
     @property
     def nbytes(self) -> int:
@@ -354,7 +418,7 @@ class RowRing:
     def _thin_out(self) -> None:
         """Free one block: merge two old ones, or forget the oldest."""
         blocks = self._blocks
-        part = max(len(blocks) // 2, 1)
+        part = max(len(blocks) // 2, -(-self.least_dense // max(self._rows, 1)) + 1)
         begin = len(blocks)
         stride = 1
         while stride < _LONGEST_STRIDE:
@@ -394,7 +458,8 @@ class RowRing:
                 merged.dropped.extend(block.dropped)
             end = at + len(places)
             np.take(block.rows, places, axis=0, out=merged.rows[at:end], mode="clip")
-            merged.times[at:end] = block.times[places]
+            for name in ("times", "steps", "timesteps", "walls"):
+                getattr(merged, name)[at:end] = getattr(block, name)[places]
             merged.axes[at:end] = block.begin + places if block.stride == 1 else block.axes[places]
             merged.flags[at:end] = block.flags[places]
             at = end
@@ -424,7 +489,7 @@ class RowRing:
     def _free(self, block: Block) -> None:
         """Keep a block to be filled again, unless it is larger than those that rows go into."""
         block.dropped, block.order = [], None
-        if block.capacity == self._capacity:
+        if block.capacity == self._capacity and not block.users:
             self._spare.append(block)
         else:
             self._block_bytes -= block.nbytes

@@ -1,7 +1,9 @@
 """The history of one scene: which rows follow from which, and since when it is kept."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -9,9 +11,9 @@ from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.packing import RowPacking
-from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.history.ring import RowRing, RowTap
 from stroboscope.engine.history.script_rows import ScriptRows
-from stroboscope.engine.history.segments import SegmentList
+from stroboscope.engine.history.segments import SegmentList, Stretch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,10 +21,26 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["SceneHistory"]
+__all__ = ["HistoryTap", "SceneHistory"]
 
 # Rows between two full copies, where a row alone does not say how the scene goes on.
 _KEYFRAME_INTERVAL = 64
+
+
+class HistoryTap(RowTap, Protocol):
+    """Somebody who records what a scene does; called by its owner."""
+
+    def began(self, stretch: Stretch) -> None:
+        """Hear that the state was replaced, and another segment begins with the next row."""
+
+    def slept(self, axis: int, hidden: bytes) -> None:
+        """Hear what the row of ``axis``, which comes next, does not hold."""
+
+    def leaving(self, world: "World") -> None:
+        """Hear that the scene gets another model, and stands in ``world`` for the last time."""
+
+    def entered(self) -> None:
+        """Hear that it has the other model: rows are of another kind from now on."""
 
 
 class SceneHistory:
@@ -40,6 +58,9 @@ class SceneHistory:
         self.switched_off = False
         """Whether a client wants none."""
         self.max_bytes = budget.limits.scene_bytes
+        self.recording = ""
+        """The file that the rows before ``recording_end`` are in; empty where there is none."""
+        self.recording_end = 0
         self.episode = 0
         """Which episode the state belongs to; counted whether rows are kept or not."""
         self._episodes = 0
@@ -52,27 +73,117 @@ class SceneHistory:
         self.ring: RowRing
         self.time_after = math.nan
         self.after: bytes | None = None
+        self.taps: tuple[HistoryTap, ...] = ()
+        """Who records the scene: rows are written for them whatever anybody else wants."""
+        self._calls: deque[Callable[[], None]] = deque()
 
     def enter_world(self, world: "World") -> None:
         """Begin anew with another model: rows of the old one say nothing about it."""
+        if self.taps:
+            self.ring.seal()
+        for tap in self.taps:
+            tap.leaving(self._world)
         self._world = world
         self.packing = RowPacking(world.model, world.live, adapter=world.adapter)
-        self.ring = RowRing(
+        self.recording, self.recording_end = "", 0
+        self.keyframes = Keyframes()
+        self.segments = SegmentList()
+        self.ring = self._make_ring(RowRing)
+        self.forget()
+        for tap in self.taps:
+            tap.entered()
+
+    def enter_file(
+        self,
+        name: str,
+        make_ring: Callable[..., RowRing],
+        keyframes: Keyframes,
+        stretches: Sequence[Stretch],
+    ) -> None:
+        """Begin behind a past that was recorded in the file ``name``: the scene stands at its end.
+
+        ``make_ring`` takes what RowRing takes. Nothing of the past is ever forgotten.
+        """
+        self.recording, self.recording_end = name, self._scene.counters.axis
+        self.keyframes = keyframes
+        self.ring = self._make_ring(make_ring)
+        self.segments = SegmentList(stretches)
+        last = stretches[-1].segment
+        self.episode = self._episodes = last.episode
+        self._lose_track()
+
+    @property
+    def is_at_recorded_end(self) -> bool:
+        """Whether the scene still stands where its recorded past ends."""
+        if not self.recording or self._scene.counters.axis != self.recording_end:
+            return False
+        last = self.segments.last
+        return last is None or last.segment.begin < self.recording_end
+
+    def recording_grew(self, stretches: Sequence[Stretch]) -> None:
+        """Follow the recorded past to its new end, where the scene stands already."""
+        self.ring.take_in()  # type: ignore[attr-defined]  # the one of enter_file
+        self.recording_end = self._scene.counters.axis
+        self.segments = SegmentList(stretches)
+        self.episode = self._episodes = stretches[-1].segment.episode
+
+    def forget_file(self) -> None:
+        """Have no recorded past any more: its file is closed."""
+        self.recording, self.recording_end = "", 0
+        self.keyframes = Keyframes()
+        self.segments = SegmentList()
+        self.ring = self._make_ring(RowRing)
+        self.forget()
+
+    def _make_ring(self, make: Callable[..., RowRing]) -> RowRing:
+        ring = make(
             self.packing,
             limit=self._limit,
             on_drop=self._dropped,
             on_merge=self.keyframes.drop,
             ahead=self._budget.ahead,
-            capacity=_KEYFRAME_INTERVAL if world.codec.keeps_sleep else None,
+            capacity=_KEYFRAME_INTERVAL if self._world.codec.keeps_sleep else None,
         )
-        self.forget()
+        ring.taps = self.taps
+        return ring
 
     # --- whether it is kept
 
     @property
     def keeps(self) -> bool:
         """Whether the next step's row will stay."""
+        if self.taps:
+            return True
         return (self._scene.link.active or self.wanted) and not self.switched_off
+
+    # --- whoever records it
+
+    def add_tap(self, tap: HistoryTap) -> None:
+        """Have ``tap`` record the scene from its next row on."""
+        self.taps = (*self.taps, tap)
+        if self.ring.advance:
+            self.ring.tap(tap)
+        else:
+            self.ring.taps = self.taps
+            self._lose_track()  # the next step has to look
+
+    def remove_tap(self, tap: HistoryTap) -> None:
+        """Have ``tap`` record no more; harmless when it doesn't."""
+        self.taps = tuple(each for each in self.taps if each is not tap)
+        self.ring.untap(tap)
+
+    def call_soon(self, call: Callable[[], None]) -> None:
+        """Have the owner call ``call`` before its next row is written; any thread.
+
+        What it raises is raised by that step, which has moved nothing.
+        """
+        self._calls.append(call)
+        self.ring.interrupt()
+
+    def _answer_calls(self) -> None:
+        self.ring.resume()
+        while self._calls:
+            self._calls.popleft()()
 
     def end(self) -> None:
         """Leave the process's bytes to other scenes; any thread. The rows go with the scene."""
@@ -181,14 +292,19 @@ class SceneHistory:
             time=float(world.live().time),
             text=text,
         )
-        if not self.ring.advance and kind is not SegmentKind.BEGIN:
+        if not (self.ring.advance or self.recording) and kind is not SegmentKind.BEGIN:
             return segment  # the first one begins with the first row
         options = {name: self._scene.link.backend.option(name) for name in world.unedited_options}
-        return self.segments.open(segment, total_steps=counters.total_steps, options=options)
+        opened = self.segments.open(segment, total_steps=counters.total_steps, options=options)
+        for tap in self.taps:
+            tap.began(Stretch(opened, counters.total_steps, options))
+        return opened
 
     def arrive(self, *, time: float, motion: Any) -> None:
         """Prepare the row of the coming step, which may begin where the last one did not end."""
         ring = self.ring
+        if ring.at >= ring.size or self._calls:
+            self._answer_calls()
         is_replaced, self._is_replaced = self._is_replaced, False
         if not self.keeps:
             if ring.advance:
@@ -210,7 +326,10 @@ class SceneHistory:
         if not follows:
             ring.flag()
         if self._world.codec.keeps_sleep and (not ring.at or not follows):
-            self.keyframes.keep(axis, self._world.codec.read_row()[1])
+            hidden = self._world.codec.read_row()[1]
+            self.keyframes.keep(axis, hidden)
+            for tap in self.taps:
+                tap.slept(axis, hidden)
 
     def _is_edited_again(self, axis: int) -> bool:
         """Return whether this is one of many edits in a row: a script that sets every state."""

@@ -71,7 +71,7 @@ class HalfStepper(Stepper):
 
     def step_once(self) -> None:
         """Complete an application step of one physics step; never the short way."""
-        self._step_watched()
+        self._step_slowly()
 
     def put_back(self, row: NDArray[np.float64], data: Any) -> None:
         """Write the state before the physics step back; what the first half made of it is gone."""

@@ -1,0 +1,1 @@
+"""Recording a running scene into a trajectory file."""

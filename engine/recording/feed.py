@@ -1,0 +1,138 @@
+"""What one scene hands to the thread that writes: rows, events, values of its own channels."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.files.frames import FileEvent, SceneRecord
+from stroboscope.engine.recording.rows_entry import RowSource
+
+__all__ = ["Attachments", "FinalRow", "NewModel", "SceneFeed", "Value"]
+
+Attachments = dict[str, bytes]
+
+_MOST_PENDING: Final = 8
+_MOST_VALUES: Final = 100_000
+# How often whoever waits for room looks whether there is anybody left who makes some [s].
+_LOOK_S: Final = 0.1
+
+
+class Value(NamedTuple):
+    """One value of a channel of the script: at a physics step, time [s], wall time [ns]."""
+
+    channel: str
+    axis: int
+    time: float
+    wall: int
+    values: tuple[float, ...] | float
+    names: tuple[str, ...]
+
+
+class FinalRow(NamedTuple):
+    """The state after the last step; nothing follows."""
+
+    row: NDArray[np.float64] | None
+    axis: int
+    step: int
+    timestep: float
+    wall: int
+    hidden: bytes
+
+
+class NewModel(NamedTuple):
+    """Another model, which the rows that follow belong to."""
+
+    record: SceneRecord
+    attachments: Attachments
+    event: FileEvent
+
+
+class SceneFeed:
+    """One scene's part of a recording: written by its owner, read by the thread that writes."""
+
+    def __init__(
+        self,
+        record: SceneRecord,
+        *,
+        wake: Callable[[], None],
+        is_read: Callable[[], bool],
+        drops: bool,
+        hidden: bool,
+    ) -> None:
+        self.record = record
+        self.items: deque[RowSource | FinalRow | NewModel] = deque()
+        """Rows in the order of the axis, and what divides them."""
+        self.events: deque[FileEvent] = deque()
+        self.values: deque[Value] = deque()
+        self.hidden: dict[int, bytes] | None = {} if hidden else None
+        self.is_over = False
+        """Whether the owner will add nothing more."""
+        self._wake = wake
+        self._is_read = is_read
+        self._drops = drops
+        self._room = threading.Condition()
+
+    # --- by the owner
+
+    def put(self, item: RowSource | FinalRow | NewModel) -> None:
+        """Hand on rows, or what comes after them; waits while too many are on their way."""
+        self.items.append(item)
+        if len(self.items) <= _MOST_PENDING or not self._is_read():
+            return
+        self._wake()
+        if self._drops:
+            self._drop()
+            return
+        with self._room:
+            while len(self.items) > _MOST_PENDING and self._is_read():
+                self._room.wait(_LOOK_S)
+
+    def sealed(self) -> None:
+        """Say that rows were sealed."""
+        self._wake()
+
+    def _drop(self) -> None:
+        """Have the newest sealed rows left out, and say so in the file."""
+        for item in reversed(tuple(self.items)[1:]):
+            if isinstance(item, RowSource) and item.is_sealed and not item.is_dropped:
+                item.is_dropped = True
+                return
+
+    def add_event(self, event: FileEvent) -> None:
+        """Hand on what happened."""
+        self.events.append(event)
+
+    def add_value(self, value: Value) -> None:
+        """Hand on a value of a channel of the script."""
+        self.values.append(value)
+        if len(self.values) > _MOST_VALUES:
+            self._wake()
+            with self._room:
+                while len(self.values) > _MOST_VALUES and self._is_read():
+                    self._room.wait(_LOOK_S)
+
+    # --- by the thread that writes
+
+    def made_room(self) -> None:
+        """Let the owner go on."""
+        with self._room:
+            self._room.notify_all()
+
+    def discard(self) -> None:
+        """Forget everything: nobody writes it."""
+        for waiting in (self.items, self.events, self.values):
+            while waiting:
+                item = waiting.popleft()
+                if isinstance(item, RowSource):
+                    item.release()
+        self.made_room()
+
+
+def wall_ns() -> int:
+    """Return the clock of events and values: monotonic [ns]."""
+    return time.monotonic_ns()

@@ -1,0 +1,358 @@
+"""The thread that writes one recording: rows that were counted, at most a quarter second late."""
+
+import logging
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+import numpy as np
+
+from stroboscope.engine.errors import EngineError
+from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.errors import FileWriteError
+from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock
+from stroboscope.engine.files.writer import TrajectoryWriter
+from stroboscope.engine.recording.block_builder import BlockBuilder
+from stroboscope.engine.recording.feed import (
+    Attachments,
+    FinalRow,
+    NewModel,
+    SceneFeed,
+    Value,
+    wall_ns,
+)
+from stroboscope.engine.recording.rows_entry import RowSource
+from stroboscope.engine.recording.trajectory_file import TrajectoryFile
+
+__all__ = ["FileThread"]
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+FLUSH_S: Final = 0.25
+"""How old rows may get before they are in the file [s]."""
+# What closing a file adds per block, and besides that.
+_END_BYTES_PER_BLOCK: Final = 256
+_END_BYTES: Final = 16 << 10
+
+
+class FileThread:
+    """Writes the files of one recording, one after the other; its methods are for any thread.
+
+    ``on_end`` is called on the thread itself when it stops writing by itself: the file is full, or
+    the disk failed (``error``). ``finish_name``: what to rename the file to when it is complete.
+    """
+
+    def __init__(
+        self,
+        wanted: TrajectoryFile,
+        manifest: Manifest,
+        attachments: Attachments,
+        *,
+        on_end: Callable[[], None],
+        path: Path | None = None,
+        finish_name: Path | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        self._wanted = wanted
+        self._disk = disk or Disk()
+        self._manifest = manifest
+        self._attachments = attachments
+        self._on_end = on_end
+        self._finish_name = finish_name
+        self._number = 1
+        self.paths: list[Path] = [path or wanted.path]
+        """The files so far, the newest last."""
+        self.error: EngineError | None = None
+        """Why it stopped writing: the disk."""
+        self.is_full = False
+        """Whether it stopped writing because the file has its size."""
+        self._feeds: list[SceneFeed] = []
+        self._builders: list[BlockBuilder] = []
+        self._begun: dict[int, FileEvent] = {}
+        """The newest event of each scene that says its counters."""
+        self._blocks = self._largest_block = 0
+        self._frames_before = 0
+        self._wake = threading.Event()
+        self._ends = False
+        self._is_reading = True
+        self._disowned = False
+        self._writer = self._open()
+        self._thread = threading.Thread(
+            target=self._run, name=f"stroboscope recording {wanted.path.name}", daemon=True
+        )
+
+    def begin(self, feeds: Iterable[SceneFeed]) -> None:
+        """Begin to write what comes from ``feeds``."""
+        for feed in feeds:
+            self._feeds.append(feed)
+            self._builders.append(
+                BlockBuilder(
+                    feed.record,
+                    write=self._write_block,
+                    chunk_size=self._wanted.chunk_size,
+                    hidden=feed.hidden,
+                )
+            )
+        self._thread.start()
+
+    # --- any thread
+
+    def wake(self) -> None:
+        """Have it look for rows now."""
+        self._wake.set()
+
+    def is_reading(self) -> bool:
+        """Return whether what is handed on will be written."""
+        return self._is_reading and self._thread.is_alive()
+
+    @property
+    def path(self) -> Path:
+        """The file that is written now."""
+        return self.paths[-1]
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the present file has."""
+        return self._writer.nbytes
+
+    @property
+    def frames(self) -> int:
+        """How many frames were written."""
+        return sum(builder.frames for builder in self._builders)
+
+    def end(self, timeout: float | None = None) -> bool:
+        """Write all that was handed on, close the file, and wait for that; False: not in time."""
+        self._ends = True
+        self._wake.set()
+        if self._thread is threading.current_thread() or not self._thread.ident:
+            return True
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def disown(self) -> None:
+        """In a forked child: the file is the parent's."""
+        self._disowned = True
+        self._is_reading = False
+
+    # --- the thread
+
+    def _run(self) -> None:
+        due = time.monotonic() + FLUSH_S
+        while True:
+            ends = self._ends
+            if not ends:
+                self._wake.wait(max(due - time.monotonic(), 0.0))
+                self._wake.clear()
+                ends = self._ends
+            is_due = ends or time.monotonic() >= due
+            if is_due:
+                due = time.monotonic() + FLUSH_S
+            if self._is_reading:
+                self._go_on(flush=is_due)
+            if not self._is_reading:
+                for feed in self._feeds:
+                    feed.discard()
+            if ends:
+                break
+        if self._is_reading:
+            self._guarded(self._close)
+        self._is_reading = False
+
+    def _go_on(self, *, flush: bool) -> None:
+        self._guarded(lambda: self._drain(flush=flush))
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except _FullError:
+            self._guarded(self._close)
+            self.is_full = self.error is None
+            self._stop_reading()
+        except EngineError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must not be a silent loss
+            _log.exception("recording into %s failed", self.path)
+            failure = FileWriteError(self.path, f"can't be written ({error!r})", "report this")
+            self._fail(failure)
+
+    def _fail(self, error: EngineError) -> None:
+        self.error = error
+        try:
+            self._writer.close()
+        except (EngineError, OSError):
+            self._writer.abandon()
+        self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        self._is_reading = False
+        for feed in self._feeds:
+            feed.discard()
+        self._on_end()
+
+    # --- what is written
+
+    def _drain(self, *, flush: bool) -> None:
+        for feed, builder in zip(self._feeds, self._builders, strict=True):
+            self._write_events(feed)
+            self._write_values(feed)
+            while feed.items:
+                item = feed.items[0]
+                if isinstance(item, RowSource):
+                    is_sealed = item.is_sealed  # asked before it is counted
+                    self._take(item, builder)
+                    if not is_sealed:
+                        break
+                    item.release()
+                elif isinstance(item, FinalRow):
+                    self._write_final(item, builder)
+                else:
+                    builder.flush()
+                    self._change_model(item, feed, builder)
+                feed.items.popleft()
+                feed.made_room()
+            if flush:
+                builder.flush()
+
+    def _take(self, item: RowSource, builder: BlockBuilder) -> None:
+        if not item.is_dropped:
+            builder.take(item, item.counted())
+            return
+        count = item.counted() - item.taken
+        item.taken += count
+        first = item.begin + item.taken - count
+        self._writer.write_events(
+            [
+                FileEvent(
+                    kind="gap",
+                    scene=builder.record.index,
+                    axis=first,
+                    wall=wall_ns(),
+                    text=f"{count:,} frames were left out: the disk was slower than the simulation",
+                    data={"frames": count},
+                )
+            ]
+        )
+        builder.begin_anew()
+
+    def _write_final(self, item: FinalRow, builder: BlockBuilder) -> None:
+        builder.flush()
+        if item.row is not None:
+            builder.write_final(
+                item.row, axis=item.axis, step=item.step, timestep=item.timestep,
+                wall=item.wall, hidden=item.hidden,
+            )  # fmt: skip
+
+    def _write_events(self, feed: SceneFeed) -> None:
+        events = _taken(feed.events)
+        if events:
+            self._writer.write_events(events)
+            for event in events:
+                if event.kind in _STRETCHES:
+                    self._begun[event.scene] = event
+
+    def _write_values(self, feed: SceneFeed) -> None:
+        values = sorted(_taken(feed.values), key=_channel_of)
+        for channel, of_channel in groupby(values, key=_channel_of):
+            rows = list(of_channel)
+            try:
+                self._writer.write_signals(
+                    feed.record.index,
+                    channel,
+                    np.array([row.axis for row in rows]),
+                    np.array([row.time for row in rows]),
+                    np.array([row.values for row in rows]),
+                    wall=np.array([row.wall for row in rows]),
+                    names=rows[0].names,
+                )
+            except ValueError as error:
+                _log.warning("%d values of %r were not recorded: %s", len(rows), channel, error)
+
+    def _write_block(self, block: RowBlock) -> None:
+        before = self._writer.nbytes
+        self._writer.write_block(block)
+        self._largest_block = max(self._largest_block, self._writer.nbytes - before)
+        self._blocks += 1
+        end = _END_BYTES + _END_BYTES_PER_BLOCK * self._blocks
+        if self._writer.nbytes + 2 * self._largest_block + end > self._wanted.max_size:
+            if not self._wanted.rotate:
+                raise _FullError
+            self._next_file()
+
+    # --- files
+
+    def _open(self) -> TrajectoryWriter:
+        return TrajectoryWriter(
+            self.paths[-1], self._manifest, attachments=self._attachments, disk=self._disk
+        )
+
+    def _close(self) -> None:
+        self._writer.close()
+        if self._finish_name is not None:
+            try:
+                self._disk.replace(self.paths[-1], self._finish_name)
+                self._disk.fsync_folder(self._finish_name.parent)
+            except OSError as error:
+                raise FileWriteError(
+                    self._finish_name,
+                    f"can't be written ({error.strerror or error})",
+                    f"what was recorded is in {self.paths[-1]}",
+                ) from error
+            self.paths[-1] = self._finish_name
+
+    def _next_file(self) -> None:
+        """Close the file and go on in another one, which can be read without the first."""
+        self._close()
+        self._number += 1
+        self.paths.append(self._wanted.part(self._number))
+        self._manifest = msgspec.structs.replace(
+            self._manifest,
+            uuid=uuid.uuid4().hex,
+            scenes=tuple(feed.record for feed in self._feeds),
+            segment=self._manifest.segment + 1,
+            previous=self._manifest.uuid,
+            created=time.time(),
+            clock=wall_ns(),
+        )
+        self._blocks = self._largest_block = 0
+        self._writer = self._open()
+        self._writer.write_events(list(self._begun.values()))
+
+    def _change_model(self, change: NewModel, feed: SceneFeed, builder: BlockBuilder) -> None:
+        """Go on in another file, whose rows of this scene belong to another model."""
+        self._writer.write_events([change.event])
+        feed.record = change.record
+        self._attachments = {**self._attachments, **change.attachments}
+        used = {each.record.model for each in self._feeds}
+        self._attachments = {n: data for n, data in self._attachments.items() if n in used}
+        at = self._builders.index(builder)
+        self._frames_before += builder.frames
+        self._builders[at] = BlockBuilder(
+            change.record,
+            write=self._write_block,
+            chunk_size=self._wanted.chunk_size,
+            hidden=feed.hidden,
+        )
+        self._next_file()
+
+
+_STRETCHES = frozenset({"begin", "episode", "restore", "branch", "edit"})
+
+
+class _FullError(Exception):
+    """The file has its size."""
+
+
+def _channel_of(value: Value) -> str:
+    return value.channel
+
+
+def _taken(waiting: "deque[_T]") -> list[_T]:
+    """Take what is there by now out of a deque that another thread appends to."""
+    return [waiting.popleft() for _ in range(len(waiting))]

@@ -1,0 +1,89 @@
+"""A block of a history's rows on its way into a file."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from stroboscope.engine.history.block import Block
+    from stroboscope.engine.history.packing import RowPacking
+    from stroboscope.engine.history.ring import RowRing
+
+__all__ = ["RowSource", "RowsEntry"]
+
+
+class RowSource:
+    """Some rows, (n,) each but the rows: what the thread that writes reads.
+
+    ``walls``: monotonic [s]. ``axes`` None: from ``begin`` on, one after the other.
+    """
+
+    begin: int
+    axes: NDArray[np.int64] | None
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    timesteps: NDArray[np.float64]
+    walls: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    taken: int
+    """How many rows were taken, or not wanted; the writing thread's."""
+    is_sealed: bool
+    is_dropped = False
+    """Whether they are left out: the disk was too slow."""
+
+    def counted(self) -> int:
+        """Return how many rows there are by now; they stay as they are. Any thread."""
+        raise NotImplementedError
+
+    def read(self, places: slice, out: NDArray[np.float64]) -> None:
+        """Write rows into ``out``, (n, row)."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Say that nobody reads it any more."""
+
+
+class RowsEntry(RowSource):
+    """The rows of a block of a history, from the place ``at`` on."""
+
+    def __init__(
+        self, block: "Block", packing: "RowPacking", *, ring: "RowRing | None", at: int = 0
+    ) -> None:
+        self._block, self._packing, self._ring = block, packing, ring
+        self._count = -1
+        self.begin = block.begin
+        self.axes = block.axes if block.stride > 1 else None
+        self.times, self.steps, self.timesteps = block.times, block.steps, block.timesteps
+        self.walls, self.flags = block.walls, block.flags
+        self.taken = at
+        block.users.add(self)
+        if ring is None:
+            self.seal(block.count)
+
+    def is_of(self, block: "Block") -> bool:
+        """Return whether these are the rows of ``block``."""
+        return self._block is block
+
+    def seal(self, count: int) -> None:
+        """Say that there are ``count`` rows, and none will follow; by the owner."""
+        self._count = count
+
+    @property
+    def is_sealed(self) -> bool:  # type: ignore[override]
+        """Whether no row will follow."""
+        return self._count >= 0
+
+    def counted(self) -> int:
+        """Return how many rows there are by now."""
+        # The owner seals before the ring's count begins anew: first read, then looked.
+        at = 0 if self._ring is None else self._ring.at
+        return at if self._count < 0 else self._count
+
+    def read(self, places: slice, out: NDArray[np.float64]) -> None:
+        """Write rows into ``out``."""
+        self._packing.unpack_rows(self._block.rows[places], self._block.times[places], out)
+
+    def release(self) -> None:
+        """Let the history use the block for other rows."""
+        self._block.users.discard(self)

@@ -1,0 +1,157 @@
+"""What a file says about the scenes that it records, and the models that it carries for them."""
+
+import dataclasses
+import enum
+import functools
+import importlib.metadata
+import os
+import platform
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from stroboscope.engine.files.compression import Compressor
+from stroboscope.engine.files.frames import Manifest, RecordMode, SceneRecord, Segment
+from stroboscope.engine.files.manifest import FORMAT
+from stroboscope.engine.mjb import mjb_of
+from stroboscope.engine.model_digest import digest_of_mjb
+from stroboscope.engine.recording.feed import Attachments, wall_ns
+from stroboscope.engine.recording.trajectory_file import RecordAs, TrajectoryFile
+from stroboscope.engine.row_layout import RowLayout
+
+if TYPE_CHECKING:
+    from stroboscope.engine.mujoco_adapter import MujocoAdapter
+    from stroboscope.engine.world import World
+
+__all__ = ["Recorded", "manifest_of", "record_of", "this_machine"]
+
+_MODEL = "stroboscope/model{}.mjb.zst"
+
+
+class Recorded(Protocol):
+    """What a scene of one world, or one of many environments, is to a recording."""
+
+    world: "World"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def timestep_of_state(self) -> float:
+        """The timestep [s] of a step."""
+
+
+def record_of(
+    scene: Recorded,
+    wanted: TrajectoryFile,
+    *,
+    index: int,
+    attachments: Attachments,
+    n_envs: int = 0,
+    env: int = -1,
+    with_model: bool = True,
+) -> SceneRecord:
+    """Return what a file says of a scene as it is now; its model is added to ``attachments``.
+
+    A model that is there already, from another scene, is not added again.
+    """
+    world = scene.world
+    layout = RowLayout(world.model, adapter=world.adapter)
+    model = mjb_of(world.model, adapter=world.adapter)
+    content = bytes(model)
+    digest = digest_of_mjb(model, adapter=world.adapter).hex()
+    every = wanted.every_at(scene.timestep_of_state)
+    return SceneRecord(
+        index=index,
+        name=scene.name,
+        width=layout.size,
+        columns=tuple(
+            Segment(name, part.start, part.stop - part.start) for name, part in layout.parts.items()
+        ),
+        inputs=(layout.inputs.start, layout.inputs.stop),
+        model_digest=digest,
+        model=_attach(content, attachments) if with_model else "",
+        timestep=scene.timestep_of_state,
+        mode=_mode(world, wanted, every=every),
+        every=every,
+        exactness=world.codec.inexact_reason,
+        n_envs=n_envs,
+        env=env,
+        options=_plain(world),
+    )
+
+
+def _attach(content: bytes, attachments: Attachments) -> str:
+    """Put a model among the attachments, and return its name there."""
+    packed = Compressor()(content)
+    for name, other in attachments.items():
+        if other == packed:
+            return name
+    numbers = ["", *(f"-{number}" for number in range(2, len(attachments) + 2))]
+    name = next(n for number in numbers if (n := _MODEL.format(number)) not in attachments)
+    attachments[name] = packed
+    return name
+
+
+def _mode(world: "World", wanted: TrajectoryFile, *, every: int) -> RecordMode:
+    if wanted.mode is not RecordAs.AUTO:
+        return RecordMode(str(wanted.mode))
+    adapter = world.adapter
+    is_all = not world.codec.keeps_sleep and not world.codec.inexact_reason and every == 1
+    is_ours = not adapter.callbacks_in_the_way(world.model) and not adapter.has_control_callback()
+    return RecordMode.MINIMAL if is_all and is_ours else RecordMode.EXACT
+
+
+def _plain(world: "World") -> dict[str, object]:
+    """Return the options that the scene was made with as a file can say them."""
+    made: dict[str, object] = {}
+    for field in dataclasses.fields(world.options):
+        value = getattr(world.options, field.name)
+        if isinstance(value, frozenset):
+            value = sorted(value)
+        if value is not None:
+            made[field.name] = str(value) if isinstance(value, enum.Enum) else value
+    return made
+
+
+def manifest_of(
+    records: Sequence[SceneRecord], *, adapter: "MujocoAdapter", note: str = ""
+) -> Manifest:
+    """Return what a file of these scenes says about itself."""
+    return Manifest(
+        format=FORMAT,
+        uuid=uuid.uuid4().hex,
+        stroboscope=importlib.metadata.version("stroboscope"),
+        engine="mujoco",
+        engine_version=adapter.version,
+        platform=this_machine(),
+        created=time.time(),
+        clock=wall_ns(),
+        scenes=tuple(records),
+        note=note,
+    )
+
+
+@functools.cache
+def this_machine() -> str:
+    """Return what of this computer decides how numbers come out: system, processor, C library.
+
+    Neither its name nor the user's.
+    """
+    libc = " ".join(filter(None, platform.libc_ver()))
+    parts = [f"{platform.system()} {platform.machine()}", _processor(), libc]
+    return "; ".join(filter(None, parts))
+
+
+def _processor() -> str:
+    if os.name == "posix":
+        try:
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+        except OSError:
+            return platform.processor()
+    return platform.processor()

@@ -1,0 +1,162 @@
+"""Takes what one scene of one world does, row by row and event by event, for a recording."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stroboscope.engine.files.frames import FileEvent, SceneRecord
+from stroboscope.engine.history.block import Block
+from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.recording.feed import FinalRow, NewModel, SceneFeed, wall_ns
+from stroboscope.engine.recording.rows_entry import RowsEntry
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+    from stroboscope.engine.world import World
+
+__all__ = ["SceneTap", "begin_event", "final_row", "model_event", "stretch_event"]
+
+
+class SceneTap:
+    """Hands the rows of a scene's history to a feed; by the scene's owner.
+
+    ``on_model``: called when the scene has got another model; returns what to say of it.
+    """
+
+    def __init__(
+        self, scene: "Scene", feed: SceneFeed, *, on_model: Callable[[], NewModel]
+    ) -> None:
+        self.scene = scene
+        self.feed = feed
+        self._on_model = on_model
+        self._entry: RowsEntry | None = None
+        self._standing: tuple[float, ...] | None = None
+        """What was said of where the scene stands, while nothing has come of it."""
+
+    # --- beginning and end
+
+    def begin(self) -> None:
+        """Begin with the next row."""
+        self._add(begin_event(self.scene, self.feed.record.index, "recording begins"))
+        self.scene.history.add_tap(self)
+        self.scene._update_fast_path()
+
+    def end(self, *, with_final: bool) -> None:
+        """Take no more rows; ``with_final``: but the state that the scene stands in."""
+        self.leave()
+        if with_final:
+            self.feed.put(final_row(self.scene, self.scene.world))
+        self.feed.is_over = True
+
+    def leave(self) -> None:
+        """Take no more rows, and let the scene step as if nobody had ever recorded it."""
+        self.scene.history.remove_tap(self)
+        self.scene._update_fast_path()
+
+    # --- what the history says
+
+    def opened(self, ring: RowRing, block: Block, *, at: int) -> None:
+        """Take the rows of ``block``."""
+        self._entry = RowsEntry(block, ring.packing, ring=ring, at=at)
+        self.feed.put(self._entry)
+
+    def sealed(self, block: Block) -> None:
+        """Take no more of it."""
+        entry, self._entry = self._entry, None
+        if entry is not None and entry.is_of(block):
+            entry.seal(block.count)
+            self.feed.sealed()
+
+    def began(self, stretch: Stretch) -> None:
+        """Note that another segment begins."""
+        self._add(stretch_event(stretch, self.feed.record.index))
+
+    def slept(self, axis: int, hidden: bytes) -> None:
+        """Keep what the next row does not hold."""
+        if self.feed.hidden is not None:
+            self.feed.hidden[axis] = hidden
+
+    def leaving(self, world: "World") -> None:
+        """Take the last state of the old model."""
+        self.feed.put(final_row(self.scene, world))
+
+    def entered(self) -> None:
+        """Go on with the new model."""
+        change = self._on_model()
+        self.feed.hidden = {} if self.scene.world.codec.keeps_sleep else None
+        self.feed.put(change)
+
+    def _add(self, event: FileEvent) -> None:
+        standing = (event.axis, event.episode, event.physics_step, event.step_count, event.time)
+        is_known = event.kind == "begin" and not event.text and standing == self._standing
+        self._standing = standing
+        if not is_known:
+            self.feed.add_event(event)
+
+
+def stretch_event(stretch: Stretch, index: int) -> FileEvent:
+    """Return the event that says how a stretch of the axis began."""
+    segment = stretch.segment
+    options = {name: list(values) for name, values in stretch.options.items()}
+    return FileEvent(
+        kind=str(segment.kind),
+        scene=index,
+        axis=segment.begin,
+        time=segment.time,
+        wall=wall_ns(),
+        text=segment.text,
+        episode=segment.episode,
+        parent_axis=segment.parent_axis,
+        physics_step=segment.physics_step,
+        step_count=segment.step_count,
+        total_steps=stretch.total_steps,
+        data={"options": options} if options else {},
+    )
+
+
+def begin_event(scene: "Scene", index: int, text: str) -> FileEvent:
+    """Return the event of a recording that begins where a scene stands."""
+    counters, world = scene.counters, scene.world
+    options = {name: list(scene.backend.option(name)) for name in world.unedited_options}
+    return FileEvent(
+        kind="begin",
+        scene=index,
+        axis=counters.axis,
+        time=float(world.live().time),
+        wall=wall_ns(),
+        text=text,
+        episode=scene.history.episode,
+        physics_step=counters.physics_step_count,
+        step_count=counters.step_count,
+        total_steps=counters.total_steps,
+        data={"options": options} if options else {},
+    )
+
+
+def final_row(scene: "Scene", world: "World") -> FinalRow:
+    """Return the state that a scene stands in, with its inputs."""
+    row, hidden = world.codec.read_row()
+    counters = scene.counters
+    return FinalRow(
+        row=row,
+        axis=counters.axis,
+        step=counters.total_steps,
+        timestep=scene.timestep_of_state,
+        wall=wall_ns(),
+        hidden=hidden,
+    )
+
+
+def model_event(scene: "Scene", record: SceneRecord) -> FileEvent:
+    """Return the event of a scene that has got another model."""
+    counters = scene.counters
+    return FileEvent(
+        kind="model",
+        scene=record.index,
+        axis=counters.axis,
+        time=float(scene.world.live().time),
+        wall=wall_ns(),
+        text="the model was changed: what follows is in the next file",
+        total_steps=counters.total_steps,
+        data={"model_digest": record.model_digest},
+    )

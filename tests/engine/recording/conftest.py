@@ -1,0 +1,101 @@
+"""Recorded runs beside what an oracle saw: MuJoCo asked for the state before each step."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import stroboscope.engine as physics
+from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock
+from stroboscope.engine.files.reader import TrajectoryReader
+
+FULL = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+def row_of(scene: physics.Scene) -> NDArray[np.float64]:
+    """Return the state and the inputs as they stand, (row,)."""
+    row = np.empty(mujoco.mj_stateSize(scene.model, FULL))
+    mujoco.mj_getState(scene.model, scene.data, row, FULL)
+    return row
+
+
+class Oracle:
+    """Steps a scene with random controls and notes the row before each physics step."""
+
+    def __init__(self, scene: physics.Scene, seed: int = 0) -> None:
+        self.scene = scene
+        self.rows: list[NDArray[np.float64]] = []
+        self._random = np.random.default_rng(seed)
+
+    def step(self, count: int = 1, *, nstep: int = 1) -> None:
+        """Take steps, each of one physics step unless ``nstep``; notes the first row of each."""
+        for _ in range(count):
+            self.scene.ctrl[:] = self._random.uniform(-1, 1, self.scene.model.nu)
+            self.rows.append(row_of(self.scene))
+            self.scene.step(nstep=nstep)
+
+    def array(self, *, final: bool = True) -> NDArray[np.float64]:
+        """Return all rows, and the state that the scene stands in now."""
+        return np.array([*self.rows, row_of(self.scene)] if final else self.rows)
+
+
+@dataclasses.dataclass
+class Recorded:
+    """All of one scene in a file."""
+
+    blocks: list[RowBlock]
+    events: tuple[FileEvent, ...]
+    complete: bool
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        return np.concatenate([block.rows for block in self.blocks])
+
+    @property
+    def axes(self) -> list[int]:
+        return [int(axis) for block in self.blocks for axis in block.axes]
+
+    @property
+    def steps(self) -> list[int]:
+        return [int(step) for block in self.blocks for step in block.steps]
+
+    @property
+    def flagged(self) -> list[int]:
+        """The axes of rows that do not follow from the one before."""
+        return [
+            int(axis)
+            for block in self.blocks
+            for axis, flag in zip(block.axes, block.flags, strict=True)
+            if flag
+        ]
+
+    @property
+    def has_final(self) -> bool:
+        return bool(self.blocks) and self.blocks[-1].kind is BlockKind.FINAL
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+
+def read_recorded(path: Path, scene: int = 0) -> Recorded:
+    """Read a file back, every checksum checked."""
+    with TrajectoryReader(path) as reader:
+        blocks = [reader.block(scene, i) for i in range(len(reader.index(scene).count))]
+        assert not reader.damage or not reader.complete, reader.damage
+        return Recorded(blocks, reader.events(scene), reader.complete)
+
+
+@pytest.fixture
+def oracle_of() -> Callable[..., Oracle]:
+    """``oracle_of(scene, seed=0)``: what steps a scene and knows its rows."""
+    return Oracle
+
+
+@pytest.fixture
+def read() -> Callable[..., Recorded]:
+    """``read(path, scene=0)``: everything that a file says of a scene."""
+    return read_recorded

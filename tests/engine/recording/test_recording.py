@@ -1,0 +1,146 @@
+"""Recording a scene into a file: what is in it is what happened, bit for bit."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol.host.host import Host
+from stroboscope.debugger_protocol.messages import PlaybackMode
+
+Make = Callable[..., physics.Scene]
+OracleOf = Callable[..., Any]
+Read = Callable[..., Any]
+
+
+@pytest.mark.parametrize("model", ["humanoid", "arm", "cart_with_double_pendulum"])
+def test_every_row_is_recorded_to_the_bit(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path, model: str
+) -> None:
+    scene = make_scene(model)
+    oracle = oracle_of(scene)
+    scene.start_recording(tmp_path / "run.mcap")
+    oracle.step(600)
+    path = scene.stop_recording()
+    recorded = read(path)
+    assert recorded.complete
+    assert recorded.rows.tobytes() == oracle.array().tobytes()
+    assert recorded.axes == list(range(601))
+    assert recorded.steps == list(range(601))
+    assert recorded.has_final
+
+
+def test_recording_begins_and_ends_at_any_moment_and_a_scene_can_be_recorded_again(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene()
+    oracle = oracle_of(scene)
+    oracle.step(7)
+    for name in ("first", "second"):
+        begin = len(oracle.rows)
+        with scene.start_recording(tmp_path / name) as recording:
+            oracle.step(20)
+        recorded = read(recording.path)
+        assert recording.path == tmp_path / f"{name}.mcap"
+        assert recorded.rows.tobytes() == oracle.array()[begin:].tobytes()
+        assert recorded.axes == list(range(begin, begin + 21))
+        assert recorded.events[0].kind == "begin"
+        assert (recorded.events[0].axis, recorded.events[0].physics_step) == (begin, begin)
+        oracle.step(5)
+    assert scene._bare
+
+
+def test_a_scene_that_is_looked_at_is_recorded_from_the_next_row_on(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path, host: Host
+) -> None:
+    host.attach(PlaybackMode.FAST_FORWARD)
+    scene = make_scene()
+    oracle = oracle_of(scene)
+    oracle.step(100)
+    scene.start_recording(tmp_path / "run.mcap")
+    oracle.step(100)
+    host.detach("enough")
+    oracle.step(100)
+    recorded = read(scene.stop_recording())
+    assert recorded.rows.tobytes() == oracle.array()[100:].tobytes()
+
+
+def test_several_physics_steps_per_step_are_rows_of_their_own(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene()
+    oracle = oracle_of(scene)
+    with scene.start_recording(tmp_path / "run.mcap") as recording:
+        oracle.step(50, nstep=4)
+        scene.step(0.0025)
+    recorded = read(recording.path)
+    assert recorded.axes == list(range(202))
+    assert recorded.steps[:8] == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert recorded.rows[:200:4].tobytes() == oracle.array(final=False).tobytes()
+    assert recorded.blocks[-2].timesteps[-1] == 0.0025
+
+
+def test_resets_restores_edits_and_branches_are_marked(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene()
+    oracle = oracle_of(scene)
+    scene.start_recording(tmp_path / "run.mcap")
+    oracle.step(30)
+    checkpoint = scene.checkpoint()
+    oracle.step(30)
+    scene.reset()
+    oracle.step(30)
+    scene.restore(checkpoint)
+    oracle.step(30)
+    scene.data.qpos[2] += 0.1
+    oracle.step(30)
+    scene.link.backend.time_machine().continue_from(20)
+    oracle.step(30)
+    recorded = read(scene.stop_recording())
+    assert recorded.rows.tobytes() == oracle.array().tobytes()
+    marks = [(event.kind, event.axis, event.physics_step) for event in recorded.events]
+    assert marks == [
+        ("begin", 0, 0),
+        ("episode", 60, 0),
+        ("restore", 90, 30),
+        ("edit", 120, 60),
+        ("branch", 150, 20),
+    ]
+    assert recorded.flagged == [0, 60, 90, 120, 150]
+    assert recorded.events[1].episode == 1
+    assert recorded.events[-1].parent_axis == 20
+
+
+def test_what_the_script_logs_is_in_the_file_though_nobody_is_attached(
+    make_scene: Make, oracle_of: OracleOf, tmp_path: Path
+) -> None:
+    scene = make_scene()
+    oracle = oracle_of(scene)
+    with scene.start_recording(tmp_path / "run.mcap") as recording:
+        for index in range(40):
+            scene.log("reward", index)
+            scene.log({"obs": [index, 2.0], "qpos": 1.5})
+            oracle.step()
+        scene.log("said", "the gripper closed")
+        scene.log("pose", (1, 2), names=["x", "y"])
+    from stroboscope.engine.files.reader import TrajectoryReader
+
+    with TrajectoryReader(recording.path) as reader:
+        axes, times, values = reader.signal(0, "reward")
+        assert axes.tolist() == list(range(40))
+        assert values.tolist() == list(range(40))
+        assert times.tolist() == [row[0] for row in oracle.rows]
+        assert reader.signal(0, "obs").values[3].tolist() == [3.0, 2.0]
+        assert set(reader.signals(0)) == {"reward", "obs", "qpos (script)", "pose"}
+        assert reader.signal_names(0, "pose") == ("x", "y")
+        said = [event for event in reader.events(0) if event.kind == "log"]
+        assert [(event.text, event.axis) for event in said] == [("the gripper closed", 40)]
+
+
+def test_stopping_what_is_not_recorded_is_refused(make_scene: Make) -> None:
+    scene = make_scene()
+    with pytest.raises(physics.RecordingError, match="is not recorded: call"):
+        scene.stop_recording()
