@@ -13,6 +13,8 @@ _USAGE = """\
 usage: stroboscope [--session ID]             open the window
        stroboscope run script.py [args…]      run a script with the debugger
        stroboscope open FILE                  show a scene, a model or a recorded run
+       stroboscope replay FILE                … and play it
+       stroboscope info|verify|repair|cut …   recorded runs: what is in them, is it right
        stroboscope ctl list|play|pause|…      control a running session from the terminal
        stroboscope demo NAME|list             run a demo
        stroboscope screenshot out.png         picture of the open window
@@ -35,6 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from stroboscope.engine.showing import opening
 
             return opening.main(arguments[1:], complain=_show_dialog)
+        case "info" | "verify" | "repair" | "cut" | "replay":
+            from stroboscope.engine.trajectory import commands
+
+            return commands.main(command, arguments[1:])
         case "ctl":
             from stroboscope.debugger_protocol import ctl
 
@@ -61,7 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _unknown(command: str) -> int:
-    known = ("run", "open", "ctl", "demo", "screenshot", "doctor")
+    known = (
+        *("run", "open", "replay", "info", "verify", "repair", "cut"),
+        *("ctl", "demo", "screenshot", "doctor"),
+    )
     close = [name for name in known if name[:2] == command[:2]]
     if command.endswith(".py"):
         hint = f"To run a script with the debugger: stroboscope run {command}"
