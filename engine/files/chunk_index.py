@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stroboscope.engine.files.block_head import HEAD_BYTES, BlockHead
 from stroboscope.engine.files.frames import BlockKind
-from stroboscope.engine.files.limits import LARGEST_CHUNK, MOST_ROWS
+from stroboscope.engine.files.limits import LARGEST_CHUNK, MOST_ROWS, MOST_SCENES
 
 __all__ = ["ENTRY", "NO_SCENE", "BlockIndex", "ChunkKind", "block_entry", "low_rate_entry"]
 
@@ -82,8 +82,8 @@ def impossible_entry(entries: NDArray[np.void], *, size: int) -> int | None:
     begins = (block >= chunk) & (block < chunk + chunk_bytes)
     ends = begins & (block_bytes <= chunk + chunk_bytes - block)
     has_rows = (entries["rows"] > 0) & (entries["rows"] <= MOST_ROWS)
-    is_long = block_bytes >= HEAD_BYTES
-    fits = within_file & np.where(is_block, ends & has_rows & is_long, is_low_rate)
+    has_head = (block_bytes >= HEAD_BYTES) & (entries["scene"] < MOST_SCENES)
+    fits = within_file & np.where(is_block, ends & has_rows & has_head, is_low_rate)
     wrong = np.flatnonzero(~fits)
     return int(wrong[0]) if len(wrong) else None
 

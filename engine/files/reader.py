@@ -265,7 +265,10 @@ class TrajectoryReader:
         topic = events_topic(scene)
         found: list[FileEvent] = []
         for message in self.messages(ChunkKind.EVENTS):
-            if message.channel.topic == topic and len(found) < MOST_EVENTS:
+            if message.channel.topic == topic:
+                if len(found) >= MOST_EVENTS:
+                    self._note_bad_message(topic, f"there are more than {MOST_EVENTS:,} events")
+                    break
                 try:
                     found.append(decode_event(message.data))
                 except ValueError as error:
@@ -328,8 +331,8 @@ class TrajectoryReader:
     def _note_bad_chunk(self, damage: Damage) -> None:
         self._found.setdefault(damage.offset, damage)
 
-    def _note_bad_message(self, topic: str, error: ValueError) -> None:
-        damage = Damage(what=f"a message of {topic} can't be read: {error}", offset=0)
+    def _note_bad_message(self, topic: str, why: object) -> None:
+        damage = Damage(what=f"a message of {topic} can't be read: {why}", offset=0)
         self._found.setdefault(topic, damage)
 
     # --- the manifest

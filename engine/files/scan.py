@@ -37,8 +37,8 @@ _LOOK = 512
 # The declarations of one topic before the first block: the names of all its columns.
 _LONGEST_DECLARATION = 8 << 20
 # Beyond so many, a file is made to keep its reader busy.
-_MOST_FALSE_SIGNS = 200_000
-_MOST_SMALL_RECORDS = 1_000_000
+_MOST_FALSE_SIGNS = 50_000
+_MOST_SMALL_RECORDS, _SMALL_RECORDS_PER_CHUNK = 100_000, 100
 _MOST_DAMAGE = 1_000
 
 _IN_DATA = frozenset(
@@ -79,6 +79,7 @@ class FileScan:
         self._false_signs = 0
         self._small_records = 0
         self._chunks = 0
+        self._window, self._window_at = b"", 0
 
     def go_on(self) -> None:
         """Go to the end of what is there now."""
@@ -113,7 +114,7 @@ class FileScan:
         at, source = self.at, self._source
         if source.size - at < RECORD_HEAD:
             return False
-        look = source.read(at, min(_LOOK, source.size - at))
+        look = self._look(at)
         opcode, length = look[0], int.from_bytes(look[1:RECORD_HEAD], "little")
         end = at + RECORD_HEAD + length
         if opcode not in _IN_DATA or end > source.size:
@@ -140,7 +141,16 @@ class FileScan:
     @property
     def _is_made_to_last(self) -> bool:
         """Whether there are more records that hold nothing than any writer makes."""
-        return self._small_records > _MOST_SMALL_RECORDS + 8 * self._chunks
+        return self._small_records > _MOST_SMALL_RECORDS + self._chunks * _SMALL_RECORDS_PER_CHUNK
+
+    def _look(self, at: int) -> bytes:
+        """Return some bytes from ``at`` on; several records are often in what was read at once."""
+        within = at - self._window_at
+        size = min(_LOOK, self._source.size - at)
+        if within < 0 or within + size > len(self._window):
+            self._window_at, within = at, 0
+            self._window = self._source.read(at, min(8 * _LOOK, self._source.size - at))
+        return self._window[within : within + size]
 
     def _chunk(self, at: int, nbytes: int, look: bytes) -> bool:
         """Note a chunk; False when it can't be one."""
