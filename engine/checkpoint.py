@@ -19,6 +19,7 @@ from stroboscope.engine.checkpoint_bytes import (
     StateBytes,
     damage,
     seal,
+    sealed,
 )
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
 
@@ -281,18 +282,15 @@ class Checkpoint:
 
     def to_bytes(self) -> bytes:
         """Return the checkpoint as bytes that any scene of the same model takes."""
-        record = self.record.packed()
-        row = self.row.tobytes()
-        total = len(self.head) + Clock.SIZE + len(row) + len(self._hidden)
-        total += len(self._script) + len(record)
+        row, record = self.row, self.record.packed()
+        parts = len(self.head), Clock.SIZE, row.nbytes, len(self._hidden), len(self._script)
         clock = Clock(
-            total, len(self._script), len(record), self.counters.step_count,
+            sum(parts) + len(record), len(self._script), len(record), self.counters.step_count,
             self.counters.physics_step_count, self.time, self.timestep, self.edits,
         )  # fmt: skip
-        made = bytearray(self.head)
-        made += clock.packed() + row + self._hidden + self._script + record
-        seal(made)
-        return bytes(made)
+        return sealed(
+            self.head, clock.packed(), row, hidden=self._hidden, script=self._script, record=record
+        )
 
     @classmethod
     def from_bytes(cls, state: StateBytes) -> "Checkpoint":
@@ -315,9 +313,11 @@ class Checkpoint:
         clock = layout.clock
         head = bytearray(state[: layout.head.size])
         CRC.pack_into(head, CRC_AT, 0)
+        row = np.frombuffer(state, np.float64, layout.head.row_length, layout.row.start)
         return cls(
             bytes(head),
-            np.frombuffer(state[layout.row], dtype=np.float64),
+            # Where it is nearly all, it stays where it is.
+            row if 2 * row.nbytes > len(state) else np.frombuffer(row.tobytes()),
             counters=Counters(clock.step_count, clock.physics_step_count),
             timestep=clock.timestep,
             edits=clock.edits,
@@ -341,6 +341,8 @@ class Checkpoint:
 
 def as_bytes(state: object) -> bytes:
     """Return the bytes of a checkpoint in any buffer; TypeError for what is none."""
+    if type(state) is bytes:
+        return state
     # bytes() would take a number for so many zeros, and a list of numbers as well.
     try:
         return bytes(memoryview(state))  # type: ignore[arg-type]

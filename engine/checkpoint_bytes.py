@@ -37,6 +37,7 @@ __all__ = [
     "damage",
     "pack_head",
     "seal",
+    "sealed",
 ]
 
 FORMAT_VERSION = 2
@@ -217,6 +218,23 @@ def checksum(state: bytes | bytearray, layout: Layout) -> int:
 def seal(state: bytearray) -> None:
     """Write the CRC into a checkpoint that is complete but for that."""
     CRC.pack_into(state, CRC_AT, checksum(state, Layout.of(state)))
+
+
+def sealed(
+    head: bytes,
+    clock: bytes,
+    row: NDArray[np.float64],
+    *,
+    hidden: bytes,
+    script: bytes,
+    record: bytes,
+) -> bytes:
+    """Return a checkpoint of these parts, all of them as they stand but for the CRC in the head."""
+    body = memoryview(b"".join((row.data, hidden))) if hidden else row.data.cast("B")
+    crc = checksum_of(body)(zlib.crc32(clock, zlib.crc32(head[CRC_FROM:])))
+    crc = zlib.crc32(record, zlib.crc32(script, crc))
+    # One copy: parts that are large come together once.
+    return b"".join((head[:CRC_AT], CRC.pack(crc), head[CRC_FROM:], clock, body, script, record))
 
 
 def pack_head(

@@ -1,6 +1,8 @@
 """The layout of checkpoint bytes: bytes of before must stay readable, or say another version."""
 
 import numpy as np
+import pytest
+from numpy.typing import NDArray
 
 from stroboscope.engine.checkpoint_bytes import (
     FORMAT_VERSION,
@@ -10,7 +12,10 @@ from stroboscope.engine.checkpoint_bytes import (
     damage,
     pack_head,
     seal,
+    sealed,
 )
+
+Row = NDArray[np.float64]
 
 # A row of three numbers, and a script part and a record of two bytes each.
 GOLDEN_SMALL = bytes.fromhex(
@@ -23,26 +28,29 @@ GOLDEN_SMALL = bytes.fromhex(
 )
 
 
-def sealed(row: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bytes:
+def parts_of(row: Row, hidden: bytes = b"") -> tuple[bytes, bytes]:
+    """Return head and clock of a checkpoint with this row."""
     head = pack_head(
         texts=("mujoco", "4.0.1", "why"),
         table=b"table",
         precision=8,
         state_mask=0x1FFF,
         row_length=len(row),
-        hidden_bytes=0,
+        hidden_bytes=len(hidden),
         digest=bytes(range(32)),
     )
-    tail = b"scre"
-    clock = Clock(len(head) + Clock.SIZE + row.nbytes + len(tail), 2, 2, 7, 14, row[0], 0.002, 3)
-    made = bytearray(head + clock.packed() + row.tobytes() + tail)
-    seal(made)
-    return bytes(made)
+    total = len(head) + Clock.SIZE + row.nbytes + len(hidden) + 4
+    return head, Clock(total, 2, 2, 7, 14, row[0], 0.002, 3).packed()
+
+
+def made_of(row: Row, hidden: bytes = b"") -> bytes:
+    head, clock = parts_of(row, hidden)
+    return sealed(head, clock, row, hidden=hidden, script=b"sc", record=b"re")
 
 
 def test_small_checkpoints_are_written_as_they_always_were() -> None:
     row = np.array([0.5, -1.0, np.pi])
-    assert sealed(row).hex(" ", 8) == GOLDEN_SMALL.hex(" ", 8)
+    assert made_of(row).hex(" ", 8) == GOLDEN_SMALL.hex(" ", 8)
 
 
 def test_small_checkpoints_of_before_are_read() -> None:
@@ -59,6 +67,19 @@ def test_small_checkpoints_of_before_are_read() -> None:
 
 def test_the_checksum_of_large_checkpoints_is_what_it_always_was() -> None:
     # Of this many numbers some stand after the last whole stretch.
-    state = sealed(np.arange(1.0, 1006.0) / 7)
+    state = made_of(np.arange(1.0, 1006.0) / 7)
     assert Head.of(state).crc == 0x09BDB06A
     assert damage(state) == ""
+
+
+@pytest.mark.parametrize("hidden", [b"", b"h" * 11, b"h" * 10_000])
+@pytest.mark.parametrize("length", [3, 1005])
+def test_a_checkpoint_is_the_same_made_of_parts_or_sealed_in_place(
+    hidden: bytes, length: int
+) -> None:
+    row = np.linspace(-1.0, 1.0, length)
+    head, clock = parts_of(row, hidden)
+    whole = bytearray(head + clock + row.tobytes() + hidden + b"scre")
+    seal(whole)
+    assert made_of(row, hidden) == bytes(whole)
+    assert damage(bytes(whole)) == ""
