@@ -12,6 +12,7 @@ from warm_process import Script, WarmProcess
 
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.models.session_finder import find_sessions
+from stroboscope.debugger_protocol.messages import PlaybackMode
 
 SCRIPT = Path(__file__).with_name("pendulum_process.py")
 
@@ -108,6 +109,26 @@ def attached(
         return application
 
     return attach
+
+
+@pytest.fixture
+def play_on(desktop: DesktopApplication, wait_until: Callable[..., None]) -> Callable[[int], None]:
+    """``play_on(40)``: play the scene in view for at least so many physics steps, and pause.
+
+    How many more it takes until it stands is nobody's to say: never count from an earlier number.
+    """
+
+    def play(steps: int) -> None:
+        scene = desktop.sessions.shown
+        assert scene is not None
+        begin = scene.status.axis
+        desktop.sessions.play()
+        wait_until(lambda: scene.status.axis >= begin + steps)
+        desktop.sessions.pause()
+        wait_until(lambda: scene.mode is PlaybackMode.PAUSED)
+        wait_until(lambda: scene.stands_still and scene.history.has_rows)
+
+    return play
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
 from stroboscope.app.models.checkpoints import kept_checkpoints
-from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.topics import Topic
 
 pytest.importorskip("mujoco")
@@ -19,15 +18,6 @@ GOOD = Path(__file__).with_name("servo_process.py").read_text().replace("STIFF =
 
 def _scene(desktop, name):
     return next(scene for scene in desktop.sessions.all_scenes() if scene.name == name)
-
-
-def _play_to(desktop, axis, wait_until):
-    scene = desktop.sessions.shown
-    desktop.sessions.play()
-    wait_until(lambda: scene.status.axis >= axis)
-    desktop.sessions.pause()
-    wait_until(lambda: scene.mode is PlaybackMode.PAUSED)
-    wait_until(lambda: scene.stands_still)
 
 
 def _keep(desktop, count, wait_until):
@@ -59,10 +49,10 @@ def test_an_empty_list_says_how_to_fill_it(panel):
     assert panel.restore_button.toolTip() == "Select one checkpoint."
 
 
-def test_a_state_is_kept_named_compared_and_comes_back(desktop, panel, wait_until, click):
+def test_a_state_is_kept_named_compared_and_comes_back(desktop, panel, wait_until, click, play_on):
     scene = desktop.sessions.shown
     _keep(desktop, 1, wait_until)
-    _play_to(desktop, 60, wait_until)
+    play_on(60)
     click(panel.capture_button)
     wait_until(lambda: len(scene.edits.checkpoints) == 2)
     wait_until(lambda: panel.table.table.count == 2)
@@ -95,12 +85,12 @@ def test_a_state_is_kept_named_compared_and_comes_back(desktop, panel, wait_unti
 
 
 def test_a_checkpoint_goes_into_another_scene_of_the_same_model_and_no_other(
-    desktop, panel, wait_until, click
+    desktop, panel, wait_until, click, play_on
 ):
     scene, other = desktop.sessions.shown, _scene(desktop, "Like the twin")
-    _play_to(desktop, 40, wait_until)
+    play_on(40)
     _keep(desktop, 1, wait_until)
-    _play_to(desktop, 80, wait_until)
+    play_on(40)
     wait_until(lambda: panel.table.table.count == 1)
     (kept,) = kept_checkpoints(scene.session)
     panel.choose(kept.ref)
@@ -115,10 +105,10 @@ def test_a_checkpoint_goes_into_another_scene_of_the_same_model_and_no_other(
 
 
 def test_a_checkpoint_is_a_ghost_until_it_is_deleted_after_asking(
-    desktop, panel, wait_until, click
+    desktop, panel, wait_until, click, play_on
 ):
     window, scene = desktop.window, desktop.sessions.shown
-    _play_to(desktop, 40, wait_until)
+    play_on(40)
     _keep(desktop, 1, wait_until)
     wait_until(lambda: panel.table.table.count == 1)
     (kept,) = kept_checkpoints(scene.session)

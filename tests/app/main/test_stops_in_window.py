@@ -241,24 +241,16 @@ def test_a_condition_comes_from_a_field_a_ready_made_one_or_a_number_of_a_table(
     assert text.startswith("qpos['elbow'] > ")
 
 
-def _play_to(desktop, axis, wait_until):
-    scene = desktop.sessions.shown
-    desktop.sessions.play()
-    wait_until(lambda: scene.status.axis >= axis)
-    desktop.sessions.pause()
-    wait_until(lambda: scene.mode is PlaybackMode.PAUSED and scene.history.has_rows)
-
-
-def test_the_ghost_of_a_state_stays_while_the_scene_moves_on(desktop, attach, wait_until):
+def test_the_ghost_of_a_state_stays_while_the_scene_moves_on(desktop, attach, wait_until, play_on):
     attach(GOOD)
     window, scene = desktop.window, desktop.sessions.shown
-    _play_to(desktop, 40, wait_until)
+    play_on(40)
     window.scene_view.viewport.setFocus()
     QTest.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ShiftModifier)
     wait_until(lambda: window.scene_view.viewport._scene.others)
     wait_until(lambda: not scene.session.pending)
     ghost = window.scene_view.viewport._scene.others[0].pos.copy()
-    _play_to(desktop, 80, wait_until)
+    play_on(40)
     wait_until(lambda: scene.latest(Topic.GHOSTS, Instant.NOW) is not None)
     wait_until(lambda: scene.stands_still)
     assert np.allclose(window.scene_view.viewport._scene.others[0].pos, ghost)

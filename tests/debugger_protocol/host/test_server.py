@@ -295,8 +295,9 @@ def test_a_thread_that_parks_tells_where_all_its_scenes_stand(
     client.step(1, 1)
     client.step(2, 1)
     for _ in range(5):
+        begin = client.scenes()[1].step_count
         client.fast_forward()
-        client.wait_until(lambda c: c.scenes()[1].step_count > 50, 60)
+        assert client.wait_until(lambda c, b=begin: c.scenes()[1].step_count > b + 50, 60)
         client.pause(scene_id=2)
         assert client.wait_until(lambda c: c.scenes()[0].activity is OwnerActivity.PARKED, 60)
         # They take turns, and the thread stands before a step of B.
