@@ -1,0 +1,48 @@
+"""Files of every format version there was open identically forever."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from recordings import same_block
+
+from stroboscope.engine.files.manifest import FORMAT
+from stroboscope.engine.files.reader import TrajectoryReader
+
+_FOLDER = Path(__file__).with_name("golden")
+_spec = importlib.util.spec_from_file_location("make_golden", _FOLDER / "make.py")
+assert _spec is not None
+assert _spec.loader is not None
+make = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(make)
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT + 1))
+@pytest.mark.parametrize("suffix", ["", "_not_closed"])
+def test_a_golden_file_opens_as_it_always_did(version: int, suffix: str) -> None:
+    expected = json.loads((_FOLDER / f"version_{version}.json").read_text(encoding="utf-8"))
+    with TrajectoryReader(_FOLDER / f"version_{version}{suffix}.mcap") as reader:
+        assert reader.complete == (not suffix)
+        assert reader.damage == ()
+        assert json.loads(json.dumps(make.contents(reader))) == expected
+
+
+def test_what_is_written_today_is_read_like_the_golden_file(tmp_path: Path) -> None:
+    expected = json.loads((_FOLDER / f"version_{FORMAT}.json").read_text(encoding="utf-8"))
+    make.write(tmp_path / "a.mcap").close()
+    with TrajectoryReader(tmp_path / "a.mcap") as reader:
+        assert json.loads(json.dumps(make.contents(reader))) == expected
+
+
+def test_the_golden_file_holds_what_its_maker_says() -> None:
+    with TrajectoryReader(_FOLDER / f"version_{FORMAT}.mcap") as reader:
+        for scene in reader.scenes:
+            written = [block for block in make.blocks() if block.scene == scene]
+            read = [reader.block(scene, number) for number in range(len(reader.index(scene)))]
+            assert len(read) == len(written)
+            assert all(map(same_block, read, written))
+
+
+def test_golden_files_are_small() -> None:
+    assert sum(path.stat().st_size for path in _FOLDER.iterdir() if path.is_file()) < 100_000
