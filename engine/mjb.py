@@ -53,25 +53,20 @@ def mjb_of(model: Any, *, adapter: MujocoAdapter) -> bytearray:
     return content
 
 
-def mjb_version(content: bytes | bytearray | memoryview, *, adapter: MujocoAdapter) -> str:
-    """Return the MuJoCo that wrote an MJB, like "4.0.1"; empty for what is no MJB.
+def mjb_version(content: bytes | bytearray | memoryview) -> str:
+    """Return the MuJoCo that wrote an MJB, like "4.0.1"; empty where the MJB does not say it.
 
-    It stands among the first numbers, next to what says how large a number and a model are.
+    Since 4.0 it stands among the first numbers, with three digits each for minor and patch.
     """
     if len(content) < 4 * _HEADER_INTS:
         return ""
-    words = struct.unpack_from(f"<{_HEADER_INTS}i", content)
-    if words[0] != _MAGIC:
+    magic, *words = struct.unpack_from(f"<{_HEADER_INTS}i", content)
+    if magic != _MAGIC:
         return ""
-    here = int(adapter.module.mj_version())
-    # Until 3.x a version was three digits, since 4.0 major, minor and patch have three each.
-    if here in words:
-        return adapter.version
-    for word in words[1:]:
-        if 1_000_000 <= word < 100_000_000:
-            return f"{word // 1_000_000}.{word // 1000 % 1000}.{word % 1000}"
-    old = next((word for word in words[2:5] if 200 <= word < 10_000), 0)
-    return f"{old // 100 % 100}.{old // 10 % 10}.{old % 10}" if old else "an unknown version"
+    version = next((word for word in words if 4_000_000 <= word < 100_000_000), 0)
+    if not version:
+        return ""
+    return f"{version // 1_000_000}.{version // 1000 % 1000}.{version % 1000}"
 
 
 def without_version(content: bytearray, *, adapter: MujocoAdapter) -> None:

@@ -1,14 +1,14 @@
 """A scene's model as MJCF with all its assets in one archive (MJZ), which any MuJoCo can compile.
 
 The archive is ours, not MuJoCo's: its names say nothing of where files stood, and the same model
-makes the same bytes.
+makes the same bytes. MuJoCo before 4.0 makes none, and writes MJCF with fewer digits.
 """
 
 import dataclasses
 import posixpath
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,24 +48,40 @@ def portable_model(source: ModelSource, *, adapter: MujocoAdapter) -> PortableMo
     Compiled by the same MuJoCo it is the same model to the last bit (except what was written into
     the compiled model itself). Reads the assets from where they came from.
     """
-    spec = source.spec
-    if spec is None:
+    if source.spec is None:
         return PortableModel(b"", source.spec_missing)
-    if not hasattr(spec, "encode"):
-        return PortableModel(b"", f"MuJoCo {adapter.version} can't write its models with assets")
+    gather = _gathered_by_mujoco if hasattr(source.spec, "encode") else _gathered
+    try:
+        return PortableModel(gather(source))
+    except (ValueError, RuntimeError, OSError, adapter.module.FatalError) as error:
+        return PortableModel(b"", f"its source can't be gathered: {' '.join(str(error).split())}")
+    except FileError as error:
+        return PortableModel(b"", f"its source can't be gathered: {error.wrong}")
+
+
+def _gathered_by_mujoco(source: ModelSource) -> bytes:
     with tempfile.TemporaryDirectory(prefix="stroboscope-") as folder:
         path = Path(folder) / "model.mjz"
-        try:
-            with _as_written(spec.compiler):
-                spec.encode(str(path), source.model)
-            with Archive(path, path=path, limits=_LIMITS) as archive:
-                return PortableModel(_neutral(archive))
-        except (ValueError, RuntimeError, OSError, adapter.module.FatalError) as error:
-            return PortableModel(
-                b"", f"its source can't be gathered: {' '.join(str(error).split())}"
-            )
-        except FileError as error:
-            return PortableModel(b"", f"its source can't be gathered: {error.wrong}")
+        with _as_written(source.spec.compiler):
+            source.spec.encode(str(path), source.model)
+        with Archive(path, path=path, limits=_LIMITS) as archive:
+            members = {posixpath.normpath(name): name for name in archive.names}
+            text = archive.read(members[_MODEL])
+            return _neutral(text, lambda name: name in members, lambda n: archive.read(members[n]))
+
+
+def _gathered(source: ModelSource) -> bytes:
+    """Do the same where MuJoCo can't: read what the MJCF names from where it names it."""
+    spec = source.spec
+    given = {posixpath.normpath(name): content for name, content in (spec.assets or {}).items()}
+    folder = Path(spec.modelfiledir or ".")
+
+    def read(name: str) -> bytes:
+        content = given.get(name)
+        return (folder / name).read_bytes() if content is None else bytes(content)
+
+    text = spec.to_xml().encode("utf-8")
+    return _neutral(text, lambda name: name in given or (folder / name).is_file(), read)
 
 
 @contextmanager
@@ -80,11 +96,13 @@ def _as_written(compiler: Any) -> Iterator[None]:
             setattr(compiler, name, value)
 
 
-def _neutral(archive: Archive) -> bytes:
-    """Return an archive with the same model, whose files have names without folders."""
+def _neutral(model: bytes, exists: Callable[[str], bool], read: Callable[[str], bytes]) -> bytes:
+    """Return an archive with the same model, whose files have names without folders.
+
+    ``exists`` and ``read`` take the names that its MJCF says, joined with the folders it says.
+    """
     parser = needed("defusedxml.ElementTree")
-    members = {posixpath.normpath(name): name for name in archive.names}
-    root = parser.fromstring(archive.read(members[_MODEL]).decode("utf-8"))
+    root = parser.fromstring(model.decode("utf-8"))
     folders = [""]
     for compiler in root.iter("compiler"):
         folders += [compiler.attrib.pop(name) for name in _FOLDERS if name in compiler.attrib]
@@ -95,7 +113,7 @@ def _neutral(archive: Archive) -> bytes:
             if not file:
                 continue
             places = (posixpath.normpath(posixpath.join(folder, file)) for folder in folders)
-            member = next((place for place in places if place in members), None)
+            member = next((place for place in places if exists(place)), None)
             if member is None:
                 raise ValueError(f"{posixpath.basename(file)!r} is not among its assets")
             if member not in names:
@@ -103,7 +121,7 @@ def _neutral(archive: Archive) -> bytes:
             element.set(attribute, names[member])
     content = {_MODEL: parser.tostring(root, encoding="utf-8")}
     for member, name in sorted(names.items(), key=lambda each: each[1]):
-        content[name] = archive.read(members[member])
+        content[name] = read(member)
     return pack_archive(content)
 
 

@@ -214,8 +214,8 @@ class _Builder:
         return self._guarded(spec.compile)
 
     def _from_mjb(self, content: bytes) -> Any:
-        written_by = mjb_version(content, adapter=self._adapter)
-        if written_by != self._adapter.version:
+        written_by = mjb_version(content)
+        if written_by and written_by != self._adapter.version:
             raise FileVersionError(
                 self._path,
                 f"it is a compiled model of MuJoCo {written_by}, this is {self._adapter.version}",

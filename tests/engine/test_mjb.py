@@ -93,9 +93,11 @@ def test_the_bytes_of_real_robots_load_and_step_to_the_same_bits(
 def test_the_version_of_an_mjb_is_read_from_its_bytes() -> None:
     adapter = load_mujoco()
     content = mjb_of(mujoco.MjModel.from_xml_string("<mujoco/>"), adapter=adapter)
-    assert mjb_version(content, adapter=adapter) == mujoco.mj_versionString()
+    # Before 4.0 an MJB did not say it.
+    mine = mujoco.mj_versionString() if adapter.version_tuple >= (4,) else ""
+    assert mjb_version(content) == mine
     words = np.frombuffer(content, np.int32, 8)
-    words[words == mujoco.mj_version()] = 4_012_003
-    assert mjb_version(content, adapter=adapter) == "4.12.3"
-    assert mjb_version(b"<mujoco/>" * 9, adapter=adapter) == ""
-    assert mjb_version(b"", adapter=adapter) == ""
+    words[3] = 4_012_003
+    assert mjb_version(content) == "4.12.3"
+    assert mjb_version(b"<mujoco/>" * 9) == ""
+    assert mjb_version(b"") == ""
