@@ -48,31 +48,32 @@ def portable_model(source: ModelSource, *, adapter: MujocoAdapter) -> PortableMo
     Compiled by the same MuJoCo it is the same model to the last bit (except what was written into
     the compiled model itself). Reads the assets from where they came from.
     """
-    if source.spec is None:
+    spec: Any = source.spec
+    if spec is None:
         return PortableModel(b"", source.spec_missing)
-    gather = _gathered_by_mujoco if hasattr(source.spec, "encode") else _gathered
     try:
-        return PortableModel(gather(source))
+        if hasattr(spec, "encode"):
+            return PortableModel(_gathered_by_mujoco(spec, source.model))
+        return PortableModel(_gathered(spec))
     except (ValueError, RuntimeError, OSError, adapter.module.FatalError) as error:
         return PortableModel(b"", f"its source can't be gathered: {' '.join(str(error).split())}")
     except FileError as error:
         return PortableModel(b"", f"its source can't be gathered: {error.wrong}")
 
 
-def _gathered_by_mujoco(source: ModelSource) -> bytes:
+def _gathered_by_mujoco(spec: Any, model: Any) -> bytes:
     with tempfile.TemporaryDirectory(prefix="stroboscope-") as folder:
         path = Path(folder) / "model.mjz"
-        with _as_written(source.spec.compiler):
-            source.spec.encode(str(path), source.model)
+        with _as_written(spec.compiler):
+            spec.encode(str(path), model)
         with Archive(path, path=path, limits=_LIMITS) as archive:
             members = {posixpath.normpath(name): name for name in archive.names}
             text = archive.read(members[_MODEL])
             return _neutral(text, lambda name: name in members, lambda n: archive.read(members[n]))
 
 
-def _gathered(source: ModelSource) -> bytes:
+def _gathered(spec: Any) -> bytes:
     """Do the same where MuJoCo can't: read what the MJCF names from where it names it."""
-    spec = source.spec
     given = {posixpath.normpath(name): content for name, content in (spec.assets or {}).items()}
     folder = Path(spec.modelfiledir or ".")
 

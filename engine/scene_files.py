@@ -57,15 +57,20 @@ def export_scene(
     allow_missing: Collection[str] = (),
 ) -> Path:
     """Write a scene file; see :meth:`Scene.export`."""
-    return write_file(path, scene_bundle(scene, allow_missing=allow_missing))
+    content = scene_bundle(scene, allow_missing=allow_missing)
+    file = write_file(path, content)
+    for text in _left_out(scene):
+        _log.warning("scene %r: %s", scene.name, text)
+        scene.link.log_text(LogLevel.WARNING, text)
+    return file
 
 
 def scene_bundle(scene: "Scene | BatchScene", *, allow_missing: Collection[str] = ()) -> bytes:
     """Return a scene as the bytes of a scene file, without its state; owner thread only.
 
-    The same scene has the same bytes. What can't travel and observes only is logged. Raises
-    EngineError, naming it, for what changes the physics and is not in ``allow_missing``;
-    StateError where an asset was written into; FilesUnavailableError.
+    The same scene has the same bytes. Raises EngineError, naming it, for what changes the physics,
+    can't travel and is not in ``allow_missing``; StateError where an asset was written into;
+    FilesUnavailableError.
     """
     needed("defusedxml")
     world = scene.world
@@ -99,7 +104,6 @@ def scene_bundle(scene: "Scene | BatchScene", *, allow_missing: Collection[str] 
         plugins=_plugins(world),
         missing=missing,
     )
-    _tell_observers(scene)
     return pack_archive({MANIFEST: msgspec.json.encode(manifest), **members})
 
 
@@ -179,8 +183,8 @@ def _plugins(world: "World") -> dict[str, str]:
     }
 
 
-def _tell_observers(scene: "Scene | BatchScene") -> None:
-    """Say what belongs to the script and stays with it, without changing the physics."""
+def _left_out(scene: "Scene | BatchScene") -> list[str]:
+    """Return what does not come along without changing the physics, in sentences."""
     left = [f"{event.value} callbacks" for event in Event if scene.callbacks.has(event)]
     left += [
         name for name in scene.world.adapter.installed_callbacks() if name in _OBSERVING_CALLBACKS
@@ -188,10 +192,16 @@ def _tell_observers(scene: "Scene | BatchScene") -> None:
     if scene.drawing is not None:
         left.append("what debug_draw has drawn")
     left += [f"the script state {name!r}" for name in sorted(scene.states.script.registered)]
+    texts = []
     if left:
-        text = f"not in the exported file, as it is the script's own: {', '.join(left)}"
-        _log.warning("scene %r: %s", scene.name, text)
-        scene.link.log_text(LogLevel.WARNING, text)
+        texts.append(f"not in the exported file, as it is the script's own: {', '.join(left)}")
+    portable = scene.world.portable
+    if portable is not None and portable.missing:
+        texts.append(
+            f"only MuJoCo {scene.world.adapter.version} can open the exported file, which holds no "
+            f"portable model: {portable.missing}"
+        )
+    return texts
 
 
 # --- what was written into the model

@@ -369,16 +369,14 @@ def test_a_written_asset_is_refused_until_it_counts_as_the_scenes_own(
 
 
 def test_assets_that_are_gone_leave_the_exact_model_alone_and_say_so(
-    arm: Path, tmp_path: Path
+    arm: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene = physics.create_scene("Arm", arm)
     shutil.rmtree(arm.parent)
     found = dict(members(scene.export(tmp_path / "arm.strobe").read_bytes()))
-    manifest = json.loads(found["manifest.json"])
-    if "model.mjz" in found:
-        assert manifest["portable_note"] == ""
-    else:
-        assert "can't be gathered" in manifest["portable_note"]
+    assert "model.mjz" not in found
+    assert "can't be gathered" in json.loads(found["manifest.json"])["portable_note"]
+    assert "holds no portable model: its source can't be gathered" in caplog.text
 
 
 # --- other versions, damage
