@@ -452,6 +452,9 @@ class DebuggerClient(TimeClient):
         if self._closed_reason:
             raise ConnectionLost(f"the connection has ended: {self._closed_reason}")
 
+    last_note = ""
+    """What the answer to the newest command has said besides: that a condition is true already."""
+
     def _done(self, kind: type[wire.Command], /, **fields: Any) -> wire.Done:
         self._raise_if_closed()
         try:
@@ -460,6 +463,7 @@ class DebuggerClient(TimeClient):
             raise CommandError(str(error)) from error
         if not isinstance(answer, wire.Done):
             raise CommandError(f"{kind.__name__} was answered by {type(answer).__name__}")
+        self.last_note = answer.note
         return answer
 
     async def _request(self, kind: type[wire.Command], fields: dict[str, Any]) -> msgspec.Struct:

@@ -499,6 +499,13 @@ def _break_when(client: DebuggerClient, scene_id: int, a: argparse.Namespace, ou
         envs_idx=a.envs_idx,
     )
     out.write(f"condition {condition}: {a.expression}\n")
+    _tell_note(client, out)
+
+
+def _tell_note(client: DebuggerClient, out: TextIO) -> None:
+    """Write what the answer to the newest command has said besides."""
+    if client.last_note:
+        out.write(f"it {client.last_note}\n")
 
 
 def _conditions(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
@@ -526,6 +533,7 @@ def _edit_condition(
     client.edit_condition(
         a.condition, scene_id=scene_id, expression=a.expression, hits=a.hits, **switches
     )
+    _tell_note(client, out)
     _conditions(client, scene_id, a, out)
 
 

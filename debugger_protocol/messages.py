@@ -338,10 +338,12 @@ class Done(Message, frozen=True, kw_only=True, omit_defaults=True, tag="done"):
     """A command was done; for Step and friends, by the owner thread.
 
     ``value``: the id of what it made (a checkpoint, a condition, a rollout, a segment).
+    ``note``: what whoever asked should know of it, for people.
     """
 
     id: int
     value: int | None = None
+    note: str = ""
 
 
 class Failed(Message, frozen=True, kw_only=True, tag="failed"):

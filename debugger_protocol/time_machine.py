@@ -220,6 +220,10 @@ class TimeMachine(abc.ABC):
     def put_condition(self, condition: ConditionInfo) -> ConditionInfo:
         """Add a condition (id 0) or replace the one with its id; allowed while the scene runs."""
 
+    def condition_note(self, condition_id: int) -> str:
+        """Return what whoever has set a condition should know: that it is true already; or ""."""
+        return ""
+
     @abc.abstractmethod
     def remove_condition(self, condition_id: int) -> None:
         """Forget a condition; allowed while the scene runs."""

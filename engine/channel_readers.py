@@ -56,7 +56,6 @@ class ChannelReaders:
         self._first_contact_kind = int(enums.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
         self._keeps_forces_elsewhere = bool(adapter.hidden_state_reason(model))
         self._step_durations = live().timer.duration.data
-        self._step_timer = 0.0
 
     def reader(self, name: str) -> Callable[[Any], Any]:
         """Return what reads a channel from data of its instant."""
@@ -73,7 +72,7 @@ class ChannelReaders:
             "contact.depth": _contact_depth,
             "constraint.count": operator.attrgetter("nefc"),
             "solver.iterations": _solver_iterations,
-            "timing.step": self._step_duration,
+            "timing.step": self._step_duration_reader(),
             "momentum": lambda source: momenta(self._model, source)[0],
             "angular_momentum": lambda source: momenta(self._model, source)[1],
         }
@@ -83,11 +82,20 @@ class ChannelReaders:
         potential, kinetic = self._frames.energy(source, self.row)
         return float({"potential": potential, "kinetic": kinetic}.get(part, potential + kinetic))
 
-    def _step_duration(self, _source: Any) -> float:
-        """Return how long the step took [s], NaN where MuJoCo doesn't measure."""
-        before, self._step_timer = self._step_timer, self._step_durations[0]
-        taken = self._step_timer - before
-        return taken if before > 0.0 < taken else _NAN
+    def _step_duration_reader(self) -> Callable[[Any], float]:
+        """Return what tells how long the step took [s], NaN where MuJoCo doesn't measure.
+
+        Each remembers for itself what it has read last: several look at the same step.
+        """
+        durations, timer = self._step_durations, 0.0
+
+        def read(_source: Any) -> float:
+            nonlocal timer
+            before, timer = timer, durations[0]
+            taken = timer - before
+            return taken if before > 0.0 < taken else _NAN
+
+        return read
 
     def _contact_force(self, source: Any) -> float:
         """Return the sum of all normal forces [N]."""

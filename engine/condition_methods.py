@@ -41,6 +41,8 @@ class ConditionMethods:
         is not true. It stops the scene from the ``hits``-th time on that it *becomes* true; with
         ``once`` it is removed then; with ``log_only`` it is only told and marked.
 
+        What is true already stops the scene at its next step, which the log says.
+
         Raises ConditionError, which shows the place, for an expression that this scene can't
         evaluate, TypeError for what is no text, and ValueError for ``hits`` out of range.
         """
@@ -50,6 +52,7 @@ class ConditionMethods:
             info = self.stops.put_condition(wanted)
         except CommandError as error:
             raise ConditionError(str(error)) from None
+        self.stops.tell_note(info)
         return self.stops.handle(info.condition_id, self._guard)
 
     @property

@@ -240,4 +240,8 @@ class MujocoTimeMachine(TimeMachine):
 
     def remove_condition(self, condition_id: int) -> None:
         """Forget a condition."""
+    def condition_note(self, condition_id: int) -> str:
+        """Return what whoever has set a condition should know: that it is true already; or ""."""
+        return self._scene.stops.condition_note(condition_id)
+
         self._scene.stops.remove_condition(condition_id)

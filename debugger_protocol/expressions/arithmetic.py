@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from stroboscope.debugger_protocol.expressions import units
-from stroboscope.debugger_protocol.expressions.nodes import Inputs, Node, Run, as_vector
+from stroboscope.debugger_protocol.expressions.nodes import Inputs, Limit, Node, Run, as_vector
 from stroboscope.debugger_protocol.expressions.units import Unit
 
 __all__ = [
@@ -87,6 +87,7 @@ _ARITHMETIC: Final[dict[str, tuple[_Scalar, Any, str]]] = {
 }
 OPERATORS: Final = frozenset(_ARITHMETIC)
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
+_TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def binary(symbol: str, left: Node, right: Node) -> Node:
@@ -103,7 +104,23 @@ def binary(symbol: str, left: Node, right: Node) -> Node:
         safe = _guarded(scalar, what) if width == 1 else _noted(vector, what or _NO_RESULT)
         run = _careful(safe, a, b)
     names, labels = _names_of((left, right), width)
-    return Node(width, run, _binary_units(symbol, left, right, width), names, labels)
+    limit = _limit(symbol, left, right)
+    return Node(width, run, _binary_units(symbol, left, right, width), names, labels, limit=limit)
+
+
+def _limit(symbol: str, left: Node, right: Node) -> Limit | None:
+    """Return what a comparison is, where it is one of a signal's number with a constant."""
+    if right.element is not None and left.constant is not None:
+        left, right, symbol = right, left, _TURNED.get(symbol, "")
+    bound = right.constant
+    is_one = left.width == 1 and left.element is not None and symbol in _TURNED
+    if not is_one or left.element is None or bound is None or not math.isfinite(bound):
+        return None
+    sign = 1.0 if symbol in (">", ">=") else -1.0
+    bound *= sign
+    if symbol in (">=", "<="):
+        bound = math.nextafter(bound, -math.inf)  # whatever is not below it is above the next one
+    return Limit(*left.element, sign, bound)
 
 
 def _plain(function: _Scalar, a: Run, b: Run) -> Run:

@@ -89,6 +89,8 @@ class Expression:
         self.problem = ""
         """Why the last evaluation has NaN in it, "" when nothing went wrong."""
         self._run: Run = node.run
+        self.limit = node.limit
+        """The one comparison that it is, of one number with a constant; else None."""
         self._keys = tuple(each.key for each in channels)
         self._result = np.empty(node.width)
         # A place takes a number much faster than a slice does.
@@ -310,9 +312,10 @@ class _Compiler:
     def _signal(self, entry: SignalTableEntry) -> Node:
         slot = self._slot(ChannelUse(entry.name, entry.name, entry.width, entry.is_user))
         units = tuple(entry.unit_of(column) for column in range(entry.width))
+        run: Run = lambda i: i.arrays[slot]  # noqa: E731 - written out, called at every step
         if entry.width == 1:
-            return Node(1, lambda i: float(i.arrays[slot][0]), units, entry.names, entry.names)
-        return Node(entry.width, lambda i: i.arrays[slot], units, entry.names, entry.names)
+            run = lambda i: float(i.arrays[slot][0])  # noqa: E731
+        return Node(entry.width, run, units, entry.names, entry.names, element=(slot, 0))
 
     def _slot(self, use: ChannelUse) -> int:
         self.uses.setdefault(use.key, use)
@@ -368,8 +371,11 @@ class _Compiler:
         if len(chosen) == 1:
             only = chosen[0]
             if node.width == 1:
-                return Node(1, run, units, names, labels)
-            return Node(1, lambda inputs: float(run(inputs)[only]), units, names, labels)
+                return Node(1, run, units, names, labels, element=node.element)
+            # A signal as it is, of which every number has its place.
+            element = None if node.element is None else (node.element[0], only)
+            take: Run = lambda inputs: float(run(inputs)[only])  # noqa: E731
+            return Node(1, take, units, names, labels, element=element)
         first = chosen[0]
         if chosen == tuple(range(first, first + len(chosen))):
             part = slice(first, first + len(chosen))

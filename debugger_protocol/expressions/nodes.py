@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.expressions.units import Unit
 
-__all__ = ["Inputs", "Node", "Run", "as_vector"]
+__all__ = ["Inputs", "Limit", "Node", "Run", "as_vector"]
 
 Value = float | NDArray[np.float64]
 
@@ -47,6 +47,20 @@ class Node:
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     constant: float | None = None
+    element: tuple[int, int] | None = None
+    """Which array's which number it is, where it is nothing but that."""
+    limit: "Limit | None" = None
+    """The comparison that it is, where it is one of such a number with a constant."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limit:
+    """``sign * values[slot][column] > bound``: many of them can be looked at in one go."""
+
+    slot: int
+    column: int
+    sign: float
+    bound: float
 
 
 def as_vector(node: Node) -> Run:

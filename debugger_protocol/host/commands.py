@@ -148,8 +148,10 @@ class CommandDesk:
         self._call(self._settled, entry, error)
 
     def _settled(self, entry: _UnderWay, error: CommandError | None) -> None:
-        value = entry.ticket.value if entry.ticket is not None else None
-        done = Done(id=entry.command.id, value=value)
+        ticket = entry.ticket
+        done = Done(id=entry.command.id)
+        if ticket is not None:
+            done = Done(id=entry.command.id, value=ticket.value, note=ticket.note)
         self._finish(entry, done if error is None else self._failed(entry, str(error)))
 
     def _told(self, entry: _UnderWay, make: Callable[[int], Iterable[msgspec.Struct]]) -> None:

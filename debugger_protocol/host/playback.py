@@ -79,11 +79,14 @@ class Playback:
 class Ticket:
     """One command on its way; settled exactly once, under the lock of the playback.
 
-    ``value`` is the id of what it has made; ``tell`` sends messages before the answer, and must
-    not block; ``abandoned`` says that nobody waits for it any more.
+    ``value`` is the id of what it has made, ``note`` what whoever asked should know; ``tell`` sends
+    messages before the answer, and must not block; ``abandoned`` says that nobody waits for it any
+    more.
     """
 
-    __slots__ = ("_reply", "abandoned", "scene_id", "settled", "started", "tell", "value", "what")
+    __slots__ = (
+        "_reply", "abandoned", "note", "scene_id", "settled", "started", "tell", "value", "what",
+    )  # fmt: skip
 
     def __init__(self, what: str, scene_id: int | None, reply: Reply | None) -> None:
         self.what = what
@@ -92,6 +95,7 @@ class Ticket:
         self.settled = False
         self.abandoned = False
         self.value: int | None = None
+        self.note = ""
         self.tell: Tell = _nobody
         self._reply = reply
 

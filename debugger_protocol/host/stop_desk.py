@@ -179,6 +179,15 @@ class StopDesk:
             changes["hits"] = _hits(command.hits)
         machine.put_condition(msgspec.structs.replace(known, **changes))
 
+    def noted(self, machine: "TimeMachine", condition_id: int) -> str:
+        """Return what whoever has set a condition should know, and tell it to all clients."""
+        note = machine.condition_note(condition_id)
+        if note:
+            known = _find(machine, condition_id)
+            text = f"condition “{known.name or known.expression}” {note}"
+            self._link.log_text(LogLevel.WARNING, text)
+        return note
+
     def remove_condition(self, machine: "TimeMachine", command: RemoveCondition) -> None:
         """Forget a condition."""
         _find(machine, command.condition_id)

@@ -293,8 +293,10 @@ class TimeDesk:
                 self.stops.set_rules(machine, command)
             case BreakWhen():
                 ticket.value = self.stops.break_when(machine, command)
+                ticket.note = self.stops.noted(machine, ticket.value)
             case EditCondition():
                 self.stops.edit_condition(machine, command)
+                ticket.note = self.stops.noted(machine, command.condition_id)
             case RemoveCondition():
                 self.stops.remove_condition(machine, command)
 

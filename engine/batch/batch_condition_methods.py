@@ -53,4 +53,5 @@ class BatchConditionMethods(ConditionMethods):
             info = self.selected.conditions.put(wanted, envs=envs)
         except CommandError as error:
             raise ConditionError(str(error)) from None
+        self.stops.tell_note(info)
         return self.stops.handle(info.condition_id, self._guard)

@@ -23,6 +23,7 @@ from stroboscope.engine.callbacks import Event
 from stroboscope.engine.channel_readers import ARRAYS_AFTER, INPUTS
 from stroboscope.engine.errors import SimulationStopped
 from stroboscope.engine.limit_channels import JOINT_MARGIN, limited_joints
+from stroboscope.engine.stops.already import already_text, is_true_now
 from stroboscope.engine.stops.condition_words import condition_stop
 from stroboscope.engine.stops.conditions import ConditionEntry, SceneConditions, check
 from stroboscope.engine.stops.event import StopEvent
@@ -97,7 +98,7 @@ class BatchConditions(SceneConditions):
             envs = known.envs
         elif info.envs_idx:
             envs = np.array(info.envs_idx, dtype=np.intp)
-        entry = _Entry(info, envs, self._new_watcher())
+        entry = _Entry(info, envs, self.watcher())
         entry.rows = self._of_all_at_once(entry)
         entry.was = np.zeros(self._envs.count if envs is None else len(envs), dtype=np.bool_)
         if entry.rows is None and envs is not None and len(envs) > MOST_NAMED:
@@ -113,6 +114,21 @@ class BatchConditions(SceneConditions):
         self._entries[info.condition_id] = entry
         self._changed()
         return entry.info
+
+    def note_of(self, condition_id: int) -> str:
+        """Return that a condition is true already where it is looked at, and where; or ""."""
+        entry = self._entries.get(condition_id)
+        if not isinstance(entry, _Entry) or not entry.info.enabled or entry.was.any():
+            return ""
+        env = self._selected.env
+        if entry.envs is not None and env not in entry.envs:
+            env = int(entry.envs[0])
+        with self._selected.standing_for(env):
+            self._selected.put(self._envs.state[env])
+            scene: Any = self._selected
+            if not is_true_now(scene, entry.info.expression, entry.watcher):
+                return ""
+        return already_text(entry.info, where=f" in environment {env}")
 
     def _changed(self) -> None:
         self._infos = None

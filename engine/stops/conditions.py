@@ -17,7 +17,9 @@ from stroboscope.debugger_protocol.expressions import ExpressionError, check_con
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopReason
 from stroboscope.engine.arguments import flag
 from stroboscope.engine.expression_channels import ExpressionScope
+from stroboscope.engine.stops.already import already_text, is_true_now
 from stroboscope.engine.stops.condition_words import condition_stop
+from stroboscope.engine.stops.limits import LEAST_LIMITS, Limits
 from stroboscope.engine.stops.watched import StepValues, WatchedExpression, Watcher
 
 if TYPE_CHECKING:
@@ -42,15 +44,13 @@ class ConditionEntry:
         self.was_true = False
 
 
+_Watching = tuple[ConditionEntry, Callable[[StepValues], float]]
 _AtHand = tuple[
-    "RowRing",
-    "SceneHistory",
-    StepValues,
-    "list[tuple[ConditionEntry, Callable[[StepValues], float]]]",
-    float,
-    int,
+    "RowRing | None", "SceneHistory", StepValues, list[_Watching], Limits | None, float, int
 ]
-"""Ring, history, values, what is active; and time and episode in which the last step ended."""
+"""Ring, history, values, what is looked at each for itself, and what at once; and time and episode
+in which the last step ended. Without a ring it has to be gathered anew.
+"""
 
 
 class SceneConditions:
@@ -62,7 +62,10 @@ class SceneConditions:
         self._next_id = 1
         self._infos: tuple[ConditionInfo, ...] | None = ()
         self._world: World | None = None
-        self._values: StepValues
+        self._watcher: Watcher | None = None
+        self._watcher_of: tuple[object, ...] = ()
+        self._limited: list[_Watching] = []
+        """What is looked at at once, in the order of its limits."""
         self._at_hand: _AtHand
         """What every step needs, in one attribute; there while anything is watched."""
 
@@ -114,27 +117,56 @@ class SceneConditions:
         return entry
 
     def _changed(self) -> None:
+        """Have the next step gather what is watched: adding one costs what that one costs."""
         self._infos = None
-        active: list[tuple[ConditionEntry, Callable[[StepValues], float]]] = [
-            (entry, entry.watched.number)
-            for entry in self._entries.values()
-            if entry.info.enabled and entry.watched is not None
-        ]
-        if active:
+        is_any = any(_is_active(entry) for entry in self._entries.values())
+        if is_any:
             history = self._scene.history
             known: _AtHand | None = getattr(self, "_at_hand", None)
-            ends_at = math.nan if known is None else known[4]
-            episode = -1 if known is None else known[5]
-            self._at_hand = history.ring, history, self._values, active, ends_at, episode
-        self._scene.stops.conditions = self if active else None
+            ends_at = math.nan if known is None else known[5]
+            episode = -1 if known is None else known[6]
+            self._at_hand = None, history, self.watcher().values, [], None, ends_at, episode
+        self._scene.stops.conditions = self if is_any else None
+
+    def _gather(self) -> None:
+        """Put together what every step looks at."""
+        active: list[_Watching] = []
+        limited: list[tuple[_Watching, tuple[int, float, float]]] = []
+        for entry in self._entries.values():
+            if not _is_active(entry) or entry.watched is None:
+                continue
+            watching = entry, entry.watched.number
+            limit = entry.watched.limit
+            if limit is None:
+                active.append(watching)
+            else:
+                limited.append((watching, limit))
+        limits = None
+        self._limited = []
+        if len(limited) >= LEAST_LIMITS:
+            limits = Limits([limit for _, limit in limited])
+            limits.put([watching[0].was_true for watching, _ in limited])
+            self._limited = [watching for watching, _ in limited]
+        elif limited:
+            active = sorted([*active, *(each for each, _ in limited)], key=_age)
+        history = self._scene.history
+        values, (ends_at, episode) = self.watcher().values, self._at_hand[5:]
+        self._at_hand = history.ring, history, values, active, limits, ends_at, episode
 
     def _compiled(self, text: str) -> WatchedExpression:
-        watcher = self._new_watcher()
+        watcher = self.watcher()
         check(text, watcher)
         return WatchedExpression(text, watcher)
 
+    def watcher(self) -> Watcher:
+        """Return what reads the present world; made anew where the script logs more by now."""
+        user = self._scene.link.user_channels
+        key = (self._scene.world, *map(id, tuple(user.values())))
+        if self._watcher is None or key != self._watcher_of:
+            self._watcher, self._watcher_of = self._new_watcher(), key
+        return self._watcher
+
     def _new_watcher(self) -> Watcher:
-        """Return what reads the present world; made anew, as the script may log more by now."""
         world, link = self._scene.world, self._scene.link
         scope = ExpressionScope(
             world.model,
@@ -143,10 +175,16 @@ class SceneConditions:
             report=link.log_problem,
             adapter=world.adapter,
         )
-        watcher = Watcher(world, scope, self._scene.history.packing)
-        self._values = watcher.values
         self._world = world
-        return watcher
+        return Watcher(world, scope, self._scene.history.packing)
+
+    def note_of(self, condition_id: int) -> str:
+        """Return what whoever has set a condition should know: that it is true already; or ""."""
+        entry = self._entries.get(condition_id)
+        if entry is None or not _is_active(entry) or entry.was_true:
+            return ""
+        is_true = is_true_now(self._scene, entry.info.expression, self.watcher())
+        return already_text(entry.info) if is_true else ""
 
     # --- after every physics step
 
@@ -157,16 +195,25 @@ class SceneConditions:
         Raises SimulationStopped where the script wants that, and what its callbacks raise.
         """
         # Few attributes: after a step none of them is in the processor's cache.
-        known, history, values, active, ends_at, episode = self._at_hand
+        known, history, values, active, limits, ends_at, episode = self._at_hand
         if ring is not known:
-            self._follow_world()  # another world has another ring
-            if self._scene.stops.conditions is None:
-                return
-            _, history, values, active, ends_at, episode = self._at_hand
+            if self._world is not self._scene.world:
+                self._follow_world()  # another world has another ring
+                if self._scene.stops.conditions is None:
+                    return
+            self._gather()
+            _, history, values, active, limits, ends_at, episode = self._at_hand
         values.put(ring, at, data)
         if values.time != ends_at or history.episode != episode:
             self._forget()
-        self._at_hand = ring, history, values, active, history.time_after, history.episode
+            if limits is not None:
+                limits.forget()
+        self._at_hand = ring, history, values, active, limits, history.time_after, history.episode
+        if limits is not None:
+            changed = limits.changed(values)
+            if changed.size:
+                limited = self._limited
+                active = sorted([*active, *(limited[at] for at in changed.tolist())], key=_age)
         for entry, number in active:
             value = number(values)
             if not value or value != value:  # what is no number is not true
@@ -216,6 +263,15 @@ class SceneConditions:
                 _log.info("scene %r: %s", self._scene.name, stop.message)
             return
         stops.stop_after_step(stop)
+
+
+def _is_active(entry: ConditionEntry) -> bool:
+    return entry.info.enabled and entry.watched is not None
+
+
+def _age(watching: _Watching) -> int:
+    """Return by what the oldest comes first."""
+    return watching[0].info.condition_id
 
 
 def check(text: str, watcher: Watcher) -> None:

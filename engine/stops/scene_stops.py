@@ -1,8 +1,10 @@
 """What stops one scene: the rules in force, and what becomes of a physics step in trouble."""
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.errors import SimulationStopped
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
 __all__ = ["SceneStops"]
+
+_log = logging.getLogger(__name__)
 
 
 class SceneStops:
@@ -109,6 +113,18 @@ class SceneStops:
     def put_condition(self, condition: ConditionInfo) -> ConditionInfo:
         """Add a condition (id 0) or replace the one with its id; CommandError when it is wrong."""
         return self._all.put(condition)
+
+    def condition_note(self, condition_id: int) -> str:
+        """Return what whoever has set a condition should know: that it is true already; or ""."""
+        return self._all.note_of(condition_id)
+
+    def tell_note(self, info: ConditionInfo) -> None:
+        """Log that a condition of the script is true already, if it is."""
+        note = self.condition_note(info.condition_id)
+        if note:
+            scene, text = self._scene, f"condition “{info.name or info.expression}” {note}"
+            _log.warning("scene %r: %s", scene.name, text)
+            scene.link.log_text(LogLevel.WARNING, text)
 
     def handle(self, condition_id: int, guard: Callable[[], None]) -> Condition:
         """Return a condition as scripts have it."""

@@ -69,8 +69,8 @@ class StepValues:
     all packed rows around it, of which its own begin at ``begin``; ``time`` [s] is that of the row.
     """
 
-    __slots__ = ("_at", "_head", "_ring", "_row", "_source", "begin", "data", "time", "watcher",
-                 "words")  # fmt: skip
+    __slots__ = ("_at", "_head", "_read", "_ring", "_row", "_source", "begin", "data", "time",
+                 "watcher", "words")  # fmt: skip
 
     def __init__(self, watcher: Watcher) -> None:
         self.watcher = watcher
@@ -83,6 +83,7 @@ class StepValues:
         self._at = 0
         self._row: Array | None = None
         self._source: Any = None
+        self._read: dict[str, Any] = {}
 
     def put(self, ring: "RowRing", at: int, data: Any) -> None:
         """Turn to the step whose row is at a place of the ring's newest block, and its data."""
@@ -92,11 +93,21 @@ class StepValues:
         self._ring, self._at, self.data = ring, at, data
         self.begin, self.time = at * self.watcher.words, ring.times[at]
         self._row = self._source = None
+        if self._read:
+            self._read = {}
 
     def put_row(self, row: Array, data: Any) -> None:
         """Turn to a step whose row is at hand as it is, and its data; packed rows are rows then."""
         self.words, self.begin, self.time = row, 0, float(row[0])
         self.data, self._row, self._source = data, row, None
+        self._read = {}
+
+    def read_once(self, key: str, read: Reader, source: Any) -> Any:
+        """Return what ``read`` gives for this step: all that speak of ``key`` share it."""
+        found = self._read.get(key)
+        if found is None:
+            found = self._read[key] = read(source)
+        return found
 
     @property
     def row(self) -> Array:
@@ -141,7 +152,7 @@ class WatchedExpression:
         self._of_row: list[tuple[int, slice]] = []
         self._times: list[int] = []
         self._margins: list[tuple[int, Reader]] = []
-        self._computed: list[tuple[int, Reader]] = []
+        self._computed: list[tuple[int, Reader, str]] = []
         self._watcher = watcher
         live = watcher.world.live
         for slot, use in enumerate(uses):
@@ -161,11 +172,23 @@ class WatchedExpression:
                 # MuJoCo keeps them at one place as long as the data lives.
                 self._arrays[slot] = getattr(live(), name)
             else:
-                self._computed.append((slot, self._reader(use)))
+                self._computed.append((slot, self._reader(use), _shared_key(use)))
                 self._needs_energy |= name.startswith("energy.")
 
         self._needs_more = bool(self._margins or self._computed or self._of_row)
         self._number = self.expression.bound_to(self._arrays)
+
+    @property
+    def limit(self) -> tuple[int, float, float] | None:
+        """Where among a packed row's words its one number is, and when it is true.
+
+        ``sign * word > bound``; None where it is anything but that.
+        """
+        limit = self.expression.limit
+        if limit is None or self._needs_more or self._times or len(self._of_words) != 1:
+            return None
+        _, first, _ = self._of_words[0]
+        return first + limit.column, limit.sign, limit.bound
 
     @property
     def is_of_state(self) -> bool:
@@ -224,11 +247,20 @@ class WatchedExpression:
             source = values.source
             if self._needs_energy:
                 self._watcher.readers.row = values.row
-            for slot, read in self._computed:
-                arrays[slot] = self._nothing[slot] if source is None else read(source)
+            for slot, read, key in self._computed:
+                if source is None:
+                    arrays[slot] = self._nothing[slot]
+                else:
+                    arrays[slot] = values.read_once(key, read, source) if key else read(source)
 
     def forget(self) -> None:
         """Begin anew: another episode."""
         self.expression.forget()
         if self.passing is not None:
             self.passing.forget()
+
+
+def _shared_key(use: ChannelUse) -> str:
+    """Return by what several expressions share a value of a step; empty: each reads its own."""
+    remembers = use.part == PASSED or use.channel == "timing.step"
+    return "" if remembers or use.is_user else use.key
