@@ -83,9 +83,10 @@ def test_options_that_a_script_raises_find_room(
     """MuJoCo writes a warning into a file where a scene for its viewer is too small."""
     monkeypatch.chdir(tmp_path)
     scene = scene_of()
-    few = len(now(scene)["kind"])
-    scene.model.opt.sdf_initpoints = 300
-    assert len(now(scene)["kind"]) > 10 * few
+    now(scene)
+    room = scene.world.frames._plugins._scene.maxgeom
+    scene.model.opt.sdf_initpoints, scene.model.opt.sdf_iterations = 90, 60
+    assert len(now(scene)["kind"]) > room
     assert not list(tmp_path.iterdir())
     assert "WARNING" not in capfd.readouterr().err
 

@@ -59,7 +59,8 @@ def _faces(subject: Subject, index: int, sensor: SensorInfo, data: Floats) -> Ta
         return None
     vertices, faces = mesh
     # The first of its channels is the pressure at each vertex, the others are how fast it slips.
-    pressure = data[max(sensor.adr, 0) : sensor.adr + len(vertices)]
+    # Engines before 4.0 have it below zero.
+    pressure = np.abs(data[max(sensor.adr, 0) : sensor.adr + len(vertices)])
     if len(pressure) != len(vertices) or not data[sensor.adr : sensor.adr + sensor.dim].any():
         return None
     world = scene.item_pos[geom] + vertices @ scene.item_mat[geom].T
