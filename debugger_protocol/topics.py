@@ -82,8 +82,10 @@ class Topic(enum.StrEnum):
     """What a script has written into the model since it was described, from then on. float32:
     ``geom_rgba`` (ngeom, 4), ``geom_pos`` (ngeom, 3) [m], ``geom_quat`` (ngeom, 4) in the body's
     frame, ``geom_size`` (ngeom, 3), ``site_rgba``, ``site_pos``, ``site_quat``, ``site_size``,
-    ``tendon_rgba``, ``tendon_width`` (ntendon,) [m]. Only where the description's ``tells_looks``
-    says so."""
+    ``tendon_rgba``, ``tendon_width`` (ntendon,) [m], ``skin_rgba``, ``flex_rgba`` (the flex's own
+    where it has several materials), ``cam_pos``, ``cam_quat``, ``cam_fovy``, ``light_pos``,
+    ``light_dir``, ``light_ambient``, ``light_diffuse``, ``light_specular``, ``light_active``, as the
+    description has them. Only where its ``tells_looks`` says so."""
 
     DRAWING = "drawing"
     """What the script draws. float32: ``pos`` (n, 3) [m] world, ``quat`` (n, 4) wxyz, ``size``

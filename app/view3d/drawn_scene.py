@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.app.models.assets import asset_digests
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d import places
@@ -23,6 +24,7 @@ from stroboscope.app.view3d.ghosts import GHOST_RGBA, Ghost, OtherPose, pose_tex
 from stroboscope.app.view3d.items import ItemKind, Items, TextureUse
 from stroboscope.app.view3d.looks import (
     SIZES,
+    described_as_told,
     items_as_told,
     items_of_told_sizes,
     tendons_as_told,
@@ -52,7 +54,9 @@ class DrawnScene:
     """The scene on show. Used on the GUI thread; revisions tell the renderer what changed."""
 
     def __init__(self) -> None:
+        # With the cameras and lights that the script has written; and as it was given.
         self.description: SceneDescription | None = None
+        self.described: SceneDescription | None = None
         # As described; with the sizes that the script has written; with its colours and places.
         self.items = self._sized = self._described = Items.of(SceneDescription(scene_id=0, name=""))
         self._told: Mapping[str, NDArray[np.generic]] = {}  # of the topic LOOKS
@@ -108,7 +112,7 @@ class DrawnScene:
             and before.scene_id == description.scene_id
             and [body.name for body in before.bodies] == [body.name for body in description.bodies]
         )
-        self.description = description
+        self.description = self.described = description
         self._assets = dict(assets)
         wanted = _digests(description)
         self._build_revision += 1
@@ -151,6 +155,8 @@ class DrawnScene:
         if _equal(told, self._told):
             return
         before, self._told = self._told, told
+        if self.described is not None:
+            self.description = described_as_told(self.described, told)
         resized = not _equal(_sizes(before), _sizes(told)) and self._resize()
         self.items = items_as_told(self._sized, told) if told else self._sized
         self.look_revision += 1
@@ -589,14 +595,4 @@ def _equal(
 
 
 def _digests(description: SceneDescription | None) -> frozenset[str]:
-    if description is None:
-        return frozenset()
-    return frozenset(
-        [
-            *(mesh.digest for mesh in description.meshes),
-            *(field.digest for field in description.hfields),
-            *(texture.digest for texture in description.textures),
-            *(flex.digest for flex in description.flexes),
-            *(skin.digest for skin in description.skins),
-        ]
-    )
+    return frozenset() if description is None else frozenset(asset_digests(description))

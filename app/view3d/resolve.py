@@ -11,6 +11,7 @@ from stroboscope.debugger_protocol.scene_description import CameraInfo, CameraMo
 __all__ = ["camera_pose", "light_pose", "lookat_of", "resolve_view"]
 
 Floats = NDArray[np.float64]
+_LEAST_FOVY, _MOST_FOVY = 1e-3, 179.0
 
 
 def lookat_of(state: CameraState, scene: DrawnScene) -> Floats:
@@ -39,17 +40,19 @@ def _fixed_view(camera: CameraInfo, scene: DrawnScene, *, aspect: float, extent:
     distance = max(float(np.linalg.norm(eye - scene.scene_center)), extent)
     near, far = clip_planes(min(distance, extent), extent)
     far = max(far, 2.0 * distance)
+    # A script may write anything into its model, and then there is a picture, too.
+    height = max(camera.fovy, _LEAST_FOVY)
     return View(
         eye=eye,
         right=mat[:, 0],
         up=mat[:, 1],
         forward=-mat[:, 2],
-        fovy=45.0 if camera.orthographic else camera.fovy,
+        fovy=45.0 if camera.orthographic else min(height, _MOST_FOVY),
         aspect=aspect,
         near=-far if camera.orthographic else near,
         far=far,
         orthographic=camera.orthographic,
-        height=camera.fovy if camera.orthographic else 1.0,
+        height=height if camera.orthographic else 1.0,
     )
 
 

@@ -101,7 +101,7 @@ def _frames(subject: Subject, mode: FrameMode) -> tuple[NDArray[np.int64], Float
 
 def camera_frames(subject: Subject) -> tuple[Floats, Floats]:
     """Return where the cameras are (ncam, 3) and how they are turned (ncam, 3, 3)."""
-    cameras = subject.facts.description.cameras
+    cameras = subject.description.cameras
     scene = subject.scene
     body = np.clip([c.body for c in cameras], 0, len(scene.body_pos) - 1).astype(np.int64)
     local = np.array([c.pos for c in cameras], dtype=np.float64).reshape(-1, 3)
@@ -113,7 +113,7 @@ def camera_frames(subject: Subject) -> tuple[Floats, Floats]:
 
 def light_rays(subject: Subject) -> tuple[Floats, Floats]:
     """Return where the lights are and where they shine (nlight, 3)."""
-    lights = subject.facts.description.lights
+    lights = subject.description.lights
     scene = subject.scene
     body = np.clip([light.body for light in lights], 0, len(scene.body_pos) - 1).astype(np.int64)
     local = np.array([light.pos for light in lights], dtype=np.float64).reshape(-1, 3)

@@ -126,8 +126,8 @@ class Overlays:
         )
         if key != self._key or self._picture is None:
             facts = self._facts
-            if facts is None or facts.description is not scene.description:
-                facts = self._facts = Facts.of(scene.description)
+            if facts is None or facts.description is not scene.described:
+                facts = self._facts = Facts.of(scene.described or scene.description)
             subject = Subject(
                 scene=scene,
                 facts=facts,

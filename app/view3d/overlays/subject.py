@@ -11,6 +11,7 @@ from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.overlays.facts import Facts
 from stroboscope.app.view3d.overlays.sizes import Sizes
+from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["Subject"]
@@ -56,6 +57,11 @@ class Subject:
         mat = self.scene.body_mat[joints.body]
         anchor = self.scene.body_pos[joints.body] + np.einsum("nij,nj->ni", mat, joints.pos)
         return anchor, np.einsum("nij,nj->ni", mat, joints.axis)
+
+    @property
+    def description(self) -> SceneDescription:
+        """The scene's, with the cameras and lights that the script has written."""
+        return self.scene.description or self.facts.description
 
     @functools.cached_property
     def tendon_width(self) -> Floats:
