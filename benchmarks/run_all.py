@@ -22,6 +22,7 @@ BENCHMARKS = (
     "wrapped_call",
     "attached_rate",
     "checkpoint_speed",
+    "trajectory_file",
     "history_cost",
     "conditions_cost",
     "rollouts",
