@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from stroboscope.engine.sim_state import SimState
     from stroboscope.engine.stops.conditions import Condition
     from stroboscope.engine.stops.event import StopEvent
+    from stroboscope.engine.trajectory.frame import Frame
+    from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
+    from stroboscope.engine.trajectory.verify import Verification
 
 __all__ = [
     "Articulation",
@@ -79,6 +82,7 @@ __all__ = [
     "FileVersionError",
     "FileWriteError",
     "FilesUnavailableError",
+    "Frame",
     "Integrator",
     "Jacobian",
     "ModelError",
@@ -101,13 +105,16 @@ __all__ = [
     "StateMismatchError",
     "StepFailedError",
     "StopEvent",
+    "Trajectory",
     "TrajectoryFile",
+    "Verification",
     "create_scene",
     "debugger",
     "destroy_scene",
     "initialize",
     "is_initialized",
     "load_scene",
+    "load_trajectory",
     "ready_made",
     "rollout",
     "shutdown",
@@ -142,6 +149,9 @@ _HOMES = {
     "stops.event": ("StopEvent",),
     "scene_state": ("StateHandle",),
     "sim_state": ("SimState",),
+    "trajectory.frame": ("Frame",),
+    "trajectory.trajectory": ("Trajectory", "load_trajectory"),
+    "trajectory.verify": ("Verification",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
