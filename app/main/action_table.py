@@ -74,6 +74,14 @@ def _spec(
 
 ACTIONS: tuple[ActionSpec, ...] = (
     _spec("Session", "connect", "Connect…", "Ctrl+O", tip="Attach to an application that runs."),
+    _spec(
+        "Session",
+        "open_file",
+        "Open file…",
+        "Ctrl+Shift+O",
+        tip="Show a scene, a model or a recorded run; nothing in it is executed.",
+        words="load strobe mcap mjcf urdf replay",
+    ),
     _spec("Session", "run_script", "Run script…", "Ctrl+R", tip="Run a script with the debugger."),
     _spec("Session", "demos", "Demos"),
     _spec("Session", "take_control", "Take control", separator=True),

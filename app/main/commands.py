@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Commands"]
 
+_FILES = "Scenes, models, recorded runs (*.strobe *.mcap *.xml *.urdf *.mjz *.mjb);;All files (*)"
+
 
 class Commands:
     """Handlers of the actions by name; ``refresh`` keeps check marks and enabled states true."""
@@ -43,6 +45,7 @@ class Commands:
         w, s = self._window, self._window.sessions
         table: dict[str, Callable[[], None]] = {
             "connect": self.connect_dialog,
+            "open_file": self.open_file,
             "run_script": self.run_script,
             "demos": lambda: None,
             "take_control": s.take_control,
@@ -124,6 +127,14 @@ class Commands:
         dialog.exec()
         dialog.list.stop()
         dialog.deleteLater()
+
+    def open_file(self) -> None:
+        """Ask for a file and show what is in it."""
+        path, _ = QFileDialog.getOpenFileName(
+            self._window, "Open a scene, a model or a recorded run", "", _FILES
+        )
+        if path:
+            self._window.open_file(path)
 
     def run_script(self) -> None:
         """Ask for a script and run it."""

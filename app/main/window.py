@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLa
 
 from stroboscope.app.main.actions import WindowActions
 from stroboscope.app.main.commands import Commands
+from stroboscope.app.main.dropped_files import DroppedFiles
 from stroboscope.app.main.memory import Memory
 from stroboscope.app.main.panel_set import PanelSet
 from stroboscope.app.main.picture_commands import png_bytes
@@ -98,6 +99,7 @@ class MainWindow(QMainWindow):
         self._plots_restored: set[str] = set()
         self._attached: set[int] = set()
         self.processes = ScriptProcesses(self._on_process_failed, self)
+        self.drops = DroppedFiles(self, self.open_file)
         self.commands = Commands(self)
         self.actions_by_name = WindowActions(
             self, self.commands.handlers(), shortcuts=settings.shortcuts
@@ -341,6 +343,15 @@ class MainWindow(QMainWindow):
         """Run a demo as a process of its own; it attaches to this window."""
         self.processes.start(f"demo {name}", ["demo", name])
         self.status.showMessage(f"Starting the demo {name}…", 4000)
+
+    def open_file(self, path: str) -> None:
+        """Show what is in a file, as a process of its own that attaches to this window."""
+        if Path(path).suffix == ".py":
+            text = f"{Path(path).name} is a script: run it with Session → Run script…"
+            self.sessions.log.add(LogLevel.WARNING, text)
+            return
+        self.processes.start(Path(path).name, ["open", "--", path])
+        self.status.showMessage(f"Opening {Path(path).name}…", 4000)
 
     def start_script(self, script: str) -> None:
         """Run a script with the debugger; it attaches to this window."""
