@@ -41,6 +41,8 @@ class FileContents:
         self.complete = False
         self.declared = b""
         """Records of the channels, where the summary is intact."""
+        self.summary_start = -1
+        """Where the summary begins, -1 without one."""
         self._scan: FileScan | None = None
         self._first_damage = _check_magic(source)
         try:
@@ -64,7 +66,7 @@ class FileContents:
         if scan.ended and not scan.damage:
             # What follows the end may still be on its way.
             with contextlib.suppress(_NoIndexError):
-                self.declared, _ = _read_summary(self._source)
+                self.summary_start, self.declared, _ = _read_summary(self._source)
                 self.complete, self.damage = True, []
         return self.complete or known != (len(scan.entries), len(scan.attachments))
 
@@ -77,7 +79,7 @@ class FileContents:
 
     def _read_index(self) -> None:
         source = self._source
-        self.declared, self.attachments = _read_summary(source)
+        self.summary_start, self.declared, self.attachments = _read_summary(source)
         place = next((each for each in self.attachments if each.name == INDEX_NAME), None)
         if place is None:
             raise _NoIndexError(Damage(what="the file has no index of its blocks", offset=0))
@@ -135,8 +137,8 @@ def _check_magic(source: ByteSource) -> tuple[Damage, ...]:
     )
 
 
-def _read_summary(source: ByteSource) -> tuple[bytes, list[AttachmentPlace]]:
-    """Return what channels the summary declares, and which attachments it names.
+def _read_summary(source: ByteSource) -> tuple[int, bytes, list[AttachmentPlace]]:
+    """Return where the summary begins, what channels it declares, which attachments it names.
 
     Raises _NoIndexError without an intact summary.
     """
@@ -156,7 +158,7 @@ def _read_summary(source: ByteSource) -> tuple[bytes, list[AttachmentPlace]]:
     if crc32(tail[: RECORD_HEAD + 16], crc32(summary)) != crc:
         raise _NoIndexError(damaged)
     try:
-        return _parse_summary(summary, size=size)
+        return (start, *_parse_summary(summary, size=size))
     except ContainerError as error:
         raise _NoIndexError(damaged) from error
 

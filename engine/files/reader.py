@@ -1,9 +1,11 @@
 """Reading a trajectory: bounded before anything is allocated, checked before it is believed."""
 
+import contextlib
 import hashlib
+import itertools
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from zlib import crc32
@@ -12,6 +14,7 @@ import numpy as np
 
 from stroboscope.engine.files.block import EncodedBlock, decode_block
 from stroboscope.engine.files.block_head import HEAD_BYTES, BlockError, BlockHead
+from stroboscope.engine.files.checksums import chunk_damage, data_damage
 from stroboscope.engine.files.chunk_index import BlockIndex, ChunkKind
 from stroboscope.engine.files.compression import Decompressor
 from stroboscope.engine.files.contents import FileContents, read_attachment
@@ -104,6 +107,39 @@ class TrajectoryReader:
             self._indexes.clear()
             self._signals = None
         return grown
+
+    def check(self, progress: Callable[[float], None] | None = None) -> tuple[Damage, ...]:
+        """Read all of the file, compare every checksum, and return what is wrong with it.
+
+        ``progress`` is told how much is done, 0 to 1; what it raises ends the work.
+        """
+        progress = progress or (lambda done: None)
+        order = self.block_order()
+        steps = 2 * len(order) + self.nbytes // (1 << 20) + 1
+        for done, place in enumerate(order):
+            progress(done / steps)
+            with contextlib.suppress(FileDamagedError):
+                self.block(*place)
+        for scene in self.scenes:
+            self.events(scene)
+            self.signals(scene)
+        for _ in self.messages():
+            pass
+        for name in self.attachments:
+            try:
+                self.attachment(name)
+            except FileError as error:
+                self._found.setdefault(name, Damage(what=error.wrong, offset=0))
+        source, contents = self._source, self._contents
+        for done, damage in enumerate(
+            itertools.chain(chunk_damage(source, contents), data_damage(source, contents)),
+            start=len(order),
+        ):
+            progress(min(done / steps, 1.0))
+            if damage is not None:
+                self._found.setdefault((damage.what, damage.offset), damage)
+        progress(1.0)
+        return self.damage
 
     @property
     def attachments(self) -> tuple[str, ...]:

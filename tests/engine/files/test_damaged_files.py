@@ -126,6 +126,23 @@ def test_a_lost_block_is_named_with_its_frames_and_steps(tmp_path: Path) -> None
         assert same_block(reader.block(0, 0), WRITTEN[0])
 
 
+def test_a_whole_check_finds_any_flipped_byte(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "a.mcap", blocks=1)
+    data = path.read_bytes()
+    done: list[float] = []
+    with TrajectoryReader(path) as reader:
+        assert reader.check(done.append) == ()
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0.0, 1.0)
+    for at in range(0, len(data), 3):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << (at % 8)
+        path.write_bytes(flipped)
+        with TrajectoryReader(path) as reader:
+            found = reader.check()
+            assert found or not reader.complete, at
+
+
 def test_frames_keep_their_numbers_when_a_block_before_them_is_lost(tmp_path: Path) -> None:
     path = write_small(tmp_path / "a.mcap", blocks=BLOCKS)
     begin, _ = _places(path)[0]

@@ -14,37 +14,13 @@ from stroboscope.engine.files.reader import TrajectoryReader
 
 _GOLDEN = Path(__file__).with_name("golden") / "version_1.mcap"
 _HEAD = "<4sBBBBIIIIIIIqqqqqddqqqQQIIBBH"
-_NAMES = [
-    "magic",
-    "version",
-    "codec",
-    "kind",
-    "flags",
-    "scene",
-    "rows",
-    "width",
-    "inputs_begin",
-    "inputs_end",
-    "hidden",
-    "stream",
-    "first_axis",
-    "axis_stride",
-    "last_axis",
-    "first_step",
-    "step_stride",
-    "first_time",
-    "last_time",
-    "timestep",
-    "first_wall",
-    "wall_stride",
-    "chunk",
-    "previous",
-    "rows_crc",
-    "body_crc",
-    "wall_shift",
-    "first_flag",
+_NAMES = (
+    *("magic", "version", "codec", "kind", "flags", "scene", "rows", "width"),
+    *("inputs_begin", "inputs_end", "hidden", "stream", "first_axis", "axis_stride", "last_axis"),
+    *("first_step", "step_stride", "first_time", "last_time", "timestep", "first_wall"),
+    *("wall_stride", "chunk", "previous", "rows_crc", "body_crc", "wall_shift", "first_flag"),
     "zero",
-]
+)
 _MODULUS = 1 << 64
 
 
