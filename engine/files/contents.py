@@ -1,12 +1,13 @@
 """What is where in a file: from its index at the end, or else by going through it."""
 
 import contextlib
+import dataclasses
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.files.chunk_index import ENTRY, impossible_entry
+from stroboscope.engine.files.chunk_index import ENTRY, ChunkKind, impossible_entry
 from stroboscope.engine.files.container import (
     MAGIC,
     RECORD_HEAD,
@@ -75,7 +76,25 @@ class FileContents:
         self.entries = np.frombuffer(bytes(scan.entries), dtype=ENTRY)
         self.attachments = scan.attachments
         end = scan.cut_off()
-        self.damage = [*self._first_damage, *scan.damage, *([end] if end else [])]
+        found = [each for damage in scan.damage for each in self._with_lost_steps(damage)]
+        self.damage = [*self._first_damage, *found, *([end] if end else [])]
+
+    def _with_lost_steps(self, damage: Damage) -> list[Damage]:
+        """Say of which scenes steps are missing where something was passed over."""
+        found = []
+        blocks = self.entries[self.entries["kind"] < ChunkKind.EVENTS]
+        for scene in np.unique(blocks["scene"]).tolist():
+            mine = blocks[blocks["scene"] == scene]
+            behind = int(np.searchsorted(mine["block"], damage.offset))
+            if not 0 < behind < len(mine):
+                continue
+            before, after = mine[behind - 1], mine[behind]
+            rows, last = int(before["rows"]), int(before["last_axis"])
+            stride = max((last - int(before["first_axis"])) // max(rows - 1, 1), 1)
+            if int(after["first_axis"]) > last + stride:
+                axes = (last + stride, int(after["first_axis"]) - 1)
+                found.append(dataclasses.replace(damage, scene=scene, axes=axes))
+        return found or [damage]
 
     def _read_index(self) -> None:
         source = self._source

@@ -22,10 +22,15 @@ class Damage:
 
     def __str__(self) -> str:
         text = f"at byte {self.offset:,}: {self.what}"
+        steps = "" if self.axes is None else f"physics steps {_span(*self.axes)}"
         if self.frames is not None:
             begin, end = self.frames
-            lost = f"frame {begin:,}" if end == begin + 1 else f"frames {begin:,} to {end - 1:,}"
-            text += f"; lost: {lost} of scene {self.scene}"
-        if self.axes is not None:
-            text += f" (physics steps {self.axes[0]:,} to {self.axes[1]:,})"
+            text += f"; lost: frames {_span(begin, end - 1)} of scene {self.scene}"
+            text += f" ({steps})" if steps else ""
+        elif steps:
+            text += f"; lost: {steps} of scene {self.scene}"
         return text
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"

@@ -51,6 +51,7 @@ class TrajectoryReader:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._decompress = Decompressor()
         self._source = ByteSource(self.path)
         try:
             self._contents = FileContents(self._source)
@@ -64,7 +65,6 @@ class TrajectoryReader:
         self._kept_bytes = 0
         self._signals: dict[str, tuple[Signal, tuple[str, ...]]] | None = None
         self._found: dict[object, Damage] = {}
-        self._decompress = Decompressor()
 
     def __enter__(self) -> "TrajectoryReader":
         return self

@@ -126,6 +126,20 @@ def test_a_lost_block_is_named_with_its_frames_and_steps(tmp_path: Path) -> None
         assert same_block(reader.block(0, 0), WRITTEN[0])
 
 
+def test_a_block_lost_without_an_index_is_named_with_its_steps(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "a.mcap", blocks=3, close=False)
+    for at in (_places(path)[1][0] + 10, _places(path)[1][0] - 70):  # its head; its chunk's length
+        data = bytearray(path.read_bytes())
+        data[at] ^= 255
+        data[_places(path)[1][0] + 20] ^= 1
+        (tmp_path / "b.mcap").write_bytes(data)
+        with TrajectoryReader(tmp_path / "b.mcap") as reader:
+            assert reader.frame_count(0) == 8
+            (damage,) = reader.damage
+            assert (damage.scene, damage.axes) == (0, (4, 7))
+            assert "lost: physics steps 4 to 7 of scene 0" in str(damage)
+
+
 def test_a_whole_check_finds_any_flipped_byte(tmp_path: Path) -> None:
     path = write_small(tmp_path / "a.mcap", blocks=1)
     data = path.read_bytes()
