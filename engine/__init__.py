@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.sim_state import SimState
     from stroboscope.engine.stops.conditions import Condition
     from stroboscope.engine.stops.event import StopEvent
+    from stroboscope.engine.trajectory.checkpoint_files import load_checkpoint
     from stroboscope.engine.trajectory.frame import Frame
     from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
     from stroboscope.engine.trajectory.verify import Verification
@@ -113,6 +114,7 @@ __all__ = [
     "destroy_scene",
     "initialize",
     "is_initialized",
+    "load_checkpoint",
     "load_scene",
     "load_trajectory",
     "ready_made",
@@ -149,6 +151,7 @@ _HOMES = {
     "stops.event": ("StopEvent",),
     "scene_state": ("StateHandle",),
     "sim_state": ("SimState",),
+    "trajectory.checkpoint_files": ("load_checkpoint",),
     "trajectory.frame": ("Frame",),
     "trajectory.trajectory": ("Trajectory", "load_trajectory"),
     "trajectory.verify": ("Verification",),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from stroboscope.engine.scene_files import export_scene
 
 if TYPE_CHECKING:
+    from stroboscope.engine.checkpoint import Exactness
     from stroboscope.engine.scene import Scene
 
 __all__ = ["SceneFileMethods"]
@@ -56,3 +57,16 @@ class SceneFileMethods:
                 "for environments, or use load_scene"
             )
         return scene
+
+    def load_checkpoint(self, path: str | os.PathLike[str]) -> "Exactness":
+        """Put the state in a checkpoint file into this scene, all of it or nothing.
+
+        Step and time are part of it. Returns how the scene goes on: ``exact``, or why not. Also
+        takes any trajectory, whose last frame counts. Raises FileError and its kinds,
+        StateMismatchError, which says what differs, for the state of another model; the scene is
+        bit-identical then.
+        """
+        self._guard()
+        from stroboscope.engine.trajectory.checkpoint_files import restore_checkpoint_file
+
+        return restore_checkpoint_file(cast("Scene", self), path)

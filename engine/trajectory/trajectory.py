@@ -18,8 +18,10 @@ from stroboscope.engine.files.frames import FileEvent, Manifest
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.model_fields import ModelFields
+from stroboscope.engine.trajectory.building import recorded_fields
 from stroboscope.engine.trajectory.frame import Frame
-from stroboscope.engine.trajectory.recorded_rows import RecordedRows
+from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 from stroboscope.engine.trajectory.standing import stand_at
 from stroboscope.engine.trajectory.stretches import stretches_of
@@ -75,6 +77,21 @@ class Trajectory:
     def timestep(self) -> float:
         """The timestep [s] of the recorded model."""
         return self._record.timestep
+
+    @property
+    def carries_model(self) -> bool:
+        """Whether the scene can be built from the file."""
+        return bool(self._record.model)
+
+    @property
+    def model_digest(self) -> str:
+        """The sha256 of the recorded model, hexadecimal."""
+        return self._record.model_digest
+
+    @property
+    def exactness(self) -> str:
+        """Why a scene only goes on approximately from a frame; empty when to the last bit."""
+        return self._record.exactness
 
     @property
     def axes(self) -> tuple[int, int]:
@@ -167,6 +184,16 @@ class Trajectory:
             is_last=number == len(self) - 1,
             note=note,
         )
+
+    def stored_state(self, index: int) -> tuple[Row, bytes, Counters, float]:
+        """Return a frame's row, what no row holds, its counters and timestep; for the engine."""
+        number = self._number(index)
+        row, hidden, _ = self._replayed.state(number)
+        return row, hidden, self._place(number)[1], self._rows.timestep(number)
+
+    def model_fields(self) -> ModelFields:
+        """Return the numbers of the recorded model; for the engine."""
+        return recorded_fields(self._reader, self._record)
 
     def time(self, index: int) -> float:
         """Return the simulation time of a frame [s]."""
