@@ -19,6 +19,7 @@ usage: stroboscope [--session ID]             open the window
        stroboscope demo NAME|list             run a demo
        stroboscope screenshot out.png         picture of the open window
        stroboscope doctor                     check this installation
+       stroboscope desktop install|remove     open files by a double click
        stroboscope --version | --help
 """
 _APP_MODULES = ("PySide6", "vispy", "pyqtgraph", "qtawesome", "superqt", "OpenGL")
@@ -53,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from stroboscope.app.main.doctor import main as doctor
 
             return doctor()
+        case "desktop":
+            from stroboscope.app.main.desktop_entry import main as desktop
+
+            return desktop(arguments[1:])
         case "--version" | "-V":
             _say(f"stroboscope {_version()}")
             return 0
