@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +110,10 @@ class Scene(
 
     def _forget_history(self) -> None:
         self.history.forget()
+
+    def call_soon(self, call: Callable[[], None]) -> None:
+        """Have the owner call ``call`` before its next step is kept; any thread; for the engine."""
+        self.history.call_soon(call)
 
     def _end_history(self) -> None:
         self.history.end()

@@ -42,6 +42,7 @@ class SceneLife:
     _forget_history: Callable[[], None]
     _end_history: Callable[[], None]
     recorders: "SceneRecorders"
+    call_soon: Callable[[Callable[[], None]], None]
 
     @property
     def name(self) -> str:
@@ -52,6 +53,11 @@ class SceneLife:
     def scene_id(self) -> int:
         """The scene's number, unique in this process; any thread."""
         return self.link.scene_id
+
+    @property
+    def runtime(self) -> "Runtime":
+        """What it lives in; for the engine."""
+        return self._runtime
 
     # --- callbacks; each returns a function that ends the registration
 

@@ -129,6 +129,11 @@ class SelectedEnvironment:
         return self._scene.link.name
 
     @property
+    def recorders(self) -> Any:
+        """Who records the scene."""
+        return self._scene.recorders
+
+    @property
     def scene_id(self) -> int:
         """The scene's number."""
         return self._scene.link.scene_id

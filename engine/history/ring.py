@@ -74,6 +74,7 @@ class RowRing:
         "at",
         "head",
         "least_dense",
+        "most_blocks",
         "size",
         "steps",
         "taps",
@@ -96,6 +97,8 @@ class RowRing:
         self._packing = packing
         self.width = packing.width
         self.taps: tuple[RowTap, ...] = ()
+        self.most_blocks = 0
+        """How many blocks there are at most, the oldest forgotten and not thinned out; 0: any."""
         self.least_dense = 0
         """How many of the newest rows must all stay, where the limit has room for them."""
         self._limit = limit
@@ -181,6 +184,10 @@ class RowRing:
         """Have the owner look up before its next row, see :meth:`resume`; any thread."""
         self.size = 0
 
+    def look_up_after(self, rows: int) -> None:
+        """Have the owner look up before so many rows more, see :meth:`resume`."""
+        self.size = min(self._rows, self.at + rows)
+
     def resume(self) -> None:
         """Go on after an interruption."""
         self.size = 1 if self._head is None else self._rows
@@ -252,6 +259,14 @@ class RowRing:
     def nbytes(self) -> int:
         """Bytes of it all."""
         return self._block_bytes + self._dropped_bytes
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes that :attr:`least_dense` rows take, with what else is needed to turn blocks."""
+        if not self.least_dense:
+            return 0
+        # Blocks have some room for rows that stay, and a few are being filled or merged into.
+        return block_bytes(self.least_dense * 9 // 8 + 64, self._packing.words) + 8 * _BLOCK_BYTES
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Go through the stretches of axes that are remembered, oldest first."""
@@ -381,6 +396,8 @@ class RowRing:
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""
         size = self._new_block_bytes
+        while 0 < self.most_blocks <= len(self._blocks):
+            self._forget_oldest()
         while self._blocks:
             # One block more than those in use is for merging into.
             there = len(self._spare) + (self._order is not None)

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import thread_time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
@@ -25,6 +26,18 @@ __all__ = ["HistoryTap", "SceneHistory"]
 
 # Rows between two full copies, where a row alone does not say how the scene goes on.
 _KEYFRAME_INTERVAL = 64
+# Blocks of rows that nobody wants but who records them.
+_RECORDED_BLOCKS = 12
+# Fewer where steps are slow: so many that they take so long together [s], and at least some.
+_PATIENCE_S = 0.4
+_FEWEST_STEPS = 4
+# What copies in between may take of all the memory: one part of so many.
+_PASSING_PART = 8
+
+
+def _interval(seconds_per_step: float) -> int:
+    """Return how many steps a person may have to wait for."""
+    return int(_PATIENCE_S / max(seconds_per_step, 1e-9))
 
 
 class HistoryTap(RowTap, Protocol):
@@ -75,7 +88,11 @@ class SceneHistory:
         self.after: bytes | None = None
         self.taps: tuple[HistoryTap, ...] = ()
         """Who records the scene: rows are written for them whatever anybody else wants."""
+        self._least_rows: dict[int, int] = {}
         self._calls: deque[Callable[[], None]] = deque()
+        self._copied_at = 0
+        self._copied_s = 0.0
+        self._copy_interval = _FEWEST_STEPS
 
     def enter_world(self, world: "World") -> None:
         """Begin anew with another model: rows of the old one say nothing about it."""
@@ -145,6 +162,7 @@ class SceneHistory:
             capacity=_KEYFRAME_INTERVAL if self._world.codec.keeps_sleep else None,
         )
         ring.taps = self.taps
+        ring.least_dense = max(self._least_rows.values(), default=0)
         return ring
 
     # --- whether it is kept
@@ -152,8 +170,10 @@ class SceneHistory:
     @property
     def keeps(self) -> bool:
         """Whether the next step's row will stay."""
-        if self.taps:
-            return True
+        return bool(self.taps) or self._is_looked_at
+
+    @property
+    def _is_looked_at(self) -> bool:
         return (self._scene.link.active or self.wanted) and not self.switched_off
 
     # --- whoever records it
@@ -171,6 +191,15 @@ class SceneHistory:
         """Have ``tap`` record no more; harmless when it doesn't."""
         self.taps = tuple(each for each in self.taps if each is not tap)
         self.ring.untap(tap)
+        if not self.keeps:
+            self.forget()
+
+    def keep_newest(self, rows: int, *, who: object) -> None:
+        """Keep so many of the newest rows, all of them, for ``who``, whatever room others have."""
+        self._least_rows[id(who)] = rows
+        if not rows:
+            del self._least_rows[id(who)]
+        self.ring.least_dense = max(self._least_rows.values(), default=0)
 
     def call_soon(self, call: Callable[[], None]) -> None:
         """Have the owner call ``call`` before its next row is written; any thread.
@@ -192,7 +221,7 @@ class SceneHistory:
     def switch(self, *, off: bool) -> None:
         """Keep nothing from now on, or as it is without anybody's wish."""
         self.switched_off = off
-        if off:
+        if off and not self.taps:
             self.forget()
         elif not self.ring.advance:
             self._lose_track()  # the next step has to look
@@ -223,7 +252,7 @@ class SceneHistory:
     def _limit(self) -> int:
         """Return how many bytes rows may take."""
         self._budget.uses(id(self), self.nbytes)
-        return self.limit - self.keyframes.nbytes
+        return max(self.limit, self.ring.least_bytes) - self.keyframes.nbytes
 
     def _dropped(self, axis: int) -> None:
         """Forget what belongs to the rows before ``axis``, which are gone."""
@@ -314,7 +343,7 @@ class SceneHistory:
         follows = not is_replaced
         if ring.next_axis != axis:
             text = "steps in between were not followed" if ring.next_axis >= 0 else ""
-            ring.turn(axis)
+            self._turn(axis)
             self._open(SegmentKind.BEGIN, text, -1)
             follows = False
         elif follows and (time != self.time_after or motion.tobytes() != self.after):
@@ -322,14 +351,48 @@ class SceneHistory:
             if not self._is_edited_again(axis):
                 self._open(SegmentKind.EDIT, "the state was changed between two steps", -1)
         if ring.at == ring.size:
-            ring.turn(axis)
+            self._turn(axis)
         if not follows:
             ring.flag()
-        if self._world.codec.keeps_sleep and (not ring.at or not follows):
+        if self._world.codec.keeps_sleep:
+            self._keep_hidden(axis, in_passing=bool(ring.at) and follows)
+
+    def _keep_hidden(self, axis: int, *, in_passing: bool) -> None:
+        """Copy what the row of ``axis`` does not hold, and say when to do that again.
+
+        The slower the scene is to step, the more often: who goes back waits for the steps from the
+        last copy on.
+        """
+        ring = self.ring
+        if not in_passing:
             hidden = self._world.codec.read_row()[1]
             self.keyframes.keep(axis, hidden)
             for tap in self.taps:
                 tap.slept(axis, hidden)
+            self._copied_at = axis
+        elif axis >= self._copied_at + self._copy_interval:
+            now = thread_time()
+            taken = (now - self._copied_s) / (axis - self._copied_at)
+            self._copy_interval = max(_FEWEST_STEPS, min(_KEYFRAME_INTERVAL, _interval(taken)))
+            if self._copy_interval < _KEYFRAME_INTERVAL:
+                self.keyframes.keep_passing(
+                    axis, self._world.codec.read_row()[1], most_bytes=self.limit // _PASSING_PART
+                )
+            self._copied_at = axis
+        else:
+            ring.look_up_after(self._copied_at + self._copy_interval - axis)
+            return
+        self._copied_s = thread_time()
+        ring.look_up_after(self._copy_interval)
+        if self._calls:  # what somebody has asked for meanwhile is not to wait for that
+            ring.interrupt()
+
+    def _turn(self, axis: int) -> None:
+        ring = self.ring
+        # For whoever records, a few blocks that are written to again and again are enough.
+        is_kept = self._is_looked_at or ring.least_dense
+        ring.most_blocks = 0 if is_kept else _RECORDED_BLOCKS
+        ring.turn(axis)
 
     def _is_edited_again(self, axis: int) -> bool:
         """Return whether this is one of many edits in a row: a script that sets every state."""

@@ -77,6 +77,11 @@ class SceneFeed:
         self._drops = drops
         self._room = threading.Condition()
 
+    @property
+    def index(self) -> int:
+        """Which scene of the file it is."""
+        return self.record.index
+
     # --- by the owner
 
     def put(self, item: RowSource | FinalRow | NewModel) -> None:

@@ -1,5 +1,6 @@
 """The thread that writes one recording: rows that were counted, at most a quarter second late."""
 
+import contextlib
 import logging
 import threading
 import time
@@ -46,7 +47,8 @@ class FileThread:
     """Writes the files of one recording, one after the other; its methods are for any thread.
 
     ``on_end`` is called on the thread itself when it stops writing by itself: the file is full, or
-    the disk failed (``error``). ``finish_name``: what to rename the file to when it is complete.
+    the disk failed (``error``). ``finish_name``: what to rename the file to when it is complete;
+    ``keeps_part``: also when it is not, as far as it came.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class FileThread:
         on_end: Callable[[], None],
         path: Path | None = None,
         finish_name: Path | None = None,
+        keeps_part: bool = False,
         disk: Disk | None = None,
     ) -> None:
         self._wanted = wanted
@@ -66,6 +69,7 @@ class FileThread:
         self._attachments = attachments
         self._on_end = on_end
         self._finish_name = finish_name
+        self._keeps_part = keeps_part
         self._number = 1
         self.paths: list[Path] = [path or wanted.path]
         """The files so far, the newest last."""
@@ -80,7 +84,7 @@ class FileThread:
         self._blocks = self._largest_block = 0
         self._frames_before = 0
         self._wake = threading.Event()
-        self._ends = False
+        self._ends = self._is_due = False
         self._is_reading = True
         self._disowned = False
         self._writer = self._open()
@@ -127,6 +131,11 @@ class FileThread:
         """How many frames were written."""
         return sum(builder.frames for builder in self._builders)
 
+    def flush_soon(self) -> None:
+        """Write all that was handed on now, not only when it is due."""
+        self._is_due = True
+        self._wake.set()
+
     def end(self, timeout: float | None = None) -> bool:
         """Write all that was handed on, close the file, and wait for that; False: not in time."""
         self._ends = True
@@ -151,7 +160,8 @@ class FileThread:
                 self._wake.wait(max(due - time.monotonic(), 0.0))
                 self._wake.clear()
                 ends = self._ends
-            is_due = ends or time.monotonic() >= due
+            is_due = ends or self._is_due or time.monotonic() >= due
+            self._is_due = False
             if is_due:
                 due = time.monotonic() + FLUSH_S
             if self._is_reading:
@@ -187,8 +197,21 @@ class FileThread:
         try:
             self._writer.close()
         except (EngineError, OSError):
-            self._writer.abandon()
+            with contextlib.suppress(EngineError):
+                self._writer.abandon()
+        if self._finish_name is not None:
+            self._put_away(self._finish_name)
         self._stop_reading()
+
+    def _put_away(self, name: Path) -> None:
+        """Give what could be written of a file its name, or remove it."""
+        part = self.paths[-1]
+        with contextlib.suppress(OSError):
+            if self._keeps_part:
+                self._disk.replace(part, name)
+                self.paths[-1] = name
+            else:
+                self._disk.remove(part)
 
     def _stop_reading(self) -> None:
         self._is_reading = False

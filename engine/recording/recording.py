@@ -1,122 +1,54 @@
-"""One recording: some scenes, and the file that they are recorded into."""
+"""One recording, as scripts see it."""
 
-import logging
 import threading
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.errors import RecordingError, RecordingFullError
-from stroboscope.engine.files.disk import Disk
-from stroboscope.engine.files.frames import SceneRecord
-from stroboscope.engine.recording.feed import Attachments, NewModel, SceneFeed
-from stroboscope.engine.recording.file_thread import FileThread
-from stroboscope.engine.recording.scene_records import manifest_of, record_of
-from stroboscope.engine.recording.scene_tap import SceneTap, model_event
-from stroboscope.engine.recording.trajectory_file import SlowDisk, TrajectoryFile
 
 if TYPE_CHECKING:
+    from stroboscope.engine.recording.feed import FinalRow
     from stroboscope.engine.scene import Scene
 
 __all__ = ["Recording"]
 
-_log = logging.getLogger(__name__)
-
-# How long a scene that another thread owns may take to say where it stands [s].
-_PATIENCE_S = 0.5
-
 
 class Recording:
-    """Scenes that are being recorded into a file; made by :meth:`Scene.start_recording`.
+    """Scenes that are being recorded; made by :meth:`Scene.start_recording`.
 
-    As a context manager it stops at the end of the block. Methods are for any thread, unless they
-    say otherwise.
+    As a context manager it stops at the end of the block. Methods are for any thread.
     """
-
-    def __init__(
-        self, wanted: TrajectoryFile, scenes: Sequence["Scene"], *, disk: Disk | None = None
-    ) -> None:
-        self._wanted = wanted
-        self._scenes = tuple(scenes)
-        self._lock = threading.RLock()
-        self._told = False
-        attachments: Attachments = {}
-        records = [
-            record_of(scene, wanted, index=index, attachments=attachments)
-            for index, scene in enumerate(scenes)
-        ]
-        manifest = manifest_of(records, adapter=scenes[0].world.adapter)
-        self._thread = FileThread(
-            wanted, manifest, attachments, on_end=self._ended_by_itself, disk=disk
-        )
-        self._taps: dict[int, SceneTap] = {
-            id(scene): self._tap(scene, record)
-            for scene, record in zip(scenes, records, strict=True)
-        }
-        self._thread.begin([tap.feed for tap in self._taps.values()])
-
-    def _tap(self, scene: "Scene", record: SceneRecord) -> SceneTap:
-        feed = SceneFeed(
-            record,
-            wake=self._thread.wake,
-            is_read=self._thread.is_reading,
-            drops=self._wanted.slow_disk is SlowDisk.DROP,
-            hidden=scene.world.codec.keeps_sleep,
-        )
-        tap = SceneTap(scene, feed, on_model=lambda: self._new_model(scene))
-        return tap
-
-    def begin(self, scene: "Scene") -> None:
-        """Begin to record one of the scenes; by its owner."""
-        self._taps[id(scene)].begin()
-        scene.recorders.add(self, self._taps[id(scene)].feed, self._wanted)
-
-    # --- what it is
 
     @property
     def path(self) -> Path:
         """The file that is written now, or was written last."""
-        return self._thread.path
+        return self.paths[-1]
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """All files of it, oldest first."""
-        return tuple(self._thread.paths)
+        raise NotImplementedError
 
     @property
     def frames(self) -> int:
-        """How many frames are in the files by now."""
-        return self._thread.frames
+        """How many frames were written."""
+        raise NotImplementedError
 
     @property
     def nbytes(self) -> int:
         """How many bytes the present file has."""
-        return self._thread.nbytes
+        raise NotImplementedError
 
     @property
     def is_recording(self) -> bool:
         """Whether frames are still taken."""
-        return bool(self._taps) and self._thread.is_reading()
+        raise NotImplementedError
 
     @property
     def error(self) -> RecordingError | None:
         """Why it stopped by itself: the disk failed, or the file has its size; None: it didn't."""
-        thread = self._thread
-        if thread.is_full:
-            return RecordingFullError(
-                f"{thread.path} has reached its max_size of {self._wanted.max_size:,} bytes with "
-                f"{thread.frames:,} frames, and was closed; record with a larger max_size, with "
-                "rotate=True, or with every=…"
-            )
-        if thread.error is not None:
-            return RecordingError(
-                f"recording has stopped after {thread.frames:,} frames: {thread.error}"
-            )
-        return None
-
-    # --- the end
+        raise NotImplementedError
 
     def stop(self) -> Path:
         """Stop recording, wait until the file is complete, and return its path.
@@ -130,41 +62,6 @@ class Recording:
             raise error
         return self.path
 
-    def finish(self) -> None:
-        """Stop recording, and say nothing of what went wrong."""
-        with self._lock:
-            for scene in self._scenes:
-                self.end_scene(scene)
-
-    def end_scene(self, scene: "Scene") -> None:
-        """Record one of the scenes no more; the file is complete when it was the last."""
-        with self._lock:
-            tap = self._taps.pop(id(scene), None)
-            if tap is not None:
-                self._ask_to_end(tap)
-            if not self._taps:
-                self._thread.end()
-
-    def _ask_to_end(self, tap: SceneTap) -> None:
-        scene = tap.scene
-        scene.recorders.remove(self)
-        owner = scene.owner
-        if owner is threading.current_thread() or not owner.is_alive():
-            tap.end(with_final=self._thread.is_reading())
-            return
-        ended = threading.Event()
-
-        def end() -> None:
-            if not ended.is_set():
-                tap.end(with_final=True)
-                ended.set()
-
-        scene.history.call_soon(end)
-        if not ended.wait(_PATIENCE_S):
-            # It stands, or waits for somebody: what it has handed on is all there is.
-            ended.set()
-            tap.end(with_final=False)
-
     def __enter__(self) -> "Recording":
         return self
 
@@ -176,52 +73,47 @@ class Recording:
     ) -> None:
         if error is None:
             self.stop()
-        else:
-            self.finish()
-
-    # --- what becomes of it meanwhile
-
-    def _new_model(self, scene: "Scene") -> NewModel:
-        """Return what is to be recorded of a scene that has another model; by its owner."""
-        tap = self._taps[id(scene)]
-        attachments: Attachments = {}
-        index = tap.feed.record.index
-        record = record_of(scene, self._wanted, index=index, attachments=attachments)
-        return NewModel(record, attachments, model_event(scene, record))
-
-    def _ended_by_itself(self) -> None:
-        """Tell everybody that nothing is recorded any more; on the thread that wrote."""
-        error = self.error
-        if error is None:
             return
-        raises = isinstance(error, RecordingFullError) or self._wanted.raise_on_error
-        if not isinstance(error, RecordingFullError):
-            _log.warning("%s; the simulation goes on", error)
-        for tap in tuple(self._taps.values()):
-            tap.scene.history.call_soon(self._telling(tap, error if raises else None))
-
-    def _telling(self, tap: SceneTap, raised: RecordingError | None) -> Callable[[], None]:
-        def tell() -> None:
-            with self._lock:
-                if self._taps.pop(id(tap.scene), None) is None:
-                    return
-            tap.scene.recorders.remove(self)
-            tap.leave()
-            tap.scene.link.log_text(LogLevel.WARNING, str(self.error))
-            if raised is not None:
-                raise raised
-
-        return tell
-
-    def disown(self) -> None:
-        """In a forked child: the file is the parent's."""
-        self._lock = threading.RLock()
-        taps, self._taps = self._taps, {}
-        self._thread.disown()
-        for tap in taps.values():
-            tap.scene.recorders.remove(self)
-            tap.leave()
+        if isinstance(error, Exception):
+            for scene in self.scenes:
+                if scene.owner is threading.current_thread():
+                    scene.recorders.failed(error)
+        self.shut_down()
 
     def __repr__(self) -> str:
+        """Say which file, and how much is in it."""
         state = "recording" if self.is_recording else "stopped"
-        return f"Recording({str(self.path)!r}, {state}, {self.frames:,} frames)"
+        return f"<{type(self).__name__} {str(self.path)!r}, {state}, {self.frames:,} frames>"
+
+    # --- for the engine
+
+    def begin(self, scene: "Scene") -> None:
+        """Begin to record one of the scenes; by its owner."""
+        raise NotImplementedError
+
+    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+        """Record one of the scenes no more; the file is complete when it was the last.
+
+        ``saves``: because somebody wants the file; else because the scene ends.
+        """
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Stop recording, and say nothing of what went wrong."""
+        raise NotImplementedError
+
+    def shut_down(self) -> None:
+        """Stop recording because the script, or the block around it, ends."""
+        self.finish()
+
+    @property
+    def scenes(self) -> "tuple[Scene, ...]":
+        """Those that are still recorded."""
+        raise NotImplementedError
+
+    def stopped(self, final: "FinalRow | None") -> None:
+        """Hear that one of the scenes has stopped, by its owner; ``final``: before which step."""
+
+    def disown(self) -> None:
+        """In a forked child: leave the file to the parent."""
+        raise NotImplementedError

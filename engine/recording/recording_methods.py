@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from stroboscope.engine.errors import RecordingError
+from stroboscope.engine.history.scene_history import SceneHistory
+from stroboscope.engine.recording.file_recording import FileRecording
+from stroboscope.engine.recording.flight_recorder import FlightRecorder
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile, trajectory_file
@@ -22,6 +25,7 @@ class RecordingMethods:
 
     recorders: SceneRecorders
     link: "SceneLink"
+    history: SceneHistory
     _guard: Callable[[], None]
 
     def start_recording(self, file: str | os.PathLike[str] | TrajectoryFile) -> Recording:
@@ -37,7 +41,12 @@ class RecordingMethods:
         """
         self._guard()
         scene = cast("Scene", self)
-        recording = Recording(trajectory_file(file), [scene])
+        wanted = trajectory_file(file)
+        recording: Recording
+        if wanted.is_flight_recorder:
+            recording = FlightRecorder(wanted, scene)
+        else:
+            recording = FileRecording(wanted, [scene])
         recording.begin(scene)
         return recording
 
@@ -54,5 +63,5 @@ class RecordingMethods:
                 f"scene {self.link.name!r} is not recorded: call scene.start_recording(…) first"
             )
         recording = cast("Recording", recordings[-1])
-        recording.end_scene(cast("Scene", self))
+        recording.end_scene(cast("Scene", self), saves=True)
         return recording.path if recording.is_recording else recording.stop()

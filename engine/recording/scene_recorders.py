@@ -1,15 +1,21 @@
 """Who records a scene, and what they are told besides its rows."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.host.script_end import describe_error, error_location
+from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
+from stroboscope.engine.errors import SimulationStopped
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.recording.feed import SceneFeed, Value, wall_ns
+from stroboscope.engine.recording.feed import FinalRow, Value, wall_ns
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
+from stroboscope.engine.stops.event import StopEvent
 
 if TYPE_CHECKING:
+    from stroboscope.engine.stops.trouble import Trouble
     from stroboscope.engine.world import World
 
 __all__ = ["SceneRecorders"]
@@ -22,8 +28,25 @@ class _Scene(Protocol):
 
 
 class _Recording(Protocol):
-    def end_scene(self, scene: Any) -> None:
+    def end_scene(self, scene: Any, *, saves: bool) -> None:
         """Record the scene no more."""
+
+    def stopped(self, final: FinalRow | None) -> None:
+        """Hear that the scene has stopped."""
+
+
+class Listener(Protocol):
+    """Who is told what happens besides rows; by the owner."""
+
+    @property
+    def index(self) -> int:
+        """Which scene of the file it is."""
+
+    def add_event(self, event: FileEvent) -> None:
+        """Take what has happened."""
+
+    def add_value(self, value: Value) -> None:
+        """Take a value of a channel of the script."""
 
 
 class SceneRecorders:
@@ -31,10 +54,11 @@ class SceneRecorders:
 
     def __init__(self, scene: _Scene) -> None:
         self._scene = scene
-        self._feeds: tuple[tuple[_Recording, SceneFeed, TrajectoryFile], ...] = ()
-        self._widths: dict[str, int] = {}
+        self._feeds: tuple[tuple[_Recording, Listener, TrajectoryFile], ...] = ()
+        self._failure = 0
+        """Which exception was recorded; its id, as an exception keeps alive all it has passed."""
 
-    def add(self, recording: _Recording, feed: SceneFeed, wanted: TrajectoryFile) -> None:
+    def add(self, recording: _Recording, feed: Listener, wanted: TrajectoryFile) -> None:
         """Tell ``feed`` what happens from now on."""
         self._feeds = (*self._feeds, (recording, feed, wanted))
 
@@ -58,7 +82,7 @@ class SceneRecorders:
             feed.add_event(
                 FileEvent(
                     kind=kind,
-                    scene=feed.record.index,
+                    scene=feed.index,
                     axis=counters.axis if axis < 0 else axis,
                     time=float(self._scene.world.live().time),
                     wall=wall_ns(),
@@ -91,4 +115,44 @@ class SceneRecorders:
     def finish(self) -> None:
         """End all recordings of the scene, which ends: what went wrong was told."""
         for recording in reversed(self.recordings):
-            recording.end_scene(self._scene)
+            recording.end_scene(self._scene, saves=False)
+
+    # --- stops
+
+    def stopped(self, stop: StopInfo, trouble: "Trouble | None" = None) -> None:
+        """Record a stop, of the step that ``trouble`` is about or of one that is complete."""
+        if not self._feeds:
+            return
+        event = dataclasses.asdict(StopEvent.of(stop))
+        event["reason"] = str(stop.reason)
+        self.happened("stop", stop.message, axis=stop.axis, data=event)
+        final = None if trouble is None else self._state_before(trouble)
+        for recording, _, _ in self._feeds:
+            recording.stopped(final)
+
+    def _state_before(self, trouble: "Trouble") -> FinalRow:
+        counters = self._scene.counters
+        return FinalRow(
+            row=trouble.row.copy(),
+            axis=counters.axis,
+            step=counters.total_steps,
+            timestep=trouble.timestep,
+            wall=wall_ns(),
+            hidden=self._scene.history.keyframes.at(counters.axis) or b"",
+        )
+
+    def failed(self, error: Exception) -> None:
+        """Record an exception that ends the script, once."""
+        if id(error) == self._failure or isinstance(error, SimulationStopped):
+            return
+        self._failure = id(error)
+        where = error_location(error)
+        text = f"the script ended with {describe_error(error)}{f' ({where})' if where else ''}"
+        data: dict[str, object] = {"reason": str(StopReason.SCRIPT_ERROR), "message": text}
+        self.happened("stop", text, data=data)
+        for recording, _, _ in self._feeds:
+            recording.stopped(None)
+
+    def note_failure(self, error: Exception) -> None:
+        """Note that a stop was recorded for an exception, which will end the script."""
+        self._failure = id(error)

@@ -1,8 +1,13 @@
 """Takes what one scene of one world does, row by row and event by event, for a recording."""
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.errors import SceneDestroyedError
 from stroboscope.engine.files.frames import FileEvent, SceneRecord
 from stroboscope.engine.history.block import Block
 from stroboscope.engine.history.ring import RowRing
@@ -133,9 +138,13 @@ def begin_event(scene: "Scene", index: int, text: str) -> FileEvent:
     )
 
 
-def final_row(scene: "Scene", world: "World") -> FinalRow:
-    """Return the state that a scene stands in, with its inputs."""
-    row, hidden = world.codec.read_row()
+def final_row(scene: "Scene", world: "World", *, knows: bool = True) -> FinalRow:
+    """Return the state that a scene stands in, with its inputs; without a row if nobody knows."""
+    row: NDArray[np.float64] | None = None
+    hidden = b""
+    if knows:
+        with contextlib.suppress(SceneDestroyedError):  # the script has dropped its data
+            row, hidden = world.codec.read_row()
     counters = scene.counters
     return FinalRow(
         row=row,

@@ -69,9 +69,14 @@ class SceneStops:
         """Record the stop; return whether the step is to be taken back and the scene held."""
         scene = self._scene
         stop = self.diagnose(scene, trouble)
-        self.last = StopEvent.of(stop)
+        self.note(stop, trouble)
         self._told = (trouble.key, scene.counters.axis)
         return scene.link.active and scene.link.stop(stop)
+
+    def note(self, stop: StopInfo, trouble: Trouble | None = None) -> None:
+        """Remember and record a stop: of the step in ``trouble``, or of one that is complete."""
+        self.last = StopEvent.of(stop)
+        self._scene.recorders.stopped(stop, trouble)
 
     def stop_after_step(self, stop: StopInfo) -> None:
         """Stop for something that a complete step has shown: nothing is taken back.
@@ -80,7 +85,7 @@ class SceneStops:
         and nobody holds it, and what its callbacks raise.
         """
         scene = self._scene
-        self.last = StopEvent.of(stop)
+        self.note(stop)
         if scene.link.active:
             scene.link.past.stops.stop(stop, is_complete=True)
         scene.callbacks.run(Event.STOP, scene)

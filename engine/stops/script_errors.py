@@ -8,7 +8,6 @@ from stroboscope.debugger_protocol.host.script_end import describe_error, error_
 from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.errors import EngineError
-from stroboscope.engine.stops.event import StopEvent
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -32,7 +31,8 @@ def hold_for_error(scene: "Scene", error: Exception, reason: StopReason) -> None
     if reason in stops.off or not link.active:
         return
     stop = _stop_for(scene, error, reason)
-    stops.last = StopEvent.of(stop)
+    stops.note(stop)
+    scene.recorders.note_failure(error)
     scene.callbacks.run(Event.STOP, scene)
     with contextlib.suppress(KeyboardInterrupt, EngineError):
         link.stop_here(stop, error_location(error))

@@ -1,0 +1,52 @@
+"""Having something done by the thread that owns a scene."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene_life import SceneLife
+
+__all__ = ["OwnersTask"]
+
+
+__all__ = ["OwnersTask", "wait_for"]
+
+# How long owners that are other threads may take [s].
+_PATIENCE_S = 0.5
+
+
+class OwnersTask:
+    """``action`` is called once: by the owner, or here when that has ended or does not step now.
+
+    It is told whether the scene stands still meanwhile.
+    """
+
+    def __init__(self, scene: "SceneLife", action: Callable[[bool], None]) -> None:
+        self._action = action
+        self._lock = threading.Lock()
+        self._done = threading.Event()
+        owner = scene.owner
+        if owner is threading.current_thread() or not owner.is_alive():
+            self._run(True)
+        else:
+            scene.call_soon(lambda: self._run(True))
+
+    def wait(self, deadline: float) -> None:
+        """Wait for the owner until ``deadline``, monotonic [s]; then it is done here."""
+        if not self._done.wait(max(deadline - time.monotonic(), 0.0)):
+            self._run(False)
+
+    def _run(self, stands_still: bool) -> None:
+        with self._lock:
+            if not self._done.is_set():
+                self._done.set()
+                self._action(stands_still)
+
+
+def wait_for(tasks: "Sequence[OwnersTask]") -> None:
+    """Wait until all are done, half a second together at most."""
+    deadline = time.monotonic() + _PATIENCE_S
+    for task in tasks:
+        task.wait(deadline)

@@ -1,0 +1,192 @@
+"""Recording some scenes into a file while they run."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.errors import RecordingError, RecordingFullError
+from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.frames import SceneRecord
+from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
+from stroboscope.engine.recording.feed import Attachments, FinalRow, NewModel, SceneFeed
+from stroboscope.engine.recording.file_thread import FileThread
+from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.scene_records import manifest_of, record_of
+from stroboscope.engine.recording.scene_tap import SceneTap, model_event
+from stroboscope.engine.recording.trajectory_file import SlowDisk, TrajectoryFile
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["FileRecording"]
+
+_log = logging.getLogger(__name__)
+
+
+class FileRecording(Recording):
+    """Scenes whose rows are in a file a quarter of a second after they were written, or before."""
+
+    def __init__(
+        self, wanted: TrajectoryFile, scenes: Sequence["Scene"], *, disk: Disk | None = None
+    ) -> None:
+        self._wanted = wanted
+        self._scenes = tuple(scenes)
+        self._lock = threading.RLock()
+        self._told = False
+        attachments: Attachments = {}
+        records = [
+            record_of(scene, wanted, index=index, attachments=attachments)
+            for index, scene in enumerate(scenes)
+        ]
+        manifest = manifest_of(records, adapter=scenes[0].world.adapter)
+        self._thread = FileThread(
+            wanted, manifest, attachments, on_end=self._ended_by_itself, disk=disk
+        )
+        self._taps: dict[int, SceneTap] = {
+            id(scene): self._tap(scene, record)
+            for scene, record in zip(scenes, records, strict=True)
+        }
+        self._registry = scenes[0].runtime.recordings
+        self._thread.begin([tap.feed for tap in self._taps.values()])
+        self._registry.add(self)
+
+    def _tap(self, scene: "Scene", record: SceneRecord) -> SceneTap:
+        feed = SceneFeed(
+            record,
+            wake=self._thread.wake,
+            is_read=self._thread.is_reading,
+            drops=self._wanted.slow_disk is SlowDisk.DROP,
+            hidden=scene.world.codec.keeps_sleep,
+        )
+        tap = SceneTap(scene, feed, on_model=lambda: self._new_model(scene))
+        return tap
+
+    def begin(self, scene: "Scene") -> None:
+        """Begin to record one of the scenes; by its owner."""
+        self._taps[id(scene)].begin()
+        scene.recorders.add(self, self._taps[id(scene)].feed, self._wanted)
+
+    # --- what it is
+
+    @property
+    def scenes(self) -> "tuple[Scene, ...]":
+        """Those that are still recorded."""
+        return tuple(scene for scene in self._scenes if id(scene) in self._taps)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All files of it, oldest first."""
+        return tuple(self._thread.paths)
+
+    @property
+    def frames(self) -> int:
+        """How many frames are in the files by now."""
+        return self._thread.frames
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the present file has."""
+        return self._thread.nbytes
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether frames are still taken."""
+        return bool(self._taps) and self._thread.is_reading()
+
+    @property
+    def error(self) -> RecordingError | None:
+        """Why it stopped by itself: the disk failed, or the file has its size; None: it didn't."""
+        thread = self._thread
+        if thread.is_full:
+            return RecordingFullError(
+                f"{thread.path} has reached its max_size of {self._wanted.max_size:,} bytes with "
+                f"{thread.frames:,} frames, and was closed; record with a larger max_size, with "
+                "rotate=True, or with every=…"
+            )
+        if thread.error is not None:
+            return RecordingError(
+                f"recording has stopped after {thread.frames:,} frames: {thread.error}"
+            )
+        return None
+
+    # --- the end
+
+    def finish(self) -> None:
+        """Stop recording, and say nothing of what went wrong."""
+        self._end(self._scenes)
+
+    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+        """Record one of the scenes no more; the file is complete when it was the last."""
+        self._end([scene])
+
+    def _end(self, scenes: Sequence["Scene"]) -> None:
+        with self._lock:
+            taps = [tap for scene in scenes if (tap := self._taps.pop(id(scene), None))]
+            is_last = not self._taps
+        for tap in taps:
+            tap.scene.recorders.remove(self)
+        reads = self._thread.is_reading()
+        endings = [OwnersTask(tap.scene, _ending(tap, reads=reads)) for tap in taps]
+        wait_for(endings)
+        if is_last:
+            self._thread.end()
+            self._registry.remove(self)
+
+    # --- what becomes of it meanwhile
+
+    def _new_model(self, scene: "Scene") -> NewModel:
+        """Return what is to be recorded of a scene that has another model; by its owner."""
+        tap = self._taps[id(scene)]
+        attachments: Attachments = {}
+        index = tap.feed.record.index
+        record = record_of(scene, self._wanted, index=index, attachments=attachments)
+        return NewModel(record, attachments, model_event(scene, record))
+
+    def _ended_by_itself(self) -> None:
+        """Tell everybody that nothing is recorded any more; on the thread that wrote."""
+        error = self.error
+        if error is None:
+            return
+        raises = isinstance(error, RecordingFullError) or self._wanted.raise_on_error
+        if not isinstance(error, RecordingFullError):
+            _log.warning("%s; the simulation goes on", error)
+        for tap in tuple(self._taps.values()):
+            tap.scene.call_soon(self._telling(tap, error if raises else None))
+
+    def _telling(self, tap: SceneTap, raised: RecordingError | None) -> Callable[[], None]:
+        def tell() -> None:
+            with self._lock:
+                if self._taps.pop(id(tap.scene), None) is None:
+                    return
+                is_last = not self._taps
+            if is_last:
+                self._registry.remove(self)
+            tap.scene.recorders.remove(self)
+            tap.leave()
+            tap.scene.link.log_text(LogLevel.WARNING, str(self.error))
+            if raised is not None:
+                raise raised
+
+        return tell
+
+    def stopped(self, final: FinalRow | None) -> None:
+        """Have all that led to a stop in the file at once."""
+        if self._wanted.save_on_stop:
+            self._thread.flush_soon()
+
+    def disown(self) -> None:
+        """In a forked child: the file is the parent's."""
+        self._lock = threading.RLock()
+        taps, self._taps = self._taps, {}
+        self._thread.disown()
+        for tap in taps.values():
+            tap.scene.recorders.remove(self)
+            tap.leave()
+
+
+def _ending(tap: SceneTap, *, reads: bool) -> Callable[[bool], None]:
+    """Return what ends a scene's part; without the state it stands in when it may be moving."""
+    return lambda stands_still: tap.end(with_final=reads and stands_still)

@@ -1,0 +1,215 @@
+"""The newest minutes of a scene in memory, and in a file as soon as something goes wrong."""
+
+import logging
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.arguments import check_memory
+from stroboscope.engine.errors import EngineError, RecordingError
+from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.history.block import Block
+from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
+from stroboscope.engine.recording.feed import FinalRow, Value
+from stroboscope.engine.recording.past_of_scene import Notes
+from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.saving import Saving
+from stroboscope.engine.recording.scene_tap import final_row
+from stroboscope.engine.recording.trajectory_file import TrajectoryFile
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+    from stroboscope.engine.world import World
+
+__all__ = ["FlightRecorder"]
+
+_log = logging.getLogger(__name__)
+
+_MOST_FILES: Final = 10
+
+
+class FlightRecorder(Recording):
+    """Keeps what a scene did in the last ``keep_last`` seconds; by its owner.
+
+    The rows are those of its history, which keeps as many of them as are needed.
+    """
+
+    def __init__(self, wanted: TrajectoryFile, scene: "Scene", *, disk: Disk | None = None) -> None:
+        self._wanted = wanted
+        self._scene = scene
+        self._disk = disk
+        self._notes = Notes()
+        self._savings: list[Saving] = []
+        self._number = 0
+        self._error: EngineError | None = None
+        self._is_over = False
+        _check_folder(wanted.path)
+
+    def begin(self, scene: "Scene") -> None:
+        """Keep rows from the next one on."""
+        scene.history.keep_newest(self._rows(), who=self)
+        scene.history.add_tap(self)
+        scene.recorders.add(self, self, self._wanted)
+        scene.runtime.recordings.add(self)
+        scene._update_fast_path()
+
+    def _rows(self) -> int:
+        timestep = self._scene.timestep_of_state
+        seconds = self._wanted.keep_last or 0.0
+        rows = math.ceil(seconds / timestep) if timestep > 0.0 else 1
+        check_memory(8 * self._scene.history.packing.words * rows, f"keep_last={seconds:g} s")
+        return rows + 1
+
+    # --- what it is
+
+    @property
+    def scenes(self) -> "tuple[Scene, ...]":
+        """The scene, while it is kept."""
+        return () if self._is_over else (self._scene,)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that were written; before there is any, the one that would be."""
+        return tuple(saving.path for saving in self._savings) or (self._wanted.path,)
+
+    @property
+    def frames(self) -> int:
+        """How many frames were written."""
+        return sum(saving.frames for saving in self._savings)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory the rows take."""
+        return self._scene.history.nbytes
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether rows are kept."""
+        return not self._is_over
+
+    @property
+    def error(self) -> RecordingError | None:
+        """Why a file could not be written."""
+        if self._error is not None:
+            return RecordingError(f"the flight recorder was not saved: {self._error}")
+        return next((saving.error for saving in self._savings if saving.error), None)
+
+    # --- what happens
+
+    @property
+    def index(self) -> int:
+        """Which scene of the file it is."""
+        return 0
+
+    def add_event(self, event: FileEvent) -> None:
+        """Note what happened."""
+        self._notes.events.append(event)
+
+    def add_value(self, value: Value) -> None:
+        """Note a value of a channel of the script."""
+        self._notes.values.append(value)
+
+    def opened(self, ring: RowRing, block: Block, *, at: int) -> None:
+        """Let go of what belongs to rows that are gone."""
+        self._notes.forget_before(ring.first)
+
+    def sealed(self, block: Block) -> None:
+        """Nothing: the rows stay where they are."""
+
+    def began(self, stretch: Stretch) -> None:
+        """Nothing: the history knows."""
+
+    def slept(self, axis: int, hidden: bytes) -> None:
+        """Nothing: the history keeps that, too."""
+
+    def leaving(self, world: "World") -> None:
+        """Nothing: what was recorded with the old model ends here."""
+
+    def entered(self) -> None:
+        """Begin anew with another model: a history is of one."""
+        self._notes = Notes()
+        self._scene.history.keep_newest(self._rows(), who=self)
+
+    # --- files
+
+    def stopped(self, final: FinalRow | None) -> None:
+        """Write a file of what led to a stop, if that is wanted."""
+        if self._wanted.save_on_stop:
+            self.save(final or final_row(self._scene, self._scene.world))
+
+    def save(self, final: FinalRow) -> None:
+        """Write what there is into the next file; the scene goes on meanwhile."""
+        if self._is_over or self._number == _MOST_FILES:
+            return
+        self._number += 1
+        path = self._wanted.part(self._number)
+        try:
+            saving = Saving(
+                self._wanted, self._scene, path=path, final=final, notes=self._notes,
+                disk=self._disk,
+            )  # fmt: skip
+        except EngineError as error:
+            self._error = error
+            _log.warning("%s; the simulation goes on", self.error)
+            self._scene.link.log_text(LogLevel.WARNING, str(self.error))
+            return
+        self._savings.append(saving)
+        more = " (the last file of this recorder)" if self._number == _MOST_FILES else ""
+        text = f"what led here is being written into {path}{more}"
+        _log.info("scene %r: %s", self._scene.name, text)
+        self._scene.link.log_text(LogLevel.INFO, text)
+
+    def finish(self) -> None:
+        """Write what there is, and keep no more."""
+        self._end(saves=True)
+
+    def shut_down(self) -> None:
+        """Write what there is, unless only stops are worth it."""
+        self._end(saves=not self._wanted.save_on_stop)
+
+    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+        """Keep no more; write what there is unless only stops are worth it."""
+        self._end(saves=saves or not self._wanted.save_on_stop)
+
+    def _end(self, *, saves: bool) -> None:
+        scene = self._scene
+
+        def end(stands_still: bool) -> None:
+            if self._is_over:
+                return
+            if saves:
+                self.save(final_row(scene, scene.world, knows=stands_still))
+            self._is_over = True
+            self._leave()
+
+        wait_for([OwnersTask(scene, end)])
+        for saving in self._savings:
+            saving.finish()
+
+    def _leave(self) -> None:
+        scene = self._scene
+        scene.recorders.remove(self)
+        scene.history.remove_tap(self)
+        scene.history.keep_newest(0, who=self)
+        scene.runtime.recordings.remove(self)
+        scene._update_fast_path()
+
+    def disown(self) -> None:
+        """In a forked child: nothing is written."""
+        self._is_over = True
+        self._leave()
+
+
+def _check_folder(path: Path) -> None:
+    """Raise RecordingError where no file can be written in the end: better now than then."""
+    folder = path.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise RecordingError(
+            f"{path} can't be written: there is no folder {folder} where that is allowed; make it, "
+            "or name another one"
+        )

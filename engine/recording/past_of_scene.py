@@ -1,0 +1,121 @@
+"""What a scene's history holds, handed to a file as if it had been recorded while it happened."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.history.block import Block
+from stroboscope.engine.recording.feed import FinalRow, SceneFeed, Value
+from stroboscope.engine.recording.rows_entry import RowsEntry
+from stroboscope.engine.recording.scene_tap import begin_event, stretch_event
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["Notes", "fill_with_past"]
+
+# What is noted besides rows, at most: values of channels, and events.
+_MOST_VALUES: Final = 1_000_000
+_MOST_EVENTS: Final = 100_000
+
+
+@dataclasses.dataclass(slots=True)
+class Notes:
+    """What happened besides rows, and values of channels: the newest of them."""
+
+    events: list[FileEvent] = dataclasses.field(default_factory=list)
+    values: list[Value] = dataclasses.field(default_factory=list)
+
+    def forget_before(self, axis: int) -> None:
+        """Let go of what belongs to rows that nobody has any more; cheap when called often."""
+        self.events = _from(self.events, axis, most=_MOST_EVENTS)
+        self.values = _from(self.values, axis, most=_MOST_VALUES)
+
+
+def _from(noted: list, axis: int, *, most: int) -> list:  # type: ignore[type-arg]
+    return [each for each in noted if each.axis >= axis][-most:]
+
+
+def fill_with_past(
+    feed: SceneFeed,
+    scene: "Scene",
+    *,
+    final: FinalRow,
+    seconds: float | None = None,
+    notes: Notes | None = None,
+    more: Sequence[FileEvent] = (),
+) -> None:
+    """Put the stored rows of a scene into ``feed``, and ``final`` behind them; by the owner.
+
+    ``seconds``: the newest of simulation time only, of which all are stored. ``more``: events that
+    are in the file in any case.
+    """
+    history = scene.history
+    blocks = list(_newest(history.ring.stored_blocks(), seconds))
+    index = feed.record.index
+    if not blocks:
+        feed.add_event(begin_event(scene, index, "nothing is remembered of what was before"))
+    else:
+        first = blocks[0][0].axis_at(blocks[0][1])
+        for event in _stretches(scene, first, index):
+            feed.add_event(event)
+        for noted in notes.events if notes is not None else ():
+            if noted.axis >= first:
+                feed.add_event(noted)
+        feed.values.extend(v for v in (notes.values if notes else ()) if v.axis >= first)
+    for event in more:
+        feed.add_event(event)
+    if feed.hidden is not None:
+        feed.hidden.update(history.keyframes.all())
+    for block, at in blocks:
+        feed.items.append(RowsEntry(block, history.packing, ring=None, at=at))
+    feed.items.append(final)
+    feed.is_over = True
+
+
+def _newest(blocks: Iterable[Block], seconds: float | None) -> list[tuple[Block, int]]:
+    """Return blocks with the place of the first row that is wanted, oldest first."""
+    if seconds is None:
+        return [(block, 0) for block in blocks]
+    found: list[tuple[Block, int]] = []
+    left = seconds
+    for block in reversed(list(blocks)):
+        if block.stride > 1:
+            break
+        back = np.cumsum(block.timesteps[: block.count][::-1])
+        # One more than fits: the last state is that long after the first.
+        count = min(int(np.searchsorted(back, left * (1.0 - 1e-12))) + 1, block.count)
+        found.append((block, block.count - count))
+        left -= float(back[-1])
+        if left <= 0.0 or count < block.count:
+            break
+    return found[::-1]
+
+
+def _stretches(scene: "Scene", first: int, index: int) -> list[FileEvent]:
+    """Return how the stretches began that the rows from ``first`` on belong to."""
+    segments, ring = scene.history.segments, scene.history.ring
+    events = []
+    for stretch in segments.newest_first():
+        event = stretch_event(stretch, index)
+        if event.axis > first:
+            events.append(event)
+            continue
+        steps = ring.step(first) - stretch.total_steps
+        events.append(
+            msgspec.structs.replace(
+                event,
+                kind="begin" if event.axis < first else event.kind,
+                axis=first,
+                time=ring.time(first),
+                physics_step=event.physics_step + first - event.axis,
+                step_count=event.step_count + steps,
+                total_steps=ring.step(first),
+            )
+        )
+        break
+    return events[::-1]

@@ -1,0 +1,102 @@
+"""All recordings of a process that are under way: ended with it, and not a forked child's."""
+
+import functools
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
+from stroboscope.engine.recording.uncaught import UncaughtErrors
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene_life import SceneLife
+
+__all__ = ["RecordingRegistry"]
+
+
+class _Recording(Protocol):
+    def shut_down(self) -> None:
+        """Complete the file, and say nothing of what went wrong."""
+
+    @property
+    def scenes(self) -> "tuple[SceneLife, ...]":
+        """Those that it still records."""
+
+    def disown(self) -> None:
+        """In a forked child: leave the file to the parent."""
+
+
+class RecordingRegistry:
+    """What is being recorded; any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recordings: list[_Recording] = []
+        self._knows_forks = False
+        self._errors = UncaughtErrors(self._failed)
+        self._ends_with: Exception | None = None
+
+    def add(self, recording: _Recording) -> None:
+        """Remember a recording until it has ended."""
+        with self._lock:
+            self._recordings.append(recording)
+            self._errors.watch()
+            if not self._knows_forks and hasattr(os, "register_at_fork"):
+                self._knows_forks = True
+                forked = functools.partial(_forked, weakref.ref(self))
+                os.register_at_fork(after_in_child=forked)
+
+    def remove(self, recording: _Recording) -> None:
+        """Forget a recording that has ended; harmless when it is not known."""
+        with self._lock:
+            self._recordings = [each for each in self._recordings if each is not recording]
+            if not self._recordings:
+                self._errors.end()
+
+    @property
+    def recordings(self) -> tuple[_Recording, ...]:
+        """What is recorded, oldest first."""
+        with self._lock:
+            return tuple(self._recordings)
+
+    def _scenes(self) -> "list[SceneLife]":
+        found = {id(scene): scene for each in self.recordings for scene in each.scenes}
+        return list(found.values())
+
+    def _failed(self, error: Exception) -> None:
+        """Tell what records the scenes of this thread that an exception ends it."""
+        thread = threading.current_thread()
+        self._ends_with = error if thread is threading.main_thread() else self._ends_with
+        for scene in self._scenes():
+            if scene.owner is thread:
+                scene.recorders.failed(error)
+
+    def finish(self) -> None:
+        """Complete all files."""
+        self._errors.end()
+        error, self._ends_with = self._ends_with, None
+        if error is not None:
+            # Those of other threads end with the script, too.
+            wait_for([OwnersTask(scene, _telling(scene, error)) for scene in self._scenes()])
+        for recording in self.recordings:
+            recording.shut_down()
+
+    def forget_parent(self) -> None:
+        """In a forked child: nothing is recorded."""
+        self._lock = threading.Lock()
+        recordings, self._recordings = self._recordings, []
+        self._errors.end()
+        for recording in recordings:
+            recording.disown()
+
+
+def _telling(scene: "SceneLife", error: Exception) -> Callable[[bool], None]:
+    return lambda _stands_still: scene.recorders.failed(error)
+
+
+def _forked(registry: "weakref.ref[RecordingRegistry]") -> None:
+    found = registry()
+    if found is not None:
+        found.forget_parent()

@@ -1,0 +1,119 @@
+"""Writing what is in memory into a file, as a whole or not at all, while the scene goes on."""
+
+import dataclasses
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stroboscope.engine.errors import EngineError, RecordingError
+from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
+from stroboscope.engine.recording.file_thread import FileThread
+from stroboscope.engine.recording.past_of_scene import Notes, fill_with_past
+from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.scene_records import manifest_of, record_of
+from stroboscope.engine.recording.trajectory_file import TrajectoryFile
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
+
+__all__ = ["Saving"]
+
+_LARGEST = 1 << 62
+_log = logging.getLogger(__name__)
+
+
+class Saving(Recording):
+    """The past of one scene on its way into a file, which gets its name when it is complete.
+
+    Made by the scene's owner. Raises FileWriteError when the file can't be created.
+    """
+
+    def __init__(
+        self,
+        wanted: TrajectoryFile,
+        scene: "Scene",
+        *,
+        path: Path,
+        final: FinalRow,
+        notes: Notes | None = None,
+        more: Callable[[int], Sequence[FileEvent]] = lambda _index: (),
+        disk: Disk | None = None,
+    ) -> None:
+        # What is in memory is no larger than that.
+        wanted = dataclasses.replace(wanted, max_size=_LARGEST, rotate=False)
+        attachments: Attachments = {}
+        record = record_of(scene, wanted, index=0, attachments=attachments)
+        self._thread = FileThread(
+            wanted,
+            manifest_of([record], adapter=scene.world.adapter),
+            attachments,
+            on_end=self._failed,
+            path=path.with_name(f".{path.name}.{os.getpid()}.part"),
+            finish_name=path,
+            keeps_part=wanted.is_flight_recorder,
+            disk=disk,
+        )
+        feed = SceneFeed(
+            record,
+            wake=self._thread.wake,
+            is_read=self._thread.is_reading,
+            drops=False,
+            hidden=scene.world.codec.keeps_sleep,
+        )
+        fill_with_past(
+            feed, scene, final=final, seconds=wanted.keep_last, notes=notes, more=more(0)
+        )
+        self._registry = scene.runtime.recordings
+        self._registry.add(self)
+        self._thread.begin([feed])
+        self._thread.end(timeout=0.0)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The file."""
+        return tuple(self._thread.paths)
+
+    @property
+    def frames(self) -> int:
+        """How many frames are written by now."""
+        return self._thread.frames
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes are."""
+        return self._thread.nbytes
+
+    @property
+    def is_recording(self) -> bool:
+        """Never: it is of the past."""
+        return False
+
+    @property
+    def error(self) -> RecordingError | None:
+        """Why the file could not be written."""
+        error: EngineError | None = self._thread.error
+        return None if error is None else RecordingError(f"the past was not saved: {error}")
+
+    @property
+    def scenes(self) -> "tuple[Scene, ...]":
+        """None any more."""
+        return ()
+
+    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+        """Nothing: its past is in the file, whatever becomes of it."""
+
+    def finish(self) -> None:
+        """Wait until the file is complete."""
+        self._thread.end()
+        self._registry.remove(self)
+
+    def _failed(self) -> None:
+        _log.warning("%s", self.error or "the past was not saved: it is larger than max_size")
+
+    def disown(self) -> None:
+        """In a forked child: leave the file to the parent."""
+        self._thread.disown()
