@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,6 +28,7 @@ __all__ = [
 Progress = Callable[[float], None]
 """Is told how much is done, 0 to 1; what it raises ends the work, and nothing is left of it."""
 
+_OWN_TOPIC = re.compile(r"/stroboscope/scene/\d+/(events$|signals/)")
 _MESSAGES_AT_ONCE = 10_000
 
 
@@ -52,9 +54,10 @@ def whole_trajectory(
 
 def kind_of_topic(topic: str) -> ChunkKind:
     """Return what messages of a topic are."""
-    if not topic.startswith("/stroboscope/scene/"):
+    own = _OWN_TOPIC.match(topic)
+    if own is None:
         return ChunkKind.MESSAGES
-    return ChunkKind.EVENTS if topic.endswith("/events") else ChunkKind.SIGNALS
+    return ChunkKind.EVENTS if own[1] == "events" else ChunkKind.SIGNALS
 
 
 def messages_by_kind(messages: Iterator[Message]) -> Iterator[tuple[ChunkKind, list[Message]]]:

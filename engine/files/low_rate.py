@@ -9,15 +9,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.json_values import number_of, word_of
 
 __all__ = [
     "EVENT_SCHEMA",
     "MessageSchema",
     "SampleList",
     "Signal",
-    "decode_event",
-    "encode_json",
     "encode_samples",
     "events_topic",
     "signal_schema",
@@ -94,27 +92,6 @@ def signal_schema(width: int | None, names: Sequence[str]) -> MessageSchema:
     return _schema("stroboscope.Sample", {"axis": _INTEGER, "time": _NUMBER, "value": value})
 
 
-# JSON has no numbers that are not finite: the words that protobuf's JSON has for them.
-_WORDS = {np.inf: "Infinity", -np.inf: "-Infinity"}
-
-
-def _plain(value: object) -> object:
-    """Return what JSON can say of a value of NumPy; called for what msgspec does not know."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise TypeError(f"a value of type {type(value).__name__} can't be written to a file")
-
-
-_encoder = msgspec.json.Encoder(enc_hook=_plain)
-
-
-def encode_json(value: object) -> bytes:
-    """Return ``value`` as JSON; raises TypeError for what JSON can't say."""
-    return _encoder.encode(value)
-
-
 _Number = float | str
 
 
@@ -125,11 +102,6 @@ class _Sample(msgspec.Struct):
 
 
 _sample_decoder = msgspec.json.Decoder(_Sample)
-_event_decoder = msgspec.json.Decoder(FileEvent)
-
-
-def _number(value: float) -> _Number:
-    return value if np.isfinite(value) else _WORDS.get(value, "NaN")
 
 
 def encode_samples(
@@ -141,20 +113,12 @@ def encode_samples(
     """Yield the message of each sample."""
     for axis, time, value in zip(axes.tolist(), times.tolist(), values.tolist(), strict=True):
         if not isinstance(value, list):
-            content: object = _number(value)
+            content: object = word_of(value)
         elif names:
-            content = dict(zip(names, map(_number, value), strict=True))
+            content = dict(zip(names, map(word_of, value), strict=True))
         else:
-            content = list(map(_number, value))
-        yield _encoder.encode({"axis": axis, "time": _number(time), "value": content})
-
-
-def decode_event(data: bytes | memoryview) -> FileEvent:
-    """Return an event; raises ValueError when it is none."""
-    try:
-        return _event_decoder.decode(data)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise ValueError(f"an event is none ({error})") from error
+            content = list(map(word_of, value))
+        yield msgspec.json.encode({"axis": axis, "time": word_of(time), "value": content})
 
 
 class SampleList:
@@ -171,8 +135,8 @@ class SampleList:
             value = sample.value
             if isinstance(value, dict):
                 value = list(value.values())
-            numbers = [float(each) for each in (value if isinstance(value, list) else [value])]
-            time = float(sample.time)
+            numbers = [number_of(each) for each in (value if isinstance(value, list) else [value])]
+            time = number_of(sample.time)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise ValueError(f"it is no sample ({error})") from error
         shape = (len(numbers),) if isinstance(value, list) else ()

@@ -6,8 +6,8 @@ import msgspec
 
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError, FileVersionError
 from stroboscope.engine.files.frames import Manifest, SceneRecord
+from stroboscope.engine.files.json_values import encode_json
 from stroboscope.engine.files.limits import LARGEST_MANIFEST, MOST_COLUMNS, MOST_SCENES
-from stroboscope.engine.files.low_rate import encode_json
 
 __all__ = ["FORMAT", "INDEX_NAME", "MANIFEST_NAME", "pack_manifest", "unpack_manifest"]
 

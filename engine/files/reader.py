@@ -21,11 +21,11 @@ from stroboscope.engine.files.contents import FileContents, read_attachment
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileDamagedError, FileError
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
+from stroboscope.engine.files.json_values import decode_event
 from stroboscope.engine.files.limits import MOST_EVENTS
 from stroboscope.engine.files.low_rate import (
     SampleList,
     Signal,
-    decode_event,
     events_topic,
     signal_topic,
 )

@@ -37,10 +37,11 @@ from stroboscope.engine.files.container import (
 from stroboscope.engine.files.disk import Disk, write_all
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
+from stroboscope.engine.files.json_values import encode_json
+from stroboscope.engine.files.limits import LARGEST_ATTACHMENT
 from stroboscope.engine.files.low_rate import (
     EVENT_SCHEMA,
     MessageSchema,
-    encode_json,
     encode_samples,
     events_topic,
     signal_schema,
@@ -57,6 +58,8 @@ _WAITING_BYTES = 64 << 10
 # And a chunk of them has no more than that, so that reading one event takes little memory.
 _CHUNK_BYTES = 4 << 20
 _LAST_TIME = (1 << 63) - 1
+# Bytes of an attachment's name.
+_LONGEST_NAME = 255
 
 
 class _Channel:
@@ -93,6 +96,12 @@ class TrajectoryWriter:
         self._disk = disk or Disk()
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in attachments.items()}
         self.manifest = msgspec.structs.replace(manifest, attachments=digests)
+        for name, data in attachments.items():
+            if len(data) > LARGEST_ATTACHMENT or not 0 < len(name.encode()) <= _LONGEST_NAME:
+                raise ValueError(
+                    f"an attachment has at most {LARGEST_ATTACHMENT:,} bytes and a name of 1 to "
+                    f"{_LONGEST_NAME}; {name!r} has {len(data):,}"
+                )
         self._manifest_bytes = pack_manifest(self.manifest)
         self._scenes: dict[int, SceneRecord] = {scene.index: scene for scene in manifest.scenes}
         self._origin = round(manifest.created * 1e9) - manifest.clock
@@ -492,13 +501,20 @@ class TrajectoryWriter:
         try:
             write_all(self._disk, self._descriptor, data)
         except OSError as error:
-            try:
-                self._disk.truncate(self._descriptor, self._at)
-            except OSError:
-                self._broken = True
+            self._take_back()
             raise self._error("can't be written", error) from error
+        except BaseException:  # Ctrl+C in the middle of it
+            self._take_back()
+            raise
         self._at += len(data)
         self._crc = crc32(data, self._crc)
+
+    def _take_back(self) -> None:
+        """Cut off what was written of a record that failed."""
+        try:
+            self._disk.truncate(self._descriptor, self._at)
+        except OSError:
+            self._broken = True
 
     def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

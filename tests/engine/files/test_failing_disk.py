@@ -140,6 +140,34 @@ def test_every_block_written_before_and_after_a_failure_is_there(
     assert {"create", "write", "fsync", "close"} <= kinds
 
 
+class InterruptedDisk(Disk):
+    """Is interrupted in the middle of its write number ``at``, as by Ctrl+C."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> int:
+        self._left -= 1
+        if self._left == 0:
+            super().write(descriptor, data[:50])
+            raise KeyboardInterrupt
+        return super().write(descriptor, data)
+
+
+def test_an_interrupted_write_leaves_nothing_half(tmp_path: Path) -> None:
+    path = tmp_path / "a.mcap"
+    writer = TrajectoryWriter(path, manifest_of(), attachments={}, disk=InterruptedDisk(4))
+    first, second, third = blocks_of(3)
+    writer.write_block(first)
+    with pytest.raises(KeyboardInterrupt):
+        writer.write_block(second)
+    writer.write_block(third)
+    writer.close()
+    with TrajectoryReader(path) as reader:
+        assert reader.check() == ()
+        assert [int(reader.block(0, k).axes[0]) for k in range(2)] == [0, 8]
+
+
 def test_what_failed_can_be_written_again(tmp_path: Path) -> None:
     block = blocks_of(1)[0]
     for fail_at in range(3, 7):

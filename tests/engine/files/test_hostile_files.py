@@ -22,7 +22,8 @@ from stroboscope.engine.files.chunk_index import ENTRY, ChunkKind, block_entry, 
 from stroboscope.engine.files.compression import Compressor
 from stroboscope.engine.files.container import MAGIC, Opcode
 from stroboscope.engine.files.errors import FileDamagedError, FileError
-from stroboscope.engine.files.low_rate import encode_json, events_topic
+from stroboscope.engine.files.json_values import encode_json
+from stroboscope.engine.files.low_rate import events_topic
 from stroboscope.engine.files.manifest import INDEX_NAME, MANIFEST_NAME
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair

@@ -1,6 +1,7 @@
 """A trajectory that was written is read as it was; other tools can open it, too."""
 
 import dataclasses
+import math
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from stroboscope.engine.files.errors import FileError, FileFormatError, FileVers
 from stroboscope.engine.files.frames import BlockKind, FileEvent, Manifest
 from stroboscope.engine.files.low_rate import MessageSchema
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.writer import TrajectoryWriter
 
 
@@ -192,6 +194,44 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
         with pytest.raises(ValueError, match="can't have the names"):
             writer.write_signals(0, "x", axes, axes * 0.1, np.zeros((2, 2)), names=("a",))
         assert writer.nbytes == before
+
+
+def test_events_come_back_whatever_is_in_them(tmp_path: Path) -> None:
+    strange = {"qacc": np.array([1.0, np.nan]), "limit": math.inf, "big": 1 << 80, "n": np.int64(3)}
+    written = FileEvent(kind="stop", axis=3, time=math.nan, text="a\udc80b", data=strange)
+    with TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={}) as writer:
+        writer.write_events([written])
+        with pytest.raises(TypeError, match="type object can't be written"):
+            writer.write_events([FileEvent(kind="log", axis=0, data={"a": object()})])
+    with TrajectoryReader(tmp_path / "a.mcap") as reader:
+        (read,) = reader.events(0)
+        assert math.isnan(read.time)
+        assert read.text == "a\\udc80b"
+        big = str(1 << 80)
+        assert read.data == {"qacc": [1.0, "NaN"], "limit": "Infinity", "big": big, "n": 3}
+
+
+def test_signals_may_be_called_anything(tmp_path: Path) -> None:
+    axes = np.arange(2)
+    names = ("events", "a/b c", "größe", "state")
+    with TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={}) as writer:
+        for name in names:
+            writer.write_signals(0, name, axes, axes * 0.5, np.array([np.nan, -np.inf]))
+        writer.write_signals(0, "none", axes[:0], axes[:0], axes[:0])
+    for path in (tmp_path / "a.mcap", repair(tmp_path / "a.mcap").path):
+        with TrajectoryReader(path) as reader:
+            assert reader.signals(0) == names
+            assert reader.events(0) == ()
+            values = reader.signal(0, "events").values
+            assert np.array_equal(values, [np.nan, -np.inf], equal_nan=True)
+            assert reader.check() == ()
+
+
+def test_attachments_that_no_reader_takes_are_refused(tmp_path: Path) -> None:
+    for name in ("", "a" * 300):
+        with pytest.raises(ValueError, match="a name of 1 to 255"):
+            TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={name: b""})
+    assert not (tmp_path / "a.mcap").exists()
 
 
 def test_a_topic_keeps_its_schema(tmp_path: Path) -> None:
