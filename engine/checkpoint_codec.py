@@ -279,6 +279,11 @@ class CheckpointCodec:
         self._hidden.copy_to(self._hidden_view)
         return row, bytes(self._hidden_view)
 
+    def check_hidden(self, hidden: bytes) -> None:
+        """Raise StateCorruptError where ``hidden``, which may come from anybody, is of no state."""
+        if self._hidden is not None and hidden:
+            self._hidden.check(hidden)
+
     def check_row(self, row: NDArray[np.float64]) -> None:
         """Raise StateCorruptError for a position, velocity, activation or time not finite."""
         finite = np.isfinite(row)

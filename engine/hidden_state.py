@@ -12,12 +12,24 @@ from typing import Any
 
 import numpy as np
 
+from stroboscope.engine.errors import StateCorruptError
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["HiddenState", "inexact_reason", "needs_hidden_state"]
 
 _COUNTERS = ("nbody_awake", "ntree_awake", "nv_awake", "nparent_awake")
+# What each of them counts.
+_COUNTED = {
+    "nbody_awake": "body_awake_ind",
+    "ntree_awake": "tree_awake",
+    "nv_awake": "dof_awake_ind",
+    "nparent_awake": "parent_awake_ind",
+}
+# Whole numbers are indices of their own array, but for the steps that a tree still has to rest,
+# below zero, and for states of sleep.
+_LEAST = {"tree_asleep": -(1 << 20)}
+_STATES, _MOST_STATE = frozenset({"tree_awake", "body_awake"}), 2
 # Handles of this process, not numbers that could be copied elsewhere.
 _NOT_NUMBERS = frozenset({"plugin_data"})
 _COUNTER_BYTES = 8
@@ -66,6 +78,38 @@ class HiddenState:
             array = getattr(data, name)
             end = at + array.nbytes
             target[at:end] = memoryview(array).cast("B")
+            at = end
+
+    def check(self, source: bytes) -> None:
+        """Raise StateCorruptError for what :meth:`copy_to` never wrote: it may come from anybody.
+
+        MuJoCo believes the numbers of trees, bodies and dofs in it: others would have it read and
+        write where nothing of its own is.
+        """
+        if len(source) != self.nbytes:
+            raise StateCorruptError(
+                f"what sleeps takes {self.nbytes:,} bytes in this model, not {len(source):,}"
+            )
+        data = self._live()
+        at = 0
+        for name in self._counters:
+            value = int.from_bytes(source[at : at + _COUNTER_BYTES], "little", signed=True)
+            at += _COUNTER_BYTES
+            most = int(getattr(data, _COUNTED[name]).size)
+            if not 0 <= value <= most:
+                raise StateCorruptError(f"{name} is {value}, of {most} at most")
+        for name in self._names:
+            array = getattr(data, name)
+            end = at + array.nbytes
+            if array.dtype.kind in "iu" and array.size:
+                least, most = _LEAST.get(name, -1), array.size - 1
+                if name in _STATES:
+                    most = _MOST_STATE
+                values = np.frombuffer(source[at:end], dtype=array.dtype)
+                lowest, highest = int(values.min()), int(values.max())
+                if lowest < least or highest > most:
+                    wrong = lowest if lowest < least else highest
+                    raise StateCorruptError(f"{name} holds {wrong}, of {least} to {most}")
             at = end
 
     def copy_from(self, source: memoryview) -> None:

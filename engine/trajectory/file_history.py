@@ -1,6 +1,6 @@
 """A file as the past of a scene: its rows come before all that the scene keeps itself."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,9 +161,10 @@ class FileRing(RowRing):
 class FileKeyframes(Keyframes):
     """What no row holds: of the first row of each block of the file, and what was kept since."""
 
-    def __init__(self, recorded: RecordedRows) -> None:
+    def __init__(self, recorded: RecordedRows, *, check: Callable[[bytes], None]) -> None:
         super().__init__()
         self._recorded = recorded
+        self._check = check
 
     def at(self, axis: int) -> bytes | None:
         """Return what belongs to the row of ``axis``; None when it was not copied."""
@@ -171,7 +172,10 @@ class FileKeyframes(Keyframes):
         if kept is not None:
             return kept
         frame = self._recorded.frame_at(axis)
-        return None if frame < 0 else self._recorded.hidden(frame)
+        hidden = None if frame < 0 else self._recorded.hidden(frame)
+        if hidden:
+            self._check(hidden)
+        return hidden
 
     def before(self, axis: int) -> int:
         """Return the last axis that is not after ``axis`` and was copied; -1 for none."""

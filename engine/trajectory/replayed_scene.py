@@ -77,7 +77,7 @@ class ReplayedScene:
         scene.history.enter_file(
             self._reader.path.name,
             functools.partial(FileRing, recorded=self._rows),
-            FileKeyframes(self._rows),
+            FileKeyframes(self._rows, check=scene.world.codec.check_hidden),
             self._stretches,
         )
         self._scene = scene
@@ -114,6 +114,8 @@ class ReplayedScene:
         row, hidden = rows.stored(frame), rows.hidden(frame)
         keeps_sleep = self.is_built and self.build().world.codec.keeps_sleep
         if row is not None and (hidden is not None or not keeps_sleep):
+            if hidden and keeps_sleep:
+                self.build().world.codec.check_hidden(hidden)
             return row, hidden or b"", ""
         self.build()
         assert self._past is not None  # noqa: S101 - it was just made
