@@ -166,8 +166,9 @@ def measure(settings: Settings) -> list[Row]:
     humanoid = mujoco.MjModel.from_xml_path(str(humanoid_path()))
     arm = Run("arm", arm_model(), count, held=_HELD)
     runs = [arm, Run("humanoid", humanoid, count, held=1)]
+    noisy = Run("arm with noise on every servo", arm_model(), count, held=1)
     with tempfile.TemporaryDirectory() as folder:
-        rows = [row for run in runs for row in _sizes(run, Path(folder), settings)]
+        rows = [row for run in (*runs, noisy) for row in _sizes(run, Path(folder), settings)]
         rows += _opening(arm, Path(folder), settings)
         for run in runs:
             rows += _seeking(run, Path(folder), settings)
