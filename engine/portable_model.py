@@ -67,9 +67,7 @@ def _gathered_by_mujoco(spec: Any, model: Any) -> bytes:
         with _as_written(spec.compiler):
             spec.encode(str(path), model)
         with Archive(path, path=path, limits=_LIMITS) as archive:
-            members = {posixpath.normpath(name): name for name in archive.names}
-            text = archive.read(members[_MODEL])
-            return _neutral(text, lambda name: name in members, lambda n: archive.read(members[n]))
+            return _neutral(archive.read(_MODEL), lambda name: name in archive, archive.read)
 
 
 def _gathered(spec: Any) -> bytes:

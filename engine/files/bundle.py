@@ -7,6 +7,7 @@ anything is decompressed, and the directory itself before it is read.
 import dataclasses
 import io
 import os
+import posixpath
 import stat
 import struct
 import zipfile
@@ -79,7 +80,8 @@ def safe_member(name: str) -> str:
     if name.startswith("/") or "\\" in name or ":" in name:
         return "is a path outside of the archive"
     parts = name.split("/")
-    if any(part in ("", ".", "..") for part in parts):
+    # "." leads nowhere else: MuJoCo itself writes "./mesh.obj".
+    if any(part in ("", "..") for part in parts) or parts[-1] == ".":
         return "is a path outside of the archive"
     if any(ord(character) < 32 or ord(character) == 127 for character in name):
         return "has characters that no name has"
@@ -129,7 +131,7 @@ class Archive:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all members, in their order."""
+        """The names of all members, in their order, without "." in them."""
         return tuple(self._members)
 
     def __contains__(self, name: object) -> bool:
@@ -187,13 +189,14 @@ class Archive:
         total = 0
         for info in infos:
             self._check_member(info)
+            name = posixpath.normpath(info.filename)
             # Two names that one file system takes for the same are one name as well.
-            folded = info.filename.casefold()
+            folded = name.casefold()
             if folded in seen:
-                raise self._refused(f"there are two {info.filename!r} in it")
+                raise self._refused(f"there are two {_shown(name)} in it")
             seen.add(folded)
             total += info.file_size
-            members[info.filename] = info
+            members[name] = info
         if total > self._limits.total_bytes:
             raise self._refused(
                 f"it would unpack to {total:,} bytes; at most {self._limits.total_bytes:,} are read"
