@@ -503,6 +503,10 @@ class ActuatorInfo(_Info, frozen=True, kw_only=True):
     tendon: int = -1
     site: int = -1
     body: int = -1
+    # Of a slider-crank: the site that slides along its z axis, driven by a rod of that length [m]
+    # from ``site``, which turns.
+    slider_site: int = -1
+    crank_length: float = 0.0
 
 
 class SensorInfo(_Info, frozen=True, kw_only=True):

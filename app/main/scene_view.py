@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from stroboscope.app.main.view_grid import ViewGrid
 from stroboscope.app.models.assets import asset_digests, tree_digests
 from stroboscope.app.models.frames import SceneFrame
-from stroboscope.app.models.overlays import topics_of
+from stroboscope.app.models.overlay_topics import topics_of
 from stroboscope.app.models.refreshes import PAUSED, Pace
 from stroboscope.app.models.scene import USUAL_RATE, SceneModel
 from stroboscope.app.models.selection import Element

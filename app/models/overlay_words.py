@@ -41,6 +41,8 @@ class Role(enum.Enum):
     ACTUATOR = (0.2, 0.25, 0.2, 1.0)
     ACTUATOR_NEGATIVE = (0.2, 0.6, 0.9, 1.0)
     ACTUATOR_POSITIVE = (0.9, 0.4, 0.2, 1.0)
+    CRANK = (0.5, 0.3, 0.8, 1.0)
+    CRANK_BROKEN = (0.9, 0.0, 0.0, 1.0)
     SATURATED = (1.0, 0.85, 0.15, 1.0)
     COM = (0.9, 0.9, 0.9, 1.0)
     SUBTREE_COM = (0.95, 0.85, 0.35, 1.0)

@@ -11,8 +11,7 @@ from stroboscope.app.models.overlay_words import (
     OverlayGroup,
     Role,
 )
-from stroboscope.app.models.view_options import FrameMode, LabelMode, ViewOptions
-from stroboscope.debugger_protocol.scene_description import GeomType, SceneDescription
+from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "Role",
     "active_overlays",
     "overlay",
-    "topics_of",
 ]
 
 _CONTACTS = (Topic.CONTACTS,)
@@ -182,6 +180,18 @@ OVERLAYS: tuple[Overlay, ...] = (
         tip="Colour actuators that have an activation by it.",
         words="muscle",
         parent="actuators",
+    ),
+    Overlay(
+        name="slider_cranks",
+        title="Slider-cranks",
+        group=_M,
+        keys=("Shift+R",),
+        legend=(
+            LegendEntry(Role.CRANK, "slider-crank"),
+            LegendEntry(Role.CRANK_BROKEN, "rod that is too short"),
+        ),
+        tip="The slider and the rod to the crank by which an actuator drives.",
+        words="transmission rod piston",
     ),
     Overlay(
         name="tendons",
@@ -537,13 +547,6 @@ OVERLAYS: tuple[Overlay, ...] = (
 )
 
 _BY_NAME = {each.name: each for each in OVERLAYS}
-_LABEL_TOPICS = {
-    LabelMode.TENDON: Topic.TENDONS,
-    LabelMode.CONTACT: Topic.CONTACTS,
-    LabelMode.CONTACT_FORCE: Topic.CONTACTS,
-    LabelMode.CONSTRAINT: Topic.CONSTRAINTS,
-    LabelMode.ISLAND: Topic.BODIES,
-}
 
 
 def overlay(name: str) -> Overlay:
@@ -558,41 +561,3 @@ def active_overlays(options: ViewOptions) -> tuple[Overlay, ...]:
         for each in OVERLAYS
         if getattr(options, each.name) and (not each.parent or getattr(options, each.parent))
     )
-
-
-def topics_of(options: ViewOptions, description: SceneDescription) -> frozenset[Topic]:
-    """Return the topics that must be subscribed for what is switched on; poses not included.
-
-    What the scene has nothing of costs nothing: no ray sensors, no SENSORS for their rays.
-    """
-    has = {
-        "tendons": any(tendon.spatial for tendon in description.tendons),
-        "tendon_wraps": any(tendon.spatial for tendon in description.tendons),
-        "rangefinders": any(sensor.kind == "rangefinder" for sensor in description.sensors),
-        "sensors": bool(description.sensors),
-        "taxels": any(sensor.kind == "tactile" for sensor in description.sensors),
-        "plugin_drawings": any(sensor.kind == "plugin" for sensor in description.sensors),
-        "sdf_iterations": any(geom.type is GeomType.SDF for geom in description.geoms),
-        "equalities": bool(description.equalities),
-        "actuators": bool(description.actuators),
-        "joint_limits": any(joint.range is not None for joint in description.joints),
-        "target_pose": bool(description.actuators),
-    }
-    wanted = {
-        topic
-        for each in active_overlays(options)
-        if has.get(each.name, True)
-        for topic in each.topics
-    }
-    if options.labels in _LABEL_TOPICS:
-        wanted.add(_LABEL_TOPICS[options.labels])
-    if options.frames is FrameMode.CONTACT:
-        wanted.add(Topic.CONTACTS)
-    if description.flexes:
-        wanted.add(Topic.DEFORMABLE)
-    if description.tells_looks:
-        wanted.add(Topic.LOOKS)
-    trees = options.body_trees or options.mesh_trees or options.flex_trees
-    if trees and description.trees is not None and description.trees.active:
-        wanted.add(Topic.VOLUMES)
-    return frozenset(wanted)

@@ -127,6 +127,7 @@ class ViewOptions:
     joint_limits: bool = False
     actuators: bool = False
     activation: bool = False
+    slider_cranks: bool = True
     tendons: bool = True
     tendon_wraps: bool = False
     equalities: bool = False

@@ -19,6 +19,8 @@ def describe_actuators(part: Part) -> tuple[ActuatorInfo, ...]:
     actrange = ranges(model.actuator_actrange, model.actuator_actlimited)
     act, nact = scalars(model.actuator_actadr), scalars(model.actuator_actnum)
     group, gear = scalars(model.actuator_group), tuples(model.actuator_gear)
+    trntype, trnid = scalars(model.actuator_trntype), tuples(model.actuator_trnid)
+    crank, crank_length = int(module.mjtTrn.mjTRN_SLIDERCRANK), scalars(model.actuator_cranklength)
     gain, bias = tuples(model.actuator_gainprm), tuples(model.actuator_biasprm)
     dynamics_words = _words(module.mjtDyn, scalars(model.actuator_dyntype), "mjDYN_")
     gain_words = _words(module.mjtGain, scalars(model.actuator_gaintype), "mjGAIN_")
@@ -58,6 +60,8 @@ def describe_actuators(part: Part) -> tuple[ActuatorInfo, ...]:
             tendon=target if kind == "tendon" else -1,
             site=target if kind == "site" else -1,
             body=target if kind == "body" else -1,
+            slider_site=int(trnid[index][1]) if trntype[index] == crank else -1,
+            crank_length=crank_length[index],
         )
 
     return tuple(describe(i) for i in range(count))

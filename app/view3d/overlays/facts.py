@@ -16,7 +16,7 @@ from stroboscope.debugger_protocol.scene_description import (
     SensorInfo,
 )
 
-__all__ = ["ActuatorFacts", "BodyFacts", "Facts", "JointFacts", "SiteSensors"]
+__all__ = ["ActuatorFacts", "BodyFacts", "Facts", "JointFacts", "SiteSensors", "SliderCranks"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -165,6 +165,30 @@ class ActuatorFacts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class SliderCranks:
+    """Actuators that drive by a rod (n,): sites of its crank and its slider, ``length`` [m]."""
+
+    index: Ints
+    crank: Ints
+    slider: Ints
+    length: Floats
+
+    @staticmethod
+    def of(description: SceneDescription) -> "SliderCranks":
+        """Gather those whose sites exist."""
+        known = range(len(description.sites))
+        found = [
+            (index, info.site, info.slider_site, info.crank_length)
+            for index, info in enumerate(description.actuators)
+            if info.site in known and info.slider_site in known
+        ]
+        index, crank, slider, length = np.array(found, dtype=np.float64).reshape(-1, 4).T
+        return SliderCranks(
+            index.astype(np.int64), crank.astype(np.int64), slider.astype(np.int64), length
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class SiteSensors:
     """Sensors of one kind at sites (n,): their index, their site, their address in sensordata."""
 
@@ -202,6 +226,7 @@ class Facts:
     bodies: BodyFacts
     joints: JointFacts
     actuators: ActuatorFacts
+    cranks: SliderCranks
     geom_body: Ints
     site_body: Ints
     links: Ints
@@ -229,6 +254,7 @@ class Facts:
             bodies=bodies,
             joints=joints,
             actuators=ActuatorFacts.of(description),
+            cranks=SliderCranks.of(description),
             geom_body=np.array([g.body for g in description.geoms], dtype=np.int64),
             site_body=np.array([s.body for s in description.sites], dtype=np.int64),
             links=_links(bodies, joints),

@@ -27,7 +27,7 @@ __all__ = ["LegendOverlay", "LegendRow", "legend_rows", "scale_text"]
 
 THIN_SPACE = "\u2009"
 # Switched on from the start: they are not worth a line while there is nothing of them.
-_QUIET = frozenset({"rangefinders", "drawings", "perturbation", "plugin_drawings"})
+_QUIET = frozenset({"rangefinders", "drawings", "perturbation", "plugin_drawings", "slider_cranks"})
 # Drawn by the scene itself, so no glyph of theirs says whether there are any.
 _DRAWN_ELSEWHERE = frozenset({Role.TARGET, Role.ASLEEP})
 _TREES = ("body_trees", "mesh_trees", "flex_trees")

@@ -39,6 +39,7 @@ from stroboscope.app.view3d.overlays.motion import (
 from stroboscope.app.view3d.overlays.plugins import plugin_glyphs
 from stroboscope.app.view3d.overlays.sensors import sensor_glyphs
 from stroboscope.app.view3d.overlays.sizes import Sizes
+from stroboscope.app.view3d.overlays.slider_cranks import slider_crank_glyphs
 from stroboscope.app.view3d.overlays.subject import Subject
 from stroboscope.app.view3d.overlays.target_pose import target_pose
 from stroboscope.app.view3d.overlays.taxels import taxel_glyphs
@@ -187,6 +188,7 @@ def _glyphs(subject: Subject, perturb: Perturb | None) -> Iterator[Glyphs]:
     yield from tree_glyphs(subject)
     yield from joint_glyphs(subject)
     yield from actuator_glyphs(subject)
+    yield from slider_crank_glyphs(subject)
     yield from frame_glyphs(subject)
     yield from mass_glyphs(subject)
     yield from motion_glyphs(subject)

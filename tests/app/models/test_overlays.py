@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
+from stroboscope.app.models.overlay_topics import topics_of
 from stroboscope.app.models.overlays import (
     OVERLAYS,
     Amount,
     OverlayGroup,
     active_overlays,
-    topics_of,
 )
 from stroboscope.app.models.view_options import FrameMode, LabelMode, ViewOptions
 from stroboscope.debugger_protocol.scene_description import (

@@ -393,6 +393,21 @@ SCENES: dict[str, ReferenceScene] = {
         (110.0, -25.0, 1.6, (0.0, 0.0, 0.15)),
         seconds=0.05,
     ),
+    "slider-cranks": ReferenceScene(
+        "Actuators that drive by a rod, one of which is too short",
+        _model(
+            f"""{_LIGHT}{_FLOOR}<body pos="-.3 0 .5"><joint axis="0 1 0"/>
+<geom type="cylinder" size=".25 .04" euler="90 0 0" rgba=".6 .62 .66 1"/>
+<site name="pin" pos=".14 -.1 .14"/></body>
+<body pos=".6 -.1 .5"><joint type="slide" axis="1 0 0"/>
+<geom type="box" size=".08 .1 .08" rgba=".85 .5 .3 1"/><site name="piston" euler="0 90 0"/></body>
+<body pos="-.3 -.1 1.1"><joint type="slide" axis="0 0 1"/>
+<geom type="box" size=".1 .1 .06" rgba=".4 .6 .85 1"/><site name="short"/></body>""",
+            more="""<actuator><general cranksite="pin" slidersite="piston" cranklength=".4"/>
+<general cranksite="pin" slidersite="short" cranklength=".12"/></actuator>""",
+        ),
+        (100.0, -12.0, 2.4, (0.05, 0.0, 0.6)),
+    ),
     "planes": ReferenceScene(
         "Planes with an end, tilted, and one without",
         _model(

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
-from stroboscope.app.models.overlays import topics_of
+from stroboscope.app.models.overlay_topics import topics_of
 from stroboscope.app.models.view_options import Quality, ViewOptions
 from stroboscope.debugger_protocol.topics import Topic
 

@@ -6,7 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from stroboscope.app.models.overlays import Role, topics_of
+from stroboscope.app.models.overlay_topics import topics_of
+from stroboscope.app.models.overlays import Role
 from stroboscope.app.view3d.overlays.glyphs import Shape
 from stroboscope.app.view3d.overlays.legend import legend_rows
 from stroboscope.debugger_protocol.topics import Topic

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from stroboscope.app.models.assets import asset_digests
-from stroboscope.app.models.overlays import Role, topics_of
+from stroboscope.app.models.overlay_topics import topics_of
+from stroboscope.app.models.overlays import Role
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.view3d.camera import CameraState
 from stroboscope.app.view3d.overlays.glyphs import Shape

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from stroboscope.app.models.assets import asset_digests, tree_digests
-from stroboscope.app.models.overlays import Role, topics_of
+from stroboscope.app.models.overlay_topics import topics_of
+from stroboscope.app.models.overlays import Role
 from stroboscope.app.view3d.overlays.legend import legend_rows
 from stroboscope.app.view3d.overlays.trees import tree_boxes
 from stroboscope.debugger_protocol.arrays import parse_asset
