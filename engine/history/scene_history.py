@@ -242,6 +242,7 @@ class SceneHistory:
         self.segments.clear()
         self.keyframes.clear()
         self.script_rows.clear()
+        self._scene.recorders.notes.clear()
         self._budget.forget(id(self))
         self._lose_track()
 
@@ -259,6 +260,7 @@ class SceneHistory:
         self.segments.forget_before(axis)
         self.keyframes.forget_before(axis)
         self.script_rows.forget_before(axis)
+        self._scene.recorders.notes.forget_before(axis)
 
     # --- where the scene stands
 

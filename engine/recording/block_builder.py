@@ -181,23 +181,8 @@ class BlockBuilder:
         digest = self._digest
         return np.array([digest(row) for row in self._rows[:count]], dtype=np.uint64)
 
-    def write_final(
-        self, row: NDArray[np.float64], *, axis: int, step: int, timestep: float, wall: int,
-        hidden: bytes,
-    ) -> None:  # fmt: skip
+    def write_final(self, block: RowBlock) -> None:
         """Write the state after the last step."""
         self.flush()
-        self.write(
-            RowBlock(
-                scene=self.record.index,
-                kind=BlockKind.FINAL,
-                rows=row[np.newaxis],
-                axes=np.array([axis]),
-                steps=np.array([step]),
-                timesteps=np.array([timestep]),
-                wall=np.array([wall]),
-                flags=np.zeros(1, dtype=np.uint8),
-                hidden=hidden,
-            )
-        )
+        self.write(block)
         self.frames += 1

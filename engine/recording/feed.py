@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.files.frames import FileEvent, SceneRecord
+from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock, SceneRecord
 from stroboscope.engine.recording.rows_entry import RowSource
 
 __all__ = ["Attachments", "FinalRow", "NewModel", "SceneFeed", "Value"]
@@ -42,6 +42,22 @@ class FinalRow(NamedTuple):
     timestep: float
     wall: int
     hidden: bytes
+
+    def block(self, index: int) -> RowBlock | None:
+        """Return it as the last block of the scene ``index``; None without a row."""
+        if self.row is None:
+            return None
+        return RowBlock(
+            scene=index,
+            kind=BlockKind.FINAL,
+            rows=self.row[np.newaxis],
+            axes=np.array([self.axis]),
+            steps=np.array([self.step]),
+            timesteps=np.array([self.timestep]),
+            wall=np.array([self.wall]),
+            flags=np.zeros(1, dtype=np.uint8),
+            hidden=self.hidden,
+        )
 
 
 class NewModel(NamedTuple):

@@ -266,11 +266,9 @@ class FileThread:
 
     def _write_final(self, item: FinalRow, builder: BlockBuilder) -> None:
         builder.flush()
-        if item.row is not None:
-            builder.write_final(
-                item.row, axis=item.axis, step=item.step, timestep=item.timestep,
-                wall=item.wall, hidden=item.hidden,
-            )  # fmt: skip
+        block = item.block(builder.record.index)
+        if block is not None:
+            builder.write_final(block)
 
     def _write_events(self, feed: SceneFeed) -> None:
         events = _taken(feed.events)

@@ -16,7 +16,6 @@ from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
 from stroboscope.engine.recording.feed import FinalRow, Value
-from stroboscope.engine.recording.past_of_scene import Notes
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_tap import final_row
@@ -31,6 +30,7 @@ __all__ = ["FlightRecorder"]
 _log = logging.getLogger(__name__)
 
 _MOST_FILES: Final = 10
+_MOST_VALUES: Final = 1_000_000
 
 
 class FlightRecorder(Recording):
@@ -43,7 +43,6 @@ class FlightRecorder(Recording):
         self._wanted = wanted
         self._scene = scene
         self._disk = disk
-        self._notes = Notes()
         self._savings: list[Saving] = []
         self._number = 0
         self._error: EngineError | None = None
@@ -55,6 +54,7 @@ class FlightRecorder(Recording):
         scene.history.keep_newest(self._rows(), who=self)
         scene.history.add_tap(self)
         scene.recorders.add(self, self, self._wanted)
+        scene.recorders.notes.keep_values(_MOST_VALUES)
         scene.runtime.recordings.add(self)
         scene._update_fast_path()
 
@@ -107,16 +107,13 @@ class FlightRecorder(Recording):
         return 0
 
     def add_event(self, event: FileEvent) -> None:
-        """Note what happened."""
-        self._notes.events.append(event)
+        """Nothing: what happened is noted beside the history."""
 
     def add_value(self, value: Value) -> None:
-        """Note a value of a channel of the script."""
-        self._notes.values.append(value)
+        """Nothing, likewise."""
 
     def opened(self, ring: RowRing, block: Block, *, at: int) -> None:
-        """Let go of what belongs to rows that are gone."""
-        self._notes.forget_before(ring.first)
+        """Nothing: the rows stay where they are."""
 
     def sealed(self, block: Block) -> None:
         """Nothing: the rows stay where they are."""
@@ -132,7 +129,6 @@ class FlightRecorder(Recording):
 
     def entered(self) -> None:
         """Begin anew with another model: a history is of one."""
-        self._notes = Notes()
         self._scene.history.keep_newest(self._rows(), who=self)
 
     # --- files
@@ -149,10 +145,7 @@ class FlightRecorder(Recording):
         self._number += 1
         path = self._wanted.part(self._number)
         try:
-            saving = Saving(
-                self._wanted, self._scene, path=path, final=final, notes=self._notes,
-                disk=self._disk,
-            )  # fmt: skip
+            saving = Saving(self._wanted, self._scene, path=path, final=final, disk=self._disk)
         except EngineError as error:
             self._error = error
             _log.warning("%s; the simulation goes on", self.error)

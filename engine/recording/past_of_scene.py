@@ -1,43 +1,21 @@
 """What a scene's history holds, handed to a file as if it had been recorded while it happened."""
 
-import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.history.block import Block
-from stroboscope.engine.recording.feed import FinalRow, SceneFeed, Value
+from stroboscope.engine.recording.feed import FinalRow, SceneFeed
 from stroboscope.engine.recording.rows_entry import RowsEntry
 from stroboscope.engine.recording.scene_tap import begin_event, stretch_event
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
-__all__ = ["Notes", "fill_with_past"]
-
-# What is noted besides rows, at most: values of channels, and events.
-_MOST_VALUES: Final = 1_000_000
-_MOST_EVENTS: Final = 100_000
-
-
-@dataclasses.dataclass(slots=True)
-class Notes:
-    """What happened besides rows, and values of channels: the newest of them."""
-
-    events: list[FileEvent] = dataclasses.field(default_factory=list)
-    values: list[Value] = dataclasses.field(default_factory=list)
-
-    def forget_before(self, axis: int) -> None:
-        """Let go of what belongs to rows that nobody has any more; cheap when called often."""
-        self.events = _from(self.events, axis, most=_MOST_EVENTS)
-        self.values = _from(self.values, axis, most=_MOST_VALUES)
-
-
-def _from(noted: list, axis: int, *, most: int) -> list:  # type: ignore[type-arg]
-    return [each for each in noted if each.axis >= axis][-most:]
+__all__ = ["fill_with_past"]
 
 
 def fill_with_past(
@@ -46,13 +24,10 @@ def fill_with_past(
     *,
     final: FinalRow,
     seconds: float | None = None,
-    notes: Notes | None = None,
-    more: Sequence[FileEvent] = (),
 ) -> None:
     """Put the stored rows of a scene into ``feed``, and ``final`` behind them; by the owner.
 
-    ``seconds``: the newest of simulation time only, of which all are stored. ``more``: events that
-    are in the file in any case.
+    ``seconds``: the newest of simulation time only, of which all are stored.
     """
     history = scene.history
     blocks = list(_newest(history.ring.stored_blocks(), seconds))
@@ -63,12 +38,9 @@ def fill_with_past(
         first = blocks[0][0].axis_at(blocks[0][1])
         for event in _stretches(scene, first, index):
             feed.add_event(event)
-        for noted in notes.events if notes is not None else ():
-            if noted.axis >= first:
-                feed.add_event(noted)
-        feed.values.extend(v for v in (notes.values if notes else ()) if v.axis >= first)
-    for event in more:
-        feed.add_event(event)
+        notes = scene.recorders.notes
+        feed.events.extend(each for each in notes.events if each.axis >= first)
+        feed.values.extend(each for each in notes.values if each.axis >= first)
     if feed.hidden is not None:
         feed.hidden.update(history.keyframes.all())
     for block, at in blocks:

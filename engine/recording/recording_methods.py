@@ -5,12 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from stroboscope.engine.arguments import flag
+from stroboscope.engine.env_indices import refuse_environments
 from stroboscope.engine.errors import RecordingError
 from stroboscope.engine.history.scene_history import SceneHistory
+from stroboscope.engine.recording.checkpoint_file import save_scene_checkpoint
 from stroboscope.engine.recording.file_recording import FileRecording
 from stroboscope.engine.recording.flight_recorder import FlightRecorder
 from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_recorders import SceneRecorders
+from stroboscope.engine.recording.scene_tap import final_row
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile, trajectory_file
 
 if TYPE_CHECKING:
@@ -49,6 +54,36 @@ class RecordingMethods:
             recording = FileRecording(wanted, [scene])
         recording.begin(scene)
         return recording
+
+    def save_history(self, path: str | os.PathLike[str]) -> Path:
+        """Write all that the history of this scene holds into a file, as if it had been recorded.
+
+        Rows that were thinned out are left out: the file says by its steps which. Returns when the
+        file is complete; while it is not, there is none, or the one of before. Raises
+        RecordingError when it can't be written.
+        """
+        self._guard()
+        scene = cast("Scene", self)
+        wanted = TrajectoryFile(path)
+        saving = Saving(wanted, scene, path=wanted.path, final=final_row(scene, scene.world))
+        return saving.stop()
+
+    def save_checkpoint(
+        self, path: str | os.PathLike[str], *, envs_idx: object = None, with_scene: bool = True
+    ) -> Path:
+        """Write the complete dynamic state, with step and time, into a file of one frame.
+
+        ``with_scene``: with the model, so that ``physics.load_checkpoint(path)`` builds the scene
+        anywhere; without it the file has some kilobytes, and goes into a scene that is there,
+        ``scene.load_checkpoint(path)``. ``.mcap`` is appended when the path has no suffix. The file
+        is there as a whole or not at all. What the script has registered is no part of it. Raises
+        FileWriteError, and ValueError for ``envs_idx`` on a scene without environments.
+        """
+        self._guard()
+        if envs_idx is not None:
+            refuse_environments(envs_idx, scene_name=self.link.name)
+        whole = flag(with_scene, "with_scene")
+        return save_scene_checkpoint(cast("Scene", self), path, with_scene=whole)
 
     def stop_recording(self) -> Path:
         """End the newest recording of this scene; return the file, which is complete.

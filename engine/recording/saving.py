@@ -3,16 +3,14 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stroboscope.engine.errors import EngineError, RecordingError
 from stroboscope.engine.files.disk import Disk
-from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
-from stroboscope.engine.recording.past_of_scene import Notes, fill_with_past
+from stroboscope.engine.recording.past_of_scene import fill_with_past
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.scene_records import manifest_of, record_of
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
@@ -39,8 +37,6 @@ class Saving(Recording):
         *,
         path: Path,
         final: FinalRow,
-        notes: Notes | None = None,
-        more: Callable[[int], Sequence[FileEvent]] = lambda _index: (),
         disk: Disk | None = None,
     ) -> None:
         # What is in memory is no larger than that.
@@ -64,9 +60,7 @@ class Saving(Recording):
             drops=False,
             hidden=scene.world.codec.keeps_sleep,
         )
-        fill_with_past(
-            feed, scene, final=final, seconds=wanted.keep_last, notes=notes, more=more(0)
-        )
+        fill_with_past(feed, scene, final=final, seconds=wanted.keep_last)
         self._registry = scene.runtime.recordings
         self._registry.add(self)
         self._thread.begin([feed])

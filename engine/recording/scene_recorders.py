@@ -3,6 +3,7 @@
 import dataclasses
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +12,7 @@ from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
 from stroboscope.engine.errors import SimulationStopped
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.feed import FinalRow, Value, wall_ns
+from stroboscope.engine.recording.notes import Notes
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 from stroboscope.engine.stops.event import StopEvent
 
@@ -55,6 +57,8 @@ class SceneRecorders:
     def __init__(self, scene: _Scene) -> None:
         self._scene = scene
         self._feeds: tuple[tuple[_Recording, Listener, TrajectoryFile], ...] = ()
+        self.notes = Notes()
+        """What happened at the rows that the history keeps."""
         self._failure = 0
         """Which exception was recorded; its id, as an exception keeps alive all it has passed."""
 
@@ -75,29 +79,38 @@ class SceneRecorders:
         self, kind: str, text: str = "", *, axis: int = -1, data: dict[str, object] | None = None
     ) -> None:
         """Record what has happened where the scene stands, or before physics step ``axis``."""
-        if not self._feeds:
+        if not self.wants:
             return
-        counters = self._scene.counters
-        for _, feed, _ in self._feeds:
-            feed.add_event(
-                FileEvent(
-                    kind=kind,
-                    scene=feed.index,
-                    axis=counters.axis if axis < 0 else axis,
-                    time=float(self._scene.world.live().time),
-                    wall=wall_ns(),
-                    text=text,
-                    episode=self._scene.history.episode,
-                    physics_step=counters.physics_step_count,
-                    step_count=counters.step_count,
-                    total_steps=counters.total_steps,
-                    data=data or {},
-                )
+        scene = self._scene
+        counters = scene.counters
+        self._add(
+            FileEvent(
+                kind=kind,
+                axis=counters.axis if axis < 0 else axis,
+                time=float(scene.world.live().time),
+                wall=wall_ns(),
+                text=text,
+                episode=scene.history.episode,
+                physics_step=counters.physics_step_count,
+                step_count=counters.step_count,
+                total_steps=counters.total_steps,
+                data=data or {},
             )
+        )
+
+    @property
+    def wants(self) -> bool:
+        """Whether anybody records what happens, or may want to save it."""
+        return bool(self._feeds) or bool(self._scene.history.keeps)
+
+    def _add(self, event: FileEvent) -> None:
+        self.notes.events.append(event)
+        for _, feed, _ in self._feeds:
+            feed.add_event(msgspec.structs.replace(event, scene=feed.index))
 
     def logged(self, channel: str, values: NDArray[np.float64], names: list[str] | None) -> None:
         """Record values of a channel of the script; ``values``: a number, or (k,)."""
-        if not self._feeds:
+        if not self.wants:
             return
         plain = values.tolist()
         value = Value(
@@ -108,6 +121,7 @@ class SceneRecorders:
             tuple(plain) if isinstance(plain, list) else plain,
             tuple(names or ()),
         )
+        self.notes.values.append(value)
         for _, feed, wanted in self._feeds:
             if wanted.wants(channel):
                 feed.add_value(value)
@@ -121,11 +135,24 @@ class SceneRecorders:
 
     def stopped(self, stop: StopInfo, trouble: "Trouble | None" = None) -> None:
         """Record a stop, of the step that ``trouble`` is about or of one that is complete."""
-        if not self._feeds:
+        if not self.wants:
             return
-        event = dataclasses.asdict(StopEvent.of(stop))
-        event["reason"] = str(stop.reason)
-        self.happened("stop", stop.message, axis=stop.axis, data=event)
+        data = dataclasses.asdict(StopEvent.of(stop))
+        data["reason"] = str(stop.reason)
+        self._add(
+            FileEvent(
+                kind="stop",
+                axis=stop.axis,
+                time=stop.time,
+                wall=wall_ns(),
+                text=stop.message,
+                episode=stop.episode,
+                physics_step=stop.physics_step,
+                step_count=stop.step,
+                total_steps=self._scene.counters.total_steps,
+                data=data,
+            )
+        )
         final = None if trouble is None else self._state_before(trouble)
         for recording, _, _ in self._feeds:
             recording.stopped(final)

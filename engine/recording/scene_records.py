@@ -16,7 +16,6 @@ from stroboscope.engine.files.compression import Compressor
 from stroboscope.engine.files.frames import Manifest, RecordMode, SceneRecord, Segment
 from stroboscope.engine.files.manifest import FORMAT
 from stroboscope.engine.mjb import mjb_of
-from stroboscope.engine.model_digest import digest_of_mjb
 from stroboscope.engine.recording.feed import Attachments, wall_ns
 from stroboscope.engine.recording.trajectory_file import RecordAs, TrajectoryFile
 from stroboscope.engine.row_layout import RowLayout
@@ -60,9 +59,6 @@ def record_of(
     """
     world = scene.world
     layout = RowLayout(world.model, adapter=world.adapter)
-    model = mjb_of(world.model, adapter=world.adapter)
-    content = bytes(model)
-    digest = digest_of_mjb(model, adapter=world.adapter).hex()
     every = wanted.every_at(scene.timestep_of_state)
     return SceneRecord(
         index=index,
@@ -72,8 +68,8 @@ def record_of(
             Segment(name, part.start, part.stop - part.start) for name, part in layout.parts.items()
         ),
         inputs=(layout.inputs.start, layout.inputs.stop),
-        model_digest=digest,
-        model=_attach(content, attachments) if with_model else "",
+        model_digest=world.codec.digest.hex(),
+        model=_attach(world, attachments) if with_model else "",
         timestep=scene.timestep_of_state,
         mode=_mode(world, wanted, every=every),
         every=every,
@@ -84,9 +80,9 @@ def record_of(
     )
 
 
-def _attach(content: bytes, attachments: Attachments) -> str:
-    """Put a model among the attachments, and return its name there."""
-    packed = Compressor()(content)
+def _attach(world: "World", attachments: Attachments) -> str:
+    """Put a model as it is now among the attachments, and return its name there."""
+    packed = Compressor()(bytes(mjb_of(world.model, adapter=world.adapter)))
     for name, other in attachments.items():
         if other == packed:
             return name
