@@ -28,10 +28,11 @@ def ruler_labels(
     """Return the numbers of the ticks; ``flag`` is where that of the view stands [px].
 
     A number stands right of its tick. Where the flag or the picture's edge is in the way it stands
-    left of it, and left of the flag.
+    left of it, and left of the flag; where the number before leaves no room there, nowhere.
     """
     width = 2.0 * scale.left + scale.width
-    labels = []
+    labels: list[RulerLabel] = []
+    taken = -_GAP_PX
     for tick in scale.ticks(TICK_PX):
         text = count_text(tick)
         at, room = round(scale.x(tick)) + 0.5, float(metrics.horizontalAdvance(text))
@@ -40,8 +41,9 @@ def ruler_labels(
             left = at - _GAP_PX - room
             if _covers(flag, left, left + room):
                 left = (flag or 0.0) - FLAG_PX - _GAP_PX - room
-        if left >= 0.0:
+        if left >= taken + _GAP_PX:
             labels.append(RulerLabel(text, left))
+            taken = left + room
     return tuple(labels)
 
 
