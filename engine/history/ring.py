@@ -24,6 +24,8 @@ __all__ = ["RowRing", "RowTap"]
 _BLOCK_BYTES = 512 << 10
 _FEWEST_ROWS, _MOST_ROWS = 8, 512
 _FEWEST_BLOCKS = 64
+# Blocks of a ring that forgets: written to again and again, so that they stay in the caches.
+_FEW_BLOCKS = 12
 # No row is further than this from the next one, so that looking at any takes no time to speak of.
 _LONGEST_STRIDE = 256
 # Merging two blocks has to drop so many of their rows that no more than this part is left.
@@ -72,9 +74,9 @@ class RowRing:
         "_wanted_capacity",
         "advance",
         "at",
+        "forgets",
         "head",
         "least_dense",
-        "most_blocks",
         "size",
         "steps",
         "taps",
@@ -97,8 +99,8 @@ class RowRing:
         self._packing = packing
         self.width = packing.width
         self.taps: tuple[RowTap, ...] = ()
-        self.most_blocks = 0
-        """How many blocks there are at most, the oldest forgotten and not thinned out; 0: any."""
+        self.forgets = False
+        """Whether only few rows are kept, or ``least_dense``: the oldest are not thinned out."""
         self.least_dense = 0
         """How many of the newest rows must all stay, where the limit has room for them."""
         self._limit = limit
@@ -396,7 +398,8 @@ class RowRing:
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""
         size = self._new_block_bytes
-        while 0 < self.most_blocks <= len(self._blocks):
+        most = max(_FEW_BLOCKS, -(-self.least_dense // max(self._rows, 1)) + 2)
+        while self.forgets and len(self._blocks) >= most:
             self._forget_oldest()
         while self._blocks:
             # One block more than those in use is for merging into.

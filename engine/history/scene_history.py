@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
@@ -22,12 +23,10 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["HistoryTap", "SceneHistory"]
+__all__ = ["HistoryTap", "RecordedSignals", "SceneHistory"]
 
 # Rows between two full copies, where a row alone does not say how the scene goes on.
 _KEYFRAME_INTERVAL = 64
-# Blocks of rows that nobody wants but who records them.
-_RECORDED_BLOCKS = 12
 # Fewer where steps are slow: so many that they take so long together [s], and at least some.
 _PATIENCE_S = 0.4
 _FEWEST_STEPS = 4
@@ -38,6 +37,24 @@ _PASSING_PART = 8
 def _interval(seconds_per_step: float) -> int:
     """Return how many steps a person may have to wait for."""
     return int(_PATIENCE_S / max(seconds_per_step, 1e-9))
+
+
+class RecordedSignals(Protocol):
+    """What a script has logged in a recorded past, by the name of the channel."""
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is a channel of that name."""
+
+    def piece(self, name: str, first: int, last: int, *, max_rows: int) -> Arrays:
+        """Return ``axis``, ``time`` [s], ``values`` (n, width) and ``widths`` of a stretch."""
+
+
+class _NoSignals:
+    def __contains__(self, name: str) -> bool:
+        return False
+
+    def piece(self, name: str, first: int, last: int, *, max_rows: int) -> Arrays:
+        raise KeyError(name)
 
 
 class HistoryTap(RowTap, Protocol):
@@ -74,6 +91,7 @@ class SceneHistory:
         self.recording = ""
         """The file that the rows before ``recording_end`` are in; empty where there is none."""
         self.recording_end = 0
+        self.recorded_signals: RecordedSignals = _NoSignals()
         self.episode = 0
         """Which episode the state belongs to; counted whether rows are kept or not."""
         self._episodes = 0
@@ -147,6 +165,7 @@ class SceneHistory:
     def forget_file(self) -> None:
         """Have no recorded past any more: its file is closed."""
         self.recording, self.recording_end = "", 0
+        self.recorded_signals = _NoSignals()
         self.keyframes = Keyframes()
         self.segments = SegmentList()
         self.ring = self._make_ring(RowRing)
@@ -390,11 +409,8 @@ class SceneHistory:
             ring.interrupt()
 
     def _turn(self, axis: int) -> None:
-        ring = self.ring
-        # For whoever records, a few blocks that are written to again and again are enough.
-        is_kept = self._is_looked_at or ring.least_dense
-        ring.most_blocks = 0 if is_kept else _RECORDED_BLOCKS
-        ring.turn(axis)
+        self.ring.forgets = not self._is_looked_at  # who records has what he needs elsewhere
+        self.ring.turn(axis)
 
     def _is_edited_again(self, axis: int) -> bool:
         """Return whether this is one of many edits in a row: a script that sets every state."""
