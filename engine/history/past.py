@@ -18,6 +18,7 @@ from stroboscope.engine.checkpoint import Counters, with_tail
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.segments import Options, Stretch
+from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import read_option, write_option
 from stroboscope.engine.row_layout import RowLayout
@@ -43,6 +44,7 @@ class Past:
         self._layout = RowLayout(world.model, adapter=world.adapter)
         self._scratch: Any = None
         self._codec: CheckpointCodec | None = None
+        self._waypoints = Waypoints()
 
     # --- what there is
 
@@ -157,6 +159,8 @@ class Past:
         hidden = b""
         if needs_hidden_state(self._model, adapter=self._adapter):
             base = history.keyframes.before(axis)
+            while base >= 0 and not ring.is_stored(base):  # it has been thinned out since
+                base = history.keyframes.before(base - 1)
             hidden = history.keyframes.at(base) or b""
             if base < 0:
                 raise CommandError(f"row {axis} can't be had: nothing says what slept then")
@@ -165,20 +169,36 @@ class Past:
         row = ring.row(base)
         if row is None:  # pragma: no cover - what a search found is there
             raise CommandError(f"row {base} has gone")
+        callbacks = self._callbacks() if base != axis else ""
+        if base != axis and not callbacks and self._bring_from_waypoint(base, axis):
+            return axis, VERIFIED
         self._codec_of_scratch().put_row(row, hidden)
         if base == axis:
             return axis, ""
-        callbacks = self._callbacks()
         if callbacks:
             where = self.counters(base).physics_step_count
             return base, (
                 f"not reproducible: script callback ({callbacks}): this is physics step {where}, "
                 "the last one before that was kept"
             )
-        failure = self._step(base, axis)
+        failure = self._step(base, axis, keeps=True)
         if failure:
             return axis, failure
         return axis, VERIFIED if self._is_right(axis) else self._why_wrong(base, axis, hidden)
+
+    def _bring_from_waypoint(self, base: int, axis: int) -> bool:
+        """Go on from a state that was stepped to before; False where that is not what was recorded.
+
+        The scratch data may be anything then.
+        """
+        found = self._waypoints.before(axis, after=base, edits=self._world.edits)
+        if found is None:
+            return False
+        near, row, hidden = found
+        self._codec_of_scratch().put_row(row, hidden)
+        if near < axis:
+            self._step(near, axis, keeps=True)
+        return self._is_right(axis)
 
     def _callbacks(self) -> str:
         names = list(self._adapter.callbacks_in_the_way(self._model))
@@ -186,13 +206,18 @@ class Past:
             names.append("control")
         return ", ".join(names)
 
-    def _step(self, first: int, last: int) -> str:
-        """Step the scratch data from row ``first`` to row ``last``; return what went wrong."""
+    def _step(self, first: int, last: int, *, keeps: bool = False) -> str:
+        """Step the scratch data from row ``first`` to row ``last``; return what went wrong.
+
+        ``keeps``: the states on the way, for who steps back through them.
+        """
         option = self._model.opt
         own = float(option.timestep)
         try:
             for axis in range(first, last):
                 self._step_once(axis)
+                if keeps:
+                    self._waypoints.keep(axis + 1, *self._codec_of_scratch().read_row())
             return ""
         except self._adapter.module.FatalError as error:
             self._scratch = self._codec = None
