@@ -75,7 +75,7 @@ class FileContents:
         scan.go_on()
         self.entries = np.frombuffer(bytes(scan.entries), dtype=ENTRY)
         self.attachments = scan.attachments
-        end = scan.cut_off()
+        end = None if scan.ended and self._first_damage else scan.cut_off()
         found = [each for damage in scan.damage for each in self._with_lost_steps(damage)]
         self.damage = [*self._first_damage, *found, *([end] if end else [])]
 

@@ -93,9 +93,12 @@ class FileScan:
                 self._note(begin, lost - begin, "bytes that are no record were passed over")
 
     def cut_off(self) -> Damage | None:
-        """Return what is wrong with the end; None when it ends behind a record."""
+        """Return what is wrong with the end; None when it ends behind a record of its data."""
         left = self._source.size - self.at
-        if self.ended or left <= 0:
+        if self.ended:
+            what = "the end of the file, which makes it quick to open, is damaged or cut off"
+            return Damage(what=what, offset=self.at, nbytes=left)
+        if left <= 0:
             return None
         return Damage(
             what=f"the file ends within a record, whose {left:,} bytes are lost",

@@ -190,6 +190,17 @@ def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error_of_ours(tmp_pa
             reader.block(0, 1)
 
 
+def test_an_end_that_is_damaged_is_told_and_costs_nothing(tmp_path: Path) -> None:
+    data = write_small(tmp_path / "a.mcap", blocks=BLOCKS).read_bytes()
+    path = tmp_path / "b.mcap"
+    for end in (data[:-1], data[:-1] + b"X", data + b"more", data[:-60] + bytes(60)):
+        path.write_bytes(end)
+        with TrajectoryReader(path) as reader:
+            assert not reader.complete
+            assert "the end of the file" in str(reader.damage[0])
+            assert all(same_block(reader.block(0, k), WRITTEN[k]) for k in range(BLOCKS))
+
+
 def test_a_closed_reader_says_so(tmp_path: Path) -> None:
     reader = TrajectoryReader(write_small(tmp_path / "a.mcap"))
     reader.close()
