@@ -69,6 +69,8 @@ class MujocoTimeMachine(TimeMachine):
             max_bytes=history.max_bytes,
             segments=history.segments.told(),
             script_state=bool(self._scene.states.script.registered),
+            recording=history.recording,
+            recording_end=history.recording_end,
         )
 
     def set_history(self, *, keep: bool, max_bytes: int | None) -> None:
@@ -171,6 +173,9 @@ class MujocoTimeMachine(TimeMachine):
             return self._rollouts.read_rows(
                 rollout_id, channels, first=first, last=last, max_rows=max_rows
             )
+        logged = self._history.recorded_signals
+        if len(channels) == 1 and channels[0] in logged:
+            return iter((logged.piece(channels[0], first, last, max_rows=max_rows),))
         axes = self._navigation.axes(first, last)
         return self._rollouts.read_history(axes, self._past.row, channels, max_rows=max_rows)
 
@@ -238,10 +243,10 @@ class MujocoTimeMachine(TimeMachine):
         """Add a condition (id 0) or replace the one with its id."""
         return self._scene.stops.put_condition(condition)
 
-    def remove_condition(self, condition_id: int) -> None:
-        """Forget a condition."""
     def condition_note(self, condition_id: int) -> str:
         """Return what whoever has set a condition should know: that it is true already; or ""."""
         return self._scene.stops.condition_note(condition_id)
 
+    def remove_condition(self, condition_id: int) -> None:
+        """Forget a condition."""
         self._scene.stops.remove_condition(condition_id)

@@ -66,11 +66,13 @@ def record_plain(
     block_rows: int = 16,
     first_axis: int = 0,
     close: bool = True,
+    reward: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
     tamper: Callable[[NDArray[np.float64]], None] = lambda rows: None,
 ) -> PlainRun:
     """Step ``model`` and write what happened. ``resets``: steps before which the data is reset.
 
-    ``tamper`` may change rows before they are written.
+    ``reward``: what the script has logged at each step. ``tamper`` may change rows before they
+    are written.
     """
     data = mujoco.MjData(model)
     rows = []
@@ -143,6 +145,11 @@ def record_plain(
         for number, step in enumerate(resets)
     ]
     writer.write_events(events)
+    if reward is not None:
+        steps_taken = np.arange(steps)
+        writer.write_signals(
+            0, "reward", first_axis + steps_taken, run.rows[:-1, 0], np.array(reward(steps_taken))
+        )
     if close:
         writer.close()
     else:

@@ -3,7 +3,7 @@
 import numpy as np
 from PySide6.QtCore import QMimeData
 
-from stroboscope.app.main.environment_plots import EnvironmentPlots
+from stroboscope.app.main.plot_past import PlotPast
 from stroboscope.app.models.element_values import ValueRow, signals_of
 from stroboscope.app.models.expressions import expression_problem
 from stroboscope.app.models.plot_colours import PLOT_COLOURS
@@ -111,7 +111,7 @@ class PlotFeed:
         self._subscribed: dict[SceneKey, set[str]] = {}
         self._wanted_by: dict[SceneKey, dict[str, frozenset[str]]] = {}
         self._closers: dict[SceneKey, list[tuple[object, object]]] = {}
-        self._environments: dict[SceneKey, EnvironmentPlots] = {}
+        self._past: dict[SceneKey, PlotPast] = {}
         sessions.scene_added.connect(self._add)
         sessions.scene_removed.connect(self._remove)
         sessions.session_changed.connect(self._on_session)
@@ -147,6 +147,8 @@ class PlotFeed:
                 lambda i: Unsubscribe(id=i, scene_id=scene_id, topics=topics, channels=less)
             )
         self._subscribed[key] = wanted
+        if more:
+            self._past[key].begin(more)
 
     @staticmethod
     def _subscribe(scene: SceneModel, channels: tuple[str, ...]) -> None:
@@ -177,9 +179,7 @@ class PlotFeed:
         scene.status_changed.connect(lambda: self._on_status(key, scene))
         scene.signal_rate_changed.connect(lambda: self._on_rate(key, scene))
         scene.restored.connect(lambda reason: self._on_restored(key, scene, reason))
-        self._environments[key] = EnvironmentPlots(
-            scene, key, self._store, lambda: self._subscribed.get(key, ())
-        )
+        self._past[key] = PlotPast(scene, key, self._store, lambda: self._subscribed.get(key, ()))
         if scene.channels:
             self._set_channels(key, scene)
 
@@ -211,7 +211,7 @@ class PlotFeed:
         self._scenes.pop(key, None)
         self._subscribed.pop(key, None)
         self._wanted_by.pop(key, None)
-        self._environments.pop(key).close()
+        self._past.pop(key).close()
         self._store.set_stale(key)
 
     def _on_session(self, session: SessionModel) -> None:
@@ -230,15 +230,16 @@ class PlotFeed:
         key = scene_key(scene)
         if axis is None or time is None or key not in self._store.scenes:
             return
+        rows = np.asarray(axis, np.int64), np.asarray(time, np.float64)
+        past = self._past[key]
         try:
             self._store.append(
                 key,
-                np.asarray(axis, np.int64),
-                np.asarray(time, np.float64),
+                *rows,
                 {
                     name: np.asarray(values, np.float64)
                     for name, values in arrays.items()
-                    if self._environments[key].accepts(name)
+                    if not past.takes(name, *rows, values)
                 },
                 lost=frame.dropped,
             )

@@ -208,6 +208,7 @@ class EnvHistory:
     recording = ""
     """No file is the past of an environment."""
     recording_end = 0
+    recorded_signals: frozenset[str] = frozenset()
 
     def __init__(self, history: BatchHistory, counters: OneEnvCounters, keeps: Any) -> None:
         self._history = history

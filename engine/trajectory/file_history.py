@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from stroboscope.debugger_protocol.arrays import Arrays
+from stroboscope.engine.files.low_rate import Signal
+from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
@@ -14,7 +17,7 @@ from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 if TYPE_CHECKING:
     from stroboscope.engine.history.packing import RowPacking
 
-__all__ = ["FileKeyframes", "FileRing"]
+__all__ = ["FileKeyframes", "FileRing", "FileSignals"]
 
 
 class FileRing(RowRing):
@@ -184,3 +187,32 @@ class FileKeyframes(Keyframes):
         if frame < 0:
             return kept
         return max(kept, self._recorded.axis(self._recorded.key_before(frame)))
+
+
+class FileSignals:
+    """What the script has logged, by the name of the channel: read when it is asked for."""
+
+    def __init__(self, reader: TrajectoryReader, scene: int) -> None:
+        self._reader = reader
+        self._scene = scene
+        self._known: dict[str, Signal] = {}
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is a channel of that name."""
+        return name in self._reader.signals(self._scene)
+
+    def piece(self, name: str, first: int, last: int, *, max_rows: int) -> Arrays:
+        """Return ``axis``, ``time`` [s], ``values`` (n, width) and ``widths`` of a stretch."""
+        if name not in self._known:
+            self._known[name] = self._reader.signal(self._scene, name)
+        signal = self._known[name]
+        begin, end = np.searchsorted(signal.axes, (first, last + 1))
+        chosen = np.unique(np.linspace(begin, max(end - 1, begin), max_rows).round().astype(int))
+        chosen = chosen[(chosen >= begin) & (chosen < end)]
+        values = signal.values.reshape(len(signal.axes), -1)[chosen]
+        return {
+            "axis": signal.axes[chosen],
+            "time": signal.times[chosen],
+            "values": values,
+            "widths": np.array([values.shape[1]], dtype=np.int64),
+        }

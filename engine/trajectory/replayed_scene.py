@@ -12,7 +12,7 @@ from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.past import VERIFIED, Past
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.trajectory.building import build_scene
-from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing
+from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, FileSignals
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class ReplayedScene:
             FileKeyframes(self._rows, check=scene.world.codec.check_hidden),
             self._stretches,
         )
+        scene.history.recorded_signals = FileSignals(self._reader, self._record.index)
         self._scene = scene
         self._past = Past(scene)
         row, hidden, _ = self.state(last)
@@ -101,6 +102,7 @@ class ReplayedScene:
             total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
         )
         scene.history.recording_grew(self._stretches)
+        scene.history.recorded_signals = FileSignals(self._reader, self._record.index)
         row, hidden, _ = self.state(last)
         scene.world.codec.put_row(row, hidden)
         scene.stepper.forget_time()

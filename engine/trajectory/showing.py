@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -216,6 +217,12 @@ def _retell(trajectory: Trajectory, link: SceneLink) -> None:
             stops.append(_stop_of(event))
         elif event.text and event.kind in _LEVELS:
             texts.append(event)
+    for name, signal in trajectory.signals.items():
+        if len(signal.axes):
+            # So that the channel is known; its past is read from the file.
+            link.log(
+                name, np.atleast_1d(signal.values[-1]), names=trajectory.signal_names(name) or None
+            )
     link.past.stops.recall([stop for stop in stops if stop is not None])
     host = current_runtime().host
     if len(texts) > _TOLD_TEXTS:

@@ -286,6 +286,10 @@ class Trajectory:
         index = self._record.index
         return {name: self._reader.signal(index, name) for name in self._reader.signals(index)}
 
+    def signal_names(self, name: str) -> tuple[str, ...]:
+        """Return what the values of a logged vector are called; empty where they have no names."""
+        return self._reader.signal_names(self._record.index, name)
+
     @property
     def events(self) -> tuple[FileEvent, ...]:
         """What happened: resets, restores, branches, edits, stops, warnings, texts, gaps."""

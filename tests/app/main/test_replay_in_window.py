@@ -12,6 +12,8 @@ from plain_recording import PlainRun, record_plain
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.debugger_protocol.messages import PlaybackMode
 
 Key, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
@@ -33,6 +35,14 @@ from stroboscope.engine.trajectory.showing import show_trajectory
 
 show_trajectory({path!r}, launch=False)
 """
+RUNS = """
+import stroboscope.engine as physics
+
+scene = physics.create_scene("Arm", '''{model}''')
+if physics.debugger.attach(60, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+"""
 LAST = 60
 
 
@@ -44,7 +54,9 @@ def run(tmp_path: Path) -> PlainRun:
         data.ctrl[:] = math.sin(0.1 * step)
 
     model = mujoco.MjModel.from_xml_string(MODEL)
-    return record_plain(tmp_path / "arm.mcap", model, steps=LAST, control=control)
+    return record_plain(
+        tmp_path / "arm.mcap", model, steps=LAST, control=control, reward=lambda step: 0.5 * step
+    )
 
 
 @pytest.fixture
@@ -101,3 +113,37 @@ def test_enter_continues_simulating_from_the_row_in_view(desktop, replay, wait_u
     wait_until(lambda: scene.status.axis > LAST + 20)
     assert scene.mode is PlaybackMode.PLAYING
     assert scene.history.recording == "arm.mcap"
+
+
+def test_curves_begin_with_all_that_was_recorded(desktop, replay, run, wait_until):
+    key = scene_key(desktop.sessions.shown)
+    plots, store = desktop.window.plots, desktop.window.store
+    plots.add_signals(PlotSeriesId(key, "qpos", 0))
+    wait_until(lambda: (found := store.columns(key, "qpos")) is not None and found.count >= LAST)
+    qpos = store.columns(key, "qpos").rows()
+    assert qpos.axis.tolist() == list(range(LAST))
+    assert qpos.values[:, 0].tobytes() == run.rows[:LAST, 1].tobytes()
+    wait_until(lambda: any(channel.name == "reward" for channel in desktop.sessions.shown.channels))
+    plots.add_signals(PlotSeriesId(key, "reward", 0))
+    wait_until(lambda: (found := store.columns(key, "reward")) is not None and found.count >= LAST)
+    assert store.columns(key, "reward").rows().values[:LAST, 0].tolist() == [
+        0.5 * step for step in range(LAST)
+    ]
+
+
+def test_a_curve_added_to_a_running_scene_begins_with_what_it_remembers(
+    desktop, run_script, wait_until
+):
+    run_script(RUNS.format(model=MODEL))
+    scene = desktop.sessions.shown
+    wait_until(lambda: scene.status is not None)
+    desktop.window.actions_by_name["play"].trigger()
+    wait_until(lambda: scene.status.axis > 200)
+    key = scene_key(scene)
+    desktop.window.plots.add_signals(PlotSeriesId(key, "qpos", 0))
+    store = desktop.window.store
+    wait_until(lambda: (found := store.columns(key, "qpos")) is not None and found.count > 250)
+    rows = store.columns(key, "qpos").rows()
+    assert rows.axis[0] == scene.history.first
+    assert not rows.missing.any()
+    assert (rows.axis[1:] - rows.axis[:-1] == 1).all()
