@@ -1,4 +1,4 @@
-"""Owner threads: one condition, one bounded mailbox, and the loop that serves while parked.
+"""Owner threads: one bell, one bounded mailbox, and the loop that serves while parked.
 
 A thread owns all scenes that it created. Whenever one of them needs attention the thread comes
 here, does what was asked of any of its scenes, and waits while the scene it was about to step may
@@ -74,12 +74,34 @@ class _Verdict(enum.Enum):
     PROCEED = enum.auto()
 
 
+class Bell:
+    """Wakes the one thread that waits for it, or that will wait next.
+
+    A Condition could do it, but Ctrl+C may come just when that has let go of its lock: leaving the
+    ``with`` block then raises RuntimeError in place of KeyboardInterrupt. Here is one lock that
+    nothing else is done with, held as long as nobody has rung.
+    """
+
+    def __init__(self) -> None:
+        self._silence = threading.Lock()
+        self._silence.acquire()
+
+    def ring(self) -> None:
+        """Let the thread look again; one thread at a time (the playback's lock sees to that)."""
+        if self._silence.locked():
+            self._silence.release()
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait until somebody has rung since the last wait, or for ``seconds``."""
+        self._silence.acquire(timeout=-1 if seconds is None else seconds)
+
+
 class Owner:
     """One owner thread. Everything but the loop itself is guarded by the playback's lock."""
 
     def __init__(self, playback: Playback, thread: threading.Thread, *, mailbox: int) -> None:
         self.thread = thread
-        self.condition = threading.Condition(playback.lock)
+        self.bell = Bell()
         self.mailbox: deque[Job] = deque()
         self.links: list[SceneLink] = []
         self.running: Job | None = None
@@ -118,11 +140,11 @@ class Owner:
         """Recompute what the scenes may do, and let the thread look at it."""
         for link in self.links:
             link.refresh()
-        self.condition.notify_all()
+        self.bell.ring()
 
     def interrupt_pacing(self) -> None:
         """Let a thread that waits for real time look again: the speed has changed."""
-        self.condition.notify_all()
+        self.bell.ring()
 
     def withdraw(self, ticket: Ticket) -> None:
         """Take the jobs of ``ticket`` out of the mailbox, unless others wait for one as well."""
@@ -135,8 +157,8 @@ class Owner:
         return not self.serving and self.running is not None and ticket in self.running.tickets
 
     def forget_parent(self) -> None:
-        """In a forked child: begin anew with a condition on the playback's new lock."""
-        self.condition = threading.Condition(self._playback.lock)
+        """In a forked child: begin anew, nobody has rung."""
+        self.bell = Bell()
         self.mailbox.clear()
         self.parked_in = self.pacing_in = self.running = None
         self.serving = False
@@ -167,14 +189,15 @@ class Owner:
             with self._playback.lock:
                 link.left_step()
                 action = self._decide(link, visit)
-                while action is None:
+                if action is None:
                     self._park(link)
-                    self.condition.wait(_WAIT_SLICE)
-                    action = self._decide(link, visit)
-                if isinstance(action, _Verdict):
+                elif isinstance(action, _Verdict):
                     if visit is not Visit.SERVE:
                         link.enter_step(physics=visit is Visit.GATE)
                     return True
+            if action is None:
+                self.bell.wait(_WAIT_SLICE)
+                continue
             action()
             if mid_step and link.replacements != replacements:
                 return False
@@ -260,7 +283,7 @@ class Owner:
             if link.attention:
                 return
             self.pacing_in = link
-            try:
-                self.condition.wait(seconds)
-            finally:
-                self.pacing_in = None
+        try:
+            self.bell.wait(seconds)
+        finally:
+            self.pacing_in = None
