@@ -35,7 +35,7 @@ class Limits:
     # less often.
     frames_share: float = 0.08
     # The same at full speed, where a step takes all cores, which do nothing while a frame is made.
-    batch_frames_share: float = 0.006
+    batch_frames_share: float = 0.004
     name_bytes: int = 256
     # What a script may log in one scene: names, and values under one name.
     channels: int = 8192
