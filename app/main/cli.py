@@ -14,7 +14,8 @@ usage: stroboscope [--session ID]             open the window
        stroboscope run script.py [args…]      run a script with the debugger
        stroboscope open FILE                  show a scene, a model or a recorded run
        stroboscope replay FILE                … and play it
-       stroboscope info|verify|repair|cut …   recorded runs: what is in them, is it right
+       stroboscope info|verify FILE           what is in a recorded run, and is it right
+       stroboscope repair|cut|export FILE     make another file of it
        stroboscope ctl list|play|pause|…      control a running session from the terminal
        stroboscope demo NAME|list             run a demo
        stroboscope screenshot out.png         picture of the open window
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from stroboscope.engine.showing import opening
 
             return opening.main(arguments[1:], complain=_show_dialog)
-        case "info" | "verify" | "repair" | "cut" | "replay":
+        case "info" | "verify" | "repair" | "cut" | "export" | "replay":
             from stroboscope.engine.trajectory import commands
 
             return commands.main(command, arguments[1:])
@@ -73,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _unknown(command: str) -> int:
     known = (
-        *("run", "open", "replay", "info", "verify", "repair", "cut"),
+        *("run", "open", "replay", "info", "verify", "repair", "cut", "export"),
         *("ctl", "demo", "screenshot", "doctor"),
     )
     close = [name for name in known if name[:2] == command[:2]]

@@ -1,4 +1,4 @@
-"""``stroboscope info|verify|repair|cut|replay FILE``: recorded runs from a terminal."""
+"""``stroboscope info|verify|repair|cut|export|replay FILE``: recorded runs from a terminal."""
 
 import argparse
 import importlib
@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from stroboscope.engine.errors import EngineError
@@ -15,7 +16,7 @@ from stroboscope.engine.files.reader import TrajectoryReader
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("info", "verify", "repair", "cut", "replay")
+COMMANDS = ("info", "verify", "repair", "cut", "export", "replay")
 # Events that `info` tells of one by one.
 _TOLD_EVENTS = 12
 _EXIT_UNREADABLE = 4
@@ -222,6 +223,37 @@ def _cut(options: argparse.Namespace) -> int:
     return 0
 
 
+# --- export
+
+
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--to", required=True, choices=sorted(_EXPORTS), help=_EXPORT_KINDS)
+    parser.add_argument("-o", "--output", default=None, help="(default: beside it)")
+    parser.add_argument("--scene", default=None, help="one of several, by name")
+
+
+def _export(options: argparse.Namespace) -> int:
+    from stroboscope.engine.trajectory.trajectory import load_trajectory
+
+    suffix, function = _EXPORTS[options.to]
+    source = Path(options.file)
+    target = Path(options.output or source.with_name(source.stem + suffix))
+    if target.exists() and target.samefile(source):
+        raise ValueError(f"{target} is the file itself: name another one with --output")
+    module = importlib.import_module(f"stroboscope.engine.trajectory.export.{function[0]}")
+    with load_trajectory(source, scene=options.scene) as trajectory, _bar("exporting") as show:
+        made = getattr(module, function[1])(trajectory, target, progress=show)
+    _say(f"{made}: {len(trajectory):,} frames")
+    return 0
+
+
+_EXPORTS = {
+    "csv": (".csv", ("tables", "write_table")),
+    "npz": (".npz", ("tables", "write_arrays")),
+}
+_EXPORT_KINDS = "csv: a table; npz: NumPy arrays"
+
+
 # --- replay
 
 
@@ -243,6 +275,7 @@ _HELP = {
     "info": "Say what is in a recorded run.",
     "verify": "Take every recorded step again and compare: does the file say what physics does?",
     "repair": "Rewrite a file that was cut off or damaged into a complete one; the old one stays.",
+    "export": "Write a recorded run as a file of another kind.",
     "cut": "Write some frames of a recorded run into a file of their own.",
     "replay": "Open a recorded run in the window and play it.",
 }
@@ -251,6 +284,7 @@ _ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "verify": _verify_arguments,
     "repair": _repair_arguments,
     "cut": _cut_arguments,
+    "export": _export_arguments,
     "replay": _replay_arguments,
 }
 _RUN: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -258,5 +292,6 @@ _RUN: dict[str, Callable[[argparse.Namespace], int]] = {
     "verify": _verify,
     "repair": _repair,
     "cut": _cut,
+    "export": _export,
     "replay": _replay,
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.files.frames import SceneRecord
+from stroboscope.engine.files.frames import SceneRecord, Segment
 from stroboscope.engine.row_layout import WIDTHS
 
 __all__ = ["Frame"]
@@ -60,6 +60,11 @@ class Frame(Mapping[str, Array]):
         self.episode, self.physics_step, self.step_count = episode, physics_step, step_count
         self.is_last = is_last
         """Whether the file ends here: no step is known to have begun."""
+
+    @property
+    def columns(self) -> tuple[Segment, ...]:
+        """Where its arrays stand in :attr:`row`, in that order."""
+        return tuple(self._columns.values())
 
     @property
     def row(self) -> Array:

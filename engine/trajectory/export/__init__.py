@@ -1,0 +1,1 @@
+"""Recorded runs as files of other kinds: tables, arrays, and what other tools show."""

@@ -1,0 +1,136 @@
+"""A recorded run as a table with a name and a unit over each column, or as arrays by name."""
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stroboscope.engine.files.atomic import replacing
+from stroboscope.engine.trajectory.frame import Frame
+from stroboscope.engine.trajectory.trajectory import Trajectory
+
+__all__ = ["write_arrays", "write_table"]
+
+# What every frame says besides its arrays, with units.
+_PLACE = (
+    ("frame", ""), ("time", "s"), ("episode", ""), ("step", ""), ("physics_step", ""),
+    ("axis", ""), ("timestep", "s"),
+)  # fmt: skip
+# Frames between two reports of progress.
+_SLICE = 256
+
+Progress = Callable[[float], None]
+
+
+def _nobody(_done: float) -> None:
+    """Report to nobody."""
+
+
+def write_table(
+    trajectory: Trajectory, target: str | os.PathLike[str], *, progress: Progress = _nobody
+) -> Path:
+    """Write a line per frame: where it is in the run, its arrays, and what the script had logged.
+
+    Numbers are written so that they come back to the last bit. Of a logged value, the newest one
+    up to the frame stands in its line. The file is there as a whole or not at all. Raises FileError
+    and its kinds.
+    """
+    names = _column_names(trajectory)
+    signals = [(name, _Held(trajectory, name)) for name in trajectory.signals]
+    with replacing(target) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        titles = [f"{name} [{unit}]" if unit else name for name, unit in (*_PLACE, *names)]
+        writer.writerow([*titles, *(title for _, held in signals for title in held.titles)])
+        for frame in _frames(trajectory, progress):
+            logged = [value for _, held in signals for value in held.at(frame.axis)]
+            writer.writerow([*_place(frame), *map(repr, frame.row[1:].tolist()), *logged])
+    return Path(target)
+
+
+def write_arrays(
+    trajectory: Trajectory, target: str | os.PathLike[str], *, progress: Progress = _nobody
+) -> Path:
+    """Write NumPy arrays, (frames, …) each by MuJoCo's names, without pickle: ``numpy.load``.
+
+    ``signal/NAME``, ``signal/NAME/axis`` and ``/time`` are what the script has logged. The file is
+    there as a whole or not at all. Raises FileError and its kinds.
+    """
+    count = len(trajectory)
+    arrays: dict[str, NDArray[np.generic]] = {}
+    places = np.empty((count, len(_PLACE)))
+    for index, frame in enumerate(_frames(trajectory, progress)):
+        for name in frame:
+            values = frame[name]
+            if not index:
+                shape = () if name == "time" else values.shape
+                arrays[name] = np.empty((count, *shape))
+            arrays[name][index] = values[0] if name == "time" else values
+        places[index] = _place(frame)
+    for at, (name, _) in enumerate(_PLACE):
+        if name not in arrays:
+            whole = name != "timestep"
+            arrays[name] = places[:, at].astype(np.int64) if whole else places[:, at].copy()
+    for name, signal in trajectory.signals.items():
+        arrays[f"signal/{name}"] = signal.values
+        arrays[f"signal/{name}/axis"], arrays[f"signal/{name}/time"] = signal.axes, signal.times
+    with replacing(target) as part, part.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    return Path(target)
+
+
+def _frames(trajectory: Trajectory, progress: Progress) -> Iterator[Frame]:
+    for index in range(len(trajectory)):
+        if not index % _SLICE:
+            progress(index / len(trajectory))
+        yield trajectory.frame(index)
+    progress(1.0)
+
+
+def _place(frame: Frame) -> tuple[float, ...]:
+    return (
+        frame.index,
+        frame.time,
+        frame.episode,
+        frame.step_count,
+        frame.physics_step,
+        frame.axis,
+        frame.timestep,
+    )
+
+
+def _column_names(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """Return what each column behind the time is called, and its unit: by joint and actuator."""
+    layout = trajectory.scene.world.state_layout if trajectory.carries_model else None
+    names = []
+    for column in trajectory.frame(0).columns:
+        if column.name == "time":
+            continue
+        if layout is not None and column.name in layout.names:
+            words = zip(layout.names[column.name], layout.units[column.name], strict=True)
+            names += [(f"{column.name}[{name}]", unit) for name, unit in words]
+        else:
+            names += [(f"{column.name}[{index}]", "") for index in range(column.count)]
+    return names
+
+
+class _Held:
+    """A logged value that stays until the next one."""
+
+    def __init__(self, trajectory: Trajectory, name: str) -> None:
+        signal = trajectory.signals[name]
+        self._axes = signal.axes
+        self._values = signal.values.reshape(len(signal.axes), -1)
+        parts = trajectory.signal_names(name)
+        width = self._values.shape[1]
+        self.titles = (
+            [name] if width == 1 else [f"{name}[{parts[i] if parts else i}]" for i in range(width)]
+        )
+        self._none = [""] * width
+
+    def at(self, axis: int) -> list[str]:
+        """Return the newest values up to an axis; empty before the first."""
+        place = int(np.searchsorted(self._axes, axis, side="right")) - 1
+        return self._none if place < 0 else [repr(v) for v in self._values[place].tolist()]

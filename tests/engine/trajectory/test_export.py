@@ -1,0 +1,80 @@
+"""Recorded runs as tables and arrays: every number to the last bit, under its name."""
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from plain_recording import PlainRun, record_plain
+
+from stroboscope.app.main.cli import main
+
+MODEL = """
+<mujoco>
+  <option timestep="0.004"/>
+  <worldbody>
+    <body name="arm">
+      <joint name="shoulder" axis="0 1 0" damping=".05"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+    </body>
+    <body name="target" mocap="true"/>
+  </worldbody>
+  <actuator><position name="servo" joint="shoulder" kp="8"/></actuator>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> PlainRun:
+    """60 steps with a reset and a logged reward."""
+
+    def control(step: int, data: Any) -> None:
+        data.ctrl[:] = math.sin(0.05 * step)
+
+    return record_plain(
+        tmp_path / "run.mcap",
+        mujoco.MjModel.from_xml_string(MODEL),
+        steps=60,
+        control=control,
+        resets=(40,),
+        reward=lambda step: 1.0 / (1.0 + step),
+    )
+
+
+def test_a_table_has_a_line_per_frame_with_names_and_units(run: PlainRun) -> None:
+    assert main(["export", "--to", "csv", str(run.path)]) == 0
+    with run.path.with_suffix(".csv").open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 61
+    for frame in (0, 39, 40, 60):
+        line = lines[frame]
+        assert float(line["time [s]"]) == run.rows[frame, 0]
+        assert float(line["qpos[shoulder] [rad]"]) == run.rows[frame, 1]
+    assert (lines[45]["episode"], lines[45]["physics_step"]) == ("1", "5")
+    assert float(lines[45]["reward"]) == 1.0 / 46.0
+    assert any(name.startswith("ctrl[servo]") for name in lines[0])
+
+
+def test_arrays_have_the_shapes_of_mujoco_and_are_read_without_pickle(
+    run: PlainRun, tmp_path: Path
+) -> None:
+    target = tmp_path / "arrays.npz"
+    assert main(["export", "--to", "npz", str(run.path), "-o", str(target)]) == 0
+    with np.load(target, allow_pickle=False) as arrays:
+        assert arrays["qpos"].tobytes() == run.rows[:, 1:2].tobytes()
+        assert arrays["time"].tobytes() == run.rows[:, 0].tobytes()
+        assert arrays["mocap_pos"].shape == (61, 1, 3)
+        assert arrays["episode"].tolist() == [0] * 40 + [1] * 21
+        assert arrays["signal/reward"].ravel().tolist() == [1.0 / (1.0 + k) for k in range(60)]
+
+
+def test_the_file_itself_is_never_overwritten(
+    run: PlainRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = run.path.read_bytes()
+    assert main(["export", "--to", "csv", str(run.path), "-o", str(run.path)]) == 4
+    assert "is the file itself" in capsys.readouterr().err
+    assert run.path.read_bytes() == before
