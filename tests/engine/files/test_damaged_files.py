@@ -1,6 +1,8 @@
 """Whatever happens to the bytes of a file: what is left is read as it was written, or refused."""
 
 import contextlib
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,19 @@ def _places(path: Path) -> list[tuple[int, int]]:
     with TrajectoryReader(path) as reader:
         index = reader.index(0)
         return [(int(a), int(a + n)) for a, n in zip(index.offset, index.nbytes, strict=True)]
+
+
+def _flips(path: Path, places: Iterable[int]) -> Iterator[int]:
+    """Yield each place while one bit of the byte there is another one."""
+    with path.open("r+b", buffering=0) as file:
+        for at in places:
+            file.seek(at)
+            byte = file.read(1)
+            for value in (bytes([byte[0] ^ (1 << at % 8)]), byte):
+                file.seek(at)
+                file.write(value)
+                if value != byte:
+                    yield at
 
 
 def _blocks_by_axis(reader: TrajectoryReader) -> dict[int, RowBlock]:
@@ -56,9 +71,8 @@ def _check_the_rest(reader: TrajectoryReader) -> None:
     assert all(map(str, reader.damage))
 
 
-def _check(path: Path, data: bytes, lost: set[int]) -> TrajectoryReader:
-    """Open ``data``; every block but those of ``lost`` comes back as it was written."""
-    path.write_bytes(data)
+def _check(path: Path, lost: set[int]) -> TrajectoryReader:
+    """Open a file; every block but those of ``lost`` comes back as it was written."""
     with TrajectoryReader(path) as reader:
         blocks = _blocks_by_axis(reader)
         for number, written in enumerate(WRITTEN):
@@ -72,32 +86,41 @@ def _check(path: Path, data: bytes, lost: set[int]) -> TrajectoryReader:
     return reader
 
 
+# Every place, in parts that tests can be done of at the same time.
+_PARTS = 4
+
+
+@pytest.mark.parametrize("part", range(_PARTS))
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_file_cut_off_at_any_length_gives_what_is_whole(tmp_path: Path, closed: bool) -> None:
-    path = write_small(tmp_path / "whole.mcap", blocks=BLOCKS, close=closed)
-    data, places = path.read_bytes(), _places(path)
-    for length in range(len(data)):
+def test_a_file_cut_off_at_any_length_gives_what_is_whole(
+    tmp_path: Path, closed: bool, part: int
+) -> None:
+    path = write_small(tmp_path / "cut.mcap", blocks=BLOCKS, close=closed)
+    places = _places(path)
+    for length in range(part, path.stat().st_size, _PARTS)[::-1]:
+        os.truncate(path, length)
         lost = {number for number, (_, end) in enumerate(places) if end > length}
         try:
-            reader = _check(tmp_path / "cut.mcap", data[:length], lost)
+            reader = _check(path, lost)
         except FileDamagedError:
             assert length < places[0][0]
             continue
         assert not reader.complete
 
 
+@pytest.mark.parametrize("part", range(_PARTS))
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_flipped_byte_costs_at_most_the_block_it_is_in(tmp_path: Path, closed: bool) -> None:
-    path = write_small(tmp_path / "whole.mcap", blocks=BLOCKS, close=closed)
-    data, places = path.read_bytes(), _places(path)
+def test_a_flipped_byte_costs_at_most_the_block_it_is_in(
+    tmp_path: Path, closed: bool, part: int
+) -> None:
+    path = write_small(tmp_path / "flipped.mcap", blocks=BLOCKS, close=closed)
+    places = _places(path)
     with TrajectoryReader(path) as reader:
         manifest = reader._contents.attachments[0]
-    for at in range(len(data)):
-        flipped = bytearray(data)
-        flipped[at] ^= 1 << (at % 8)
+    for at in _flips(path, range(part, path.stat().st_size, _PARTS)):
         lost = {number for number, (begin, end) in enumerate(places) if begin <= at < end}
         try:
-            reader = _check(tmp_path / "flipped.mcap", bytes(flipped), lost)
+            reader = _check(path, lost)
         except FileError:
             # Without its end there is one manifest only, and nothing says what a file is but
             # its first bytes.
@@ -142,16 +165,12 @@ def test_a_block_lost_without_an_index_is_named_with_its_steps(tmp_path: Path) -
 
 def test_a_whole_check_finds_any_flipped_byte(tmp_path: Path) -> None:
     path = write_small(tmp_path / "a.mcap", blocks=1)
-    data = path.read_bytes()
     done: list[float] = []
     with TrajectoryReader(path) as reader:
         assert reader.check(done.append) == ()
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0.0, 1.0)
-    for at in range(0, len(data), 3):
-        flipped = bytearray(data)
-        flipped[at] ^= 1 << (at % 8)
-        path.write_bytes(flipped)
+    for at in _flips(path, range(0, path.stat().st_size, 5)):
         with TrajectoryReader(path) as reader:
             found = reader.check()
             assert found or not reader.complete, at
