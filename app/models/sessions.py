@@ -128,14 +128,23 @@ class SessionsModel:
         if session not in self.sessions:
             return
         self._network.close_session(session.key)
+        self._take_out(session)
+        for scene in session.scenes.values():
+            scene.set_gone()
+        self._tell_removed(session)
+        if self.shown is not None and self.shown.session is session:
+            self.show(self._any_scene())
+
+    def _take_out(self, session: SessionModel) -> None:
         self._by_key.pop(session.key, None)
         self.assets.forget(session)
         self.sessions.remove(session)
+
+    def _tell_removed(self, session: SessionModel) -> None:
+        # Who keeps something per scene hears of each.
         for scene in session.scenes.values():
-            scene.set_gone()
+            self.scene_removed.emit(scene)
         self.session_removed.emit(session)
-        if self.shown is not None and self.shown.session is session:
-            self.show(self._any_scene())
 
     def forget_ended(self) -> None:
         """Take every application that has ended out of the window."""
@@ -372,12 +381,10 @@ class SessionsModel:
         session.welcomed(event.welcome)
         for other in same:
             # The script was started again: its place is taken, the picture stays until it comes.
-            self._by_key.pop(other.key, None)
-            self.assets.forget(other)
-            self.sessions.remove(other)
+            self._take_out(other)
             for scene in other.scenes.values():
                 scene.gone = True
-            self.session_removed.emit(other)
+            self._tell_removed(other)
         pid = event.welcome.session.pid
         self.log.add(LogLevel.INFO, f"Attached (pid {pid}).", source=session.name)
 

@@ -97,3 +97,39 @@ def test_a_closed_window_is_freed(qapp, own_folders, pendulums, wait_until):
         return [name for name, reference in left.items() if reference() is not None]
 
     wait_until(lambda: not alive())
+
+
+class Unseen:
+    """The scenes that are there and have not been looked at."""
+
+    def __init__(self, sessions):
+        scenes = sessions.all_scenes()
+        self._left = [weakref.ref(scene) for scene in scenes if scene is not sessions.shown]
+
+    def are_freed(self):
+        gc.collect()
+        return all(reference() is None for reference in self._left)
+
+
+def test_scenes_of_an_application_that_left_the_window_are_freed(desktop, attached, wait_until):
+    sessions = desktop.sessions
+    attached("--scenes", "4")
+    wait_until(lambda: len(sessions.all_scenes()) == 4)
+    wait_until(lambda: all(scene.channels for scene in sessions.all_scenes()))
+    unseen = Unseen(sessions)
+    sessions.remove(sessions.sessions[0])
+    wait_until(unseen.are_freed)
+
+
+def test_scenes_of_an_earlier_run_are_freed_when_the_next_takes_its_place(
+    desktop, attached, pendulums, wait_until
+):
+    sessions = desktop.sessions
+    first = attached("--scenes", "4")
+    wait_until(lambda: len(sessions.all_scenes()) == 4)
+    unseen = Unseen(sessions)
+    first.close()
+    wait_until(lambda: not sessions.sessions[0].is_connected)
+    sessions.open(pendulums("--scenes", "4").path)
+    wait_until(lambda: [session.is_connected for session in sessions.sessions] == [True])
+    wait_until(unseen.are_freed)
