@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.outside.trust import trust_folder
     from stroboscope.engine.pose_controller import PoseControllerParams
     from stroboscope.engine.recording.recording import Recording
+    from stroboscope.engine.recording.several_scenes import start_recording
     from stroboscope.engine.recording.trajectory_file import TrajectoryFile
     from stroboscope.engine.rollouts.rollout import Rollouts, rollout
     from stroboscope.engine.runtime import initialize, is_initialized, shutdown
@@ -120,6 +121,7 @@ __all__ = [
     "ready_made",
     "rollout",
     "shutdown",
+    "start_recording",
     "trust_folder",
 ]
 
@@ -142,6 +144,7 @@ _HOMES = {
     "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),
     "recording.recording": ("Recording",),
+    "recording.several_scenes": ("start_recording",),
     "recording.trajectory_file": ("TrajectoryFile",),
     "rollouts.rollout": ("Rollouts", "rollout"),
     "runtime": ("initialize", "is_initialized", "shutdown"),

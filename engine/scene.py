@@ -114,6 +114,7 @@ class Scene(
     def call_soon(self, call: Callable[[], None]) -> None:
         """Have the owner call ``call`` before its next step is kept; any thread; for the engine."""
         self.history.call_soon(call)
+        self._update_fast_path()
 
     def _end_history(self) -> None:
         self.history.end()
@@ -125,6 +126,7 @@ class Scene(
             stops.raise_on_stop
             or self.history.wanted
             or bool(self.history.taps)
+            or self.history.is_called
             or callbacks.has(Event.STOP)
         )
         self._single = self._data is not None and not callbacks.has_step_callbacks()

@@ -6,8 +6,9 @@ that is looked at stays, in a quarter of the budget.
 """
 
 import dataclasses
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from stroboscope.engine.history.segments import SegmentList
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
+    from stroboscope.engine.recording.batch_tap import BatchTap
 
 __all__ = ["BatchHistory"]
 
@@ -79,11 +81,47 @@ class BatchHistory:
         self._replaced: list[_Replaced] = []
         self.version = 0
         """Changes whenever the segments do."""
+        self.taps: tuple[BatchTap, ...] = ()
+        """Who records the scene."""
+        self._calls: deque[Callable[[], None]] = deque()
 
     # --- writing
 
     def capture(self, *, keeps: bool) -> Rows:
-        """Copy the rows of the coming step, before it; return them."""
+        """Copy the rows of the coming step, before it; return them.
+
+        Raises what somebody has asked for with :meth:`call_soon`.
+        """
+        while self._calls:
+            self._calls.popleft()()
+        matrix = self._captured(keeps=keeps)
+        if self.taps:
+            wall, step = time.monotonic(), self._envs.counters.shared
+            timesteps = self._timesteps_now()
+            for tap in self.taps:
+                tap.capture(
+                    matrix, axis=step.axis, step=step.single, wall=wall, timesteps=timesteps
+                )
+        return matrix
+
+    def counted(self) -> None:
+        """Hear that the step whose rows were copied last is done and counted."""
+        for tap in self.taps:
+            tap.counted()
+
+    def call_soon(self, call: Callable[[], None]) -> None:
+        """Have the owner call ``call`` before its next step; any thread.
+
+        What it raises is raised by that step, which has moved nothing.
+        """
+        self._calls.append(call)
+
+    @property
+    def is_called(self) -> bool:
+        """Whether the owner has to call something."""
+        return bool(self._calls)
+
+    def _captured(self, *, keeps: bool) -> Rows:
         counters = self._envs.counters.shared
         if not keeps:
             if self._rows:
@@ -186,6 +224,8 @@ class BatchHistory:
         elif kind is SegmentKind.EPISODE:
             self.episodes[envs] += 1
         self.version += 1
+        for tap in self.taps:
+            tap.replaced(kind, envs, text, parent_axis)
         if not self._rows:
             return
         self._replaced.append(

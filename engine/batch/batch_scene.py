@@ -32,6 +32,7 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
+from stroboscope.engine.recording.recording_methods import RecordingMethods
 from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
@@ -56,7 +57,7 @@ MOST_SHOWN = 64
 """So many environments are drawn side by side at most."""
 
 
-class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
+class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMethods):
     """``n_envs`` environments of one MuJoCo model, on native threads.
 
     Made by :func:`~stroboscope.engine.create_scene` with ``n_envs``. Each environment is, bit for
@@ -117,8 +118,17 @@ class BatchScene(SceneLife, BatchConditionMethods, SceneFileMethods):
     def _update_fast_path(self) -> None:
         """Decide whether steps are looked at although nothing is attached."""
         self.guards_detached = (
-            self.stops.raise_on_stop or self.batch_history.wanted or self.callbacks.has(Event.STOP)
+            self.stops.raise_on_stop
+            or self.batch_history.wanted
+            or bool(self.batch_history.taps)
+            or self.batch_history.is_called
+            or self.callbacks.has(Event.STOP)
         )
+
+    def call_soon(self, call: Callable[[], None]) -> None:
+        """Have the owner call ``call`` before its next step; any thread; for the engine."""
+        self.batch_history.call_soon(call)
+        self._update_fast_path()
 
     def _forget_history(self) -> None:
         self.batch_history.forget()

@@ -130,6 +130,7 @@ class BatchStepper:
         if len(suspicious):
             raised, taken_back = self._look_closer(suspicious, before, broken)
         self._counters.shared.add_physics(1)
+        self._history.counted()
         if len(taken_back):
             self._took_back(taken_back)
         if self._were_reset:
@@ -230,6 +231,7 @@ class BatchStepper:
             message = f"environment {env}: {stop.message}"
             stop = msgspec.structs.replace(stop, env=env, message=message)
             events.append(StopEvent.of(stop))
+            self._scene.recorders.stopped(stop)
             if link.active:
                 held = link.past.stops.stop(stop, is_complete=True) or held
         more = len(troubles) - _MOST_STOPS

@@ -228,10 +228,20 @@ class SceneHistory:
         self._calls.append(call)
         self.ring.interrupt()
 
+    @property
+    def is_called(self) -> bool:
+        """Whether the owner has to call something."""
+        return bool(self._calls)
+
     def _answer_calls(self) -> None:
         self.ring.resume()
-        while self._calls:
-            self._calls.popleft()()
+        if not self._calls:
+            return
+        try:
+            while self._calls:
+                self._calls.popleft()()
+        finally:
+            self._scene._update_fast_path()
 
     def end(self) -> None:
         """Leave the process's bytes to other scenes; any thread. The rows go with the scene."""

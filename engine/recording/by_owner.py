@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["OwnersTask"]
 
 
-__all__ = ["OwnersTask", "wait_for"]
+__all__ = ["OwnersTask", "is_mine", "wait_for"]
 
 # How long owners that are other threads may take [s].
 _PATIENCE_S = 0.5
@@ -27,8 +27,7 @@ class OwnersTask:
         self._action = action
         self._lock = threading.Lock()
         self._done = threading.Event()
-        owner = scene.owner
-        if owner is threading.current_thread() or not owner.is_alive():
+        if is_mine(scene):
             self._run(True)
         else:
             scene.call_soon(lambda: self._run(True))
@@ -43,6 +42,12 @@ class OwnersTask:
             if not self._done.is_set():
                 self._done.set()
                 self._action(stands_still)
+
+
+def is_mine(scene: "SceneLife") -> bool:
+    """Return whether the calling thread may use a scene: it owns it, or whoever did has ended."""
+    owner = scene.owner
+    return owner is threading.current_thread() or not owner.is_alive()
 
 
 def wait_for(tasks: "Sequence[OwnersTask]") -> None:

@@ -1,59 +1,55 @@
 """Writing the state of a scene into a file: a trajectory of one frame."""
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from stroboscope.engine.arguments import checked_path
+import msgspec
+
 from stroboscope.engine.files.copying import whole_trajectory
 from stroboscope.engine.files.disk import Disk
-from stroboscope.engine.files.frames import FileEvent, SceneRecord
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.recording.batch_tap import env_begin, env_final
 from stroboscope.engine.recording.feed import Attachments, FinalRow
-from stroboscope.engine.recording.scene_records import manifest_of, record_of
+from stroboscope.engine.recording.scene_records import manifest_of, records_of
 from stroboscope.engine.recording.scene_tap import begin_event, final_row
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stroboscope.engine.mujoco_adapter import MujocoAdapter
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
 
-__all__ = ["State", "save_scene_checkpoint", "write_states"]
+__all__ = ["save_checkpoint_file"]
 
-State = tuple[SceneRecord, FileEvent, FinalRow]
+_TEXT = "checkpoint"
 
 
-def save_scene_checkpoint(
-    scene: "Scene",
-    path: str | os.PathLike[str],
+def save_checkpoint_file(
+    scene: "Scene | BatchScene",
+    wanted: TrajectoryFile,
     *,
     with_scene: bool,
     disk: Disk | None = None,
 ) -> Path:
-    """Write the state that a scene stands in; by its owner."""
-    wanted = TrajectoryFile(checked_path(path, "path"))
+    """Write the state that a scene stands in, or that of each environment chosen; by its owner."""
     attachments: Attachments = {}
-    record = record_of(scene, wanted, index=0, attachments=attachments, with_model=with_scene)
-    state = (record, begin_event(scene, 0, "checkpoint"), final_row(scene, scene.world))
-    adapter = scene.world.adapter
-    return write_states(wanted.path, [state], attachments, adapter=adapter, disk=disk)
-
-
-def write_states(
-    path: Path,
-    states: "Sequence[State]",
-    attachments: Attachments,
-    *,
-    adapter: "MujocoAdapter",
-    disk: Disk | None,
-) -> Path:
-    """Write one state per record into a file that is there as a whole or not at all."""
-    manifest = manifest_of([record for record, _, _ in states], adapter=adapter)
-    with whole_trajectory(path, manifest, attachments=attachments, disk=disk) as writer:
-        writer.write_events([event for _, event, _ in states])
-        for record, _, final in states:
+    records = records_of(scene, wanted, first=0, attachments=attachments)
+    if not with_scene:
+        attachments.clear()
+        records = [msgspec.structs.replace(record, model="") for record in records]
+    states: list[tuple[FileEvent, FinalRow]] = []
+    for record in records:
+        if record.env < 0:
+            one = cast("Scene", scene)
+            states.append((begin_event(one, record.index, _TEXT), final_row(one, one.world)))
+        else:
+            many = cast("BatchScene", scene)
+            begin = env_begin(many, record.env, index=record.index, kind="begin", text=_TEXT)
+            states.append((begin, env_final(many, record.env)))
+    manifest = manifest_of(records, adapter=scene.world.adapter)
+    with whole_trajectory(wanted.path, manifest, attachments=attachments, disk=disk) as writer:
+        writer.write_events([event for event, _ in states])
+        for record, (_, final) in zip(records, states, strict=True):
             block = final.block(record.index)
             if block is not None:
                 writer.write_block(block)
-    return path
+    return wanted.path

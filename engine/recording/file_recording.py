@@ -4,24 +4,31 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
 
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.errors import RecordingError, RecordingFullError
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import SceneRecord
+from stroboscope.engine.recording.batch_tap import BatchTap
 from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
 from stroboscope.engine.recording.feed import Attachments, FinalRow, NewModel, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.recording import Recording
-from stroboscope.engine.recording.scene_records import manifest_of, record_of
+from stroboscope.engine.recording.scene_records import manifest_of, record_of, records_of
 from stroboscope.engine.recording.scene_tap import SceneTap, model_event
 from stroboscope.engine.recording.trajectory_file import SlowDisk, TrajectoryFile
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
 
 __all__ = ["FileRecording"]
+
+AnyScene: TypeAlias = "Scene | BatchScene"
+AnyTap: TypeAlias = SceneTap | BatchTap
 
 _log = logging.getLogger(__name__)
 
@@ -30,49 +37,59 @@ class FileRecording(Recording):
     """Scenes whose rows are in a file a quarter of a second after they were written, or before."""
 
     def __init__(
-        self, wanted: TrajectoryFile, scenes: Sequence["Scene"], *, disk: Disk | None = None
+        self, wanted: TrajectoryFile, scenes: Sequence[AnyScene], *, disk: Disk | None = None
     ) -> None:
         self._wanted = wanted
         self._scenes = tuple(scenes)
         self._lock = threading.RLock()
         self._told = False
         attachments: Attachments = {}
-        records = [
-            record_of(scene, wanted, index=index, attachments=attachments)
-            for index, scene in enumerate(scenes)
-        ]
+        records: list[SceneRecord] = []
+        parts = []
+        for scene in scenes:
+            part = records_of(scene, wanted, first=len(records), attachments=attachments)
+            parts.append(part)
+            records += part
         manifest = manifest_of(records, adapter=scenes[0].world.adapter)
         self._thread = FileThread(
             wanted, manifest, attachments, on_end=self._ended_by_itself, disk=disk
         )
-        self._taps: dict[int, SceneTap] = {
-            id(scene): self._tap(scene, record)
-            for scene, record in zip(scenes, records, strict=True)
+        self._taps: dict[int, AnyTap] = {
+            id(scene): self._tap(scene, part) for scene, part in zip(scenes, parts, strict=True)
         }
         self._registry = scenes[0].runtime.recordings
-        self._thread.begin([tap.feed for tap in self._taps.values()])
+        self._thread.begin([feed for tap in self._taps.values() for feed in tap.feeds])
         self._registry.add(self)
 
-    def _tap(self, scene: "Scene", record: SceneRecord) -> SceneTap:
-        feed = SceneFeed(
-            record,
-            wake=self._thread.wake,
-            is_read=self._thread.is_reading,
-            drops=self._wanted.slow_disk is SlowDisk.DROP,
-            hidden=scene.world.codec.keeps_sleep,
-        )
-        tap = SceneTap(scene, feed, on_model=lambda: self._new_model(scene))
-        return tap
+    def _tap(self, scene: AnyScene, records: Sequence[SceneRecord]) -> AnyTap:
+        is_batch = records[0].env >= 0
+        feeds = [
+            SceneFeed(
+                record,
+                wake=self._thread.wake,
+                is_read=self._thread.is_reading,
+                drops=self._wanted.slow_disk is SlowDisk.DROP,
+                hidden=scene.world.codec.keeps_sleep and not is_batch,
+            )
+            for record in records
+        ]
+        if is_batch:
+            envs = np.array([record.env for record in records], dtype=np.intp)
+            return BatchTap(cast("BatchScene", scene), envs, feeds)
+        one = cast("Scene", scene)
+        return SceneTap(one, feeds[0], on_model=lambda: self._new_model(one))
 
-    def begin(self, scene: "Scene") -> None:
+    def begin(self, scene: AnyScene) -> None:
         """Begin to record one of the scenes; by its owner."""
-        self._taps[id(scene)].begin()
-        scene.recorders.add(self, self._taps[id(scene)].feed, self._wanted)
+        tap = self._taps.get(id(scene))
+        if tap is not None:
+            tap.begin()
+            scene.recorders.add(self, tap.listener, self._wanted)
 
     # --- what it is
 
     @property
-    def scenes(self) -> "tuple[Scene, ...]":
+    def scenes(self) -> tuple[AnyScene, ...]:
         """Those that are still recorded."""
         return tuple(scene for scene in self._scenes if id(scene) in self._taps)
 
@@ -118,11 +135,11 @@ class FileRecording(Recording):
         """Stop recording, and say nothing of what went wrong."""
         self._end(self._scenes)
 
-    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+    def end_scene(self, scene: AnyScene, *, saves: bool) -> None:
         """Record one of the scenes no more; the file is complete when it was the last."""
         self._end([scene])
 
-    def _end(self, scenes: Sequence["Scene"]) -> None:
+    def _end(self, scenes: Sequence[AnyScene]) -> None:
         with self._lock:
             taps = [tap for scene in scenes if (tap := self._taps.pop(id(scene), None))]
             is_last = not self._taps
@@ -139,9 +156,8 @@ class FileRecording(Recording):
 
     def _new_model(self, scene: "Scene") -> NewModel:
         """Return what is to be recorded of a scene that has another model; by its owner."""
-        tap = self._taps[id(scene)]
         attachments: Attachments = {}
-        index = tap.feed.record.index
+        index = self._taps[id(scene)].listener.index
         record = record_of(scene, self._wanted, index=index, attachments=attachments)
         return NewModel(record, attachments, model_event(scene, record))
 
@@ -156,7 +172,7 @@ class FileRecording(Recording):
         for tap in tuple(self._taps.values()):
             tap.scene.call_soon(self._telling(tap, error if raises else None))
 
-    def _telling(self, tap: SceneTap, raised: RecordingError | None) -> Callable[[], None]:
+    def _telling(self, tap: AnyTap, raised: RecordingError | None) -> Callable[[], None]:
         def tell() -> None:
             with self._lock:
                 if self._taps.pop(id(tap.scene), None) is None:
@@ -187,6 +203,6 @@ class FileRecording(Recording):
             tap.leave()
 
 
-def _ending(tap: SceneTap, *, reads: bool) -> Callable[[bool], None]:
+def _ending(tap: AnyTap, *, reads: bool) -> Callable[[bool], None]:
     """Return what ends a scene's part; without the state it stands in when it may be moving."""
     return lambda stands_still: tap.end(with_final=reads and stands_still)

@@ -22,6 +22,7 @@ from stroboscope.engine.recording.scene_tap import final_row
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
@@ -49,8 +50,9 @@ class FlightRecorder(Recording):
         self._is_over = False
         _check_folder(wanted.path)
 
-    def begin(self, scene: "Scene") -> None:
+    def begin(self, scene: "Scene | BatchScene") -> None:
         """Keep rows from the next one on."""
+        scene = self._scene
         scene.history.keep_newest(self._rows(), who=self)
         scene.history.add_tap(self)
         scene.recorders.add(self, self, self._wanted)
@@ -165,7 +167,7 @@ class FlightRecorder(Recording):
         """Write what there is, unless only stops are worth it."""
         self._end(saves=not self._wanted.save_on_stop)
 
-    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+    def end_scene(self, scene: "Scene | BatchScene", *, saves: bool) -> None:
         """Keep no more; write what there is unless only stops are worth it."""
         self._end(saves=saves or not self._wanted.save_on_stop)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stroboscope.engine.errors import RecordingError, RecordingFullError
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.recording.feed import FinalRow
     from stroboscope.engine.scene import Scene
 
@@ -87,11 +88,11 @@ class Recording:
 
     # --- for the engine
 
-    def begin(self, scene: "Scene") -> None:
+    def begin(self, scene: "Scene | BatchScene") -> None:
         """Begin to record one of the scenes; by its owner."""
         raise NotImplementedError
 
-    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+    def end_scene(self, scene: "Scene | BatchScene", *, saves: bool) -> None:
         """Record one of the scenes no more; the file is complete when it was the last.
 
         ``saves``: because somebody wants the file; else because the scene ends.
@@ -107,7 +108,7 @@ class Recording:
         self.finish()
 
     @property
-    def scenes(self) -> "tuple[Scene, ...]":
+    def scenes(self) -> "tuple[Scene | BatchScene, ...]":
         """Those that are still recorded."""
         raise NotImplementedError
 

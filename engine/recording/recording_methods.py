@@ -5,11 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from stroboscope.engine.arguments import flag
-from stroboscope.engine.env_indices import refuse_environments
+from stroboscope.engine.arguments import checked_path, flag
 from stroboscope.engine.errors import RecordingError
-from stroboscope.engine.history.scene_history import SceneHistory
-from stroboscope.engine.recording.checkpoint_file import save_scene_checkpoint
+from stroboscope.engine.recording.checkpoint_file import save_checkpoint_file
 from stroboscope.engine.recording.file_recording import FileRecording
 from stroboscope.engine.recording.flight_recorder import FlightRecorder
 from stroboscope.engine.recording.recording import Recording
@@ -30,7 +28,6 @@ class RecordingMethods:
 
     recorders: SceneRecorders
     link: "SceneLink"
-    history: SceneHistory
     _guard: Callable[[], None]
 
     def start_recording(self, file: str | os.PathLike[str] | TrajectoryFile) -> Recording:
@@ -49,6 +46,7 @@ class RecordingMethods:
         wanted = trajectory_file(file)
         recording: Recording
         if wanted.is_flight_recorder:
+            self._refuse_of_environments("a flight recorder (keep_last)")
             recording = FlightRecorder(wanted, scene)
         else:
             recording = FileRecording(wanted, [scene])
@@ -63,6 +61,7 @@ class RecordingMethods:
         RecordingError when it can't be written.
         """
         self._guard()
+        self._refuse_of_environments("save_history")
         scene = cast("Scene", self)
         wanted = TrajectoryFile(path)
         saving = Saving(wanted, scene, path=wanted.path, final=final_row(scene, scene.world))
@@ -77,13 +76,19 @@ class RecordingMethods:
         anywhere; without it the file has some kilobytes, and goes into a scene that is there,
         ``scene.load_checkpoint(path)``. ``.mcap`` is appended when the path has no suffix. The file
         is there as a whole or not at all. What the script has registered is no part of it. Raises
-        FileWriteError, and ValueError for ``envs_idx`` on a scene without environments.
+        FileWriteError; for ``envs_idx`` what :meth:`reset` raises.
         """
         self._guard()
-        if envs_idx is not None:
-            refuse_environments(envs_idx, scene_name=self.link.name)
         whole = flag(with_scene, "with_scene")
-        return save_scene_checkpoint(cast("Scene", self), path, with_scene=whole)
+        wanted = TrajectoryFile(checked_path(path, "path"), envs=envs_idx)
+        return save_checkpoint_file(cast("Scene", self), wanted, with_scene=whole)
+
+    def _refuse_of_environments(self, what: str) -> None:
+        if hasattr(self, "n_envs"):
+            raise RecordingError(
+                f"{what} is for scenes of one world, {self.link.name!r} has environments: record "
+                "some of them with scene.start_recording(TrajectoryFile(…, envs=…))"
+            )
 
     def stop_recording(self) -> Path:
         """End the newest recording of this scene; return the file, which is complete.

@@ -16,6 +16,7 @@ from stroboscope.engine.recording.scene_records import manifest_of, record_of
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
 
 __all__ = ["Saving"]
@@ -97,7 +98,7 @@ class Saving(Recording):
         """None any more."""
         return ()
 
-    def end_scene(self, scene: "Scene", *, saves: bool) -> None:
+    def end_scene(self, scene: "Scene | BatchScene", *, saves: bool) -> None:
         """Nothing: its past is in the file, whatever becomes of it."""
 
     def finish(self) -> None:

@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+import numpy as np
+
+from stroboscope.engine.env_indices import env_indices, refuse_environments
 from stroboscope.engine.files.compression import Compressor
 from stroboscope.engine.files.frames import Manifest, RecordMode, SceneRecord, Segment
 from stroboscope.engine.files.manifest import FORMAT
@@ -24,8 +28,10 @@ if TYPE_CHECKING:
     from stroboscope.engine.mujoco_adapter import MujocoAdapter
     from stroboscope.engine.world import World
 
-__all__ = ["Recorded", "manifest_of", "record_of", "this_machine"]
+__all__ = ["Recorded", "manifest_of", "record_of", "records_of", "this_machine"]
 
+# Environments of a scene that are recorded without anybody having chosen them.
+_MOST_UNASKED = 256
 _MODEL = "stroboscope/model{}.mjb.zst"
 
 
@@ -49,8 +55,6 @@ def record_of(
     *,
     index: int,
     attachments: Attachments,
-    n_envs: int = 0,
-    env: int = -1,
     with_model: bool = True,
 ) -> SceneRecord:
     """Return what a file says of a scene as it is now; its model is added to ``attachments``.
@@ -74,10 +78,36 @@ def record_of(
         mode=_mode(world, wanted, every=every),
         every=every,
         exactness=world.codec.inexact_reason,
-        n_envs=n_envs,
-        env=env,
         options=_plain(world),
     )
+
+
+def records_of(
+    scene: Recorded, wanted: TrajectoryFile, *, first: int, attachments: Attachments
+) -> list[SceneRecord]:
+    """Return the records of a scene, numbered from ``first`` on: one, or one per environment.
+
+    Raises what :func:`~stroboscope.engine.env_indices.env_indices` does for ``wanted.envs``, and
+    ValueError for more of them than anybody wants without saying so.
+    """
+    n_envs = int(getattr(scene, "n_envs", 0))
+    if not n_envs:
+        if wanted.envs is not None:
+            refuse_environments(wanted.envs, scene_name=scene.name)
+        return [record_of(scene, wanted, index=first, attachments=attachments)]
+    envs = np.unique(env_indices(wanted.envs, n_envs=n_envs)).tolist()
+    if not envs:
+        raise ValueError("envs chooses no environment: a recording needs one at least")
+    if wanted.envs is None and n_envs > _MOST_UNASKED:
+        raise ValueError(
+            f"scene {scene.name!r} has {n_envs:,} environments: say which are to be recorded, "
+            f"TrajectoryFile(…, envs=…); without that at most {_MOST_UNASKED} are"
+        )
+    shared = record_of(scene, wanted, index=first, attachments=attachments)
+    return [
+        msgspec.structs.replace(shared, index=first + place, n_envs=n_envs, env=env)
+        for place, env in enumerate(envs)
+    ]
 
 
 def _attach(world: "World", attachments: Attachments) -> str:

@@ -32,7 +32,8 @@ class SceneTap:
         self, scene: "Scene", feed: SceneFeed, *, on_model: Callable[[], NewModel]
     ) -> None:
         self.scene = scene
-        self.feed = feed
+        self.feed = self.listener = feed
+        self.feeds = (feed,)
         self._on_model = on_model
         self._entry: RowsEntry | None = None
         self._standing: tuple[float, ...] | None = None

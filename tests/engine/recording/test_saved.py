@@ -10,7 +10,7 @@ import pytest
 import stroboscope.engine as physics
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.errors import FileWriteError
-from stroboscope.engine.recording.checkpoint_file import save_scene_checkpoint
+from stroboscope.engine.recording.checkpoint_file import save_checkpoint_file
 
 Make = Callable[..., physics.Scene]
 OracleOf = Callable[..., Any]
@@ -148,7 +148,7 @@ def test_a_checkpoint_file_is_the_old_or_the_new_one_whatever_fails(
     for at in range(1, 30):
         disk = FailingDisk(at)
         with contextlib.suppress(FileWriteError):
-            save_scene_checkpoint(scene, path, with_scene=True, disk=disk)
+            save_checkpoint_file(scene, physics.TrajectoryFile(path), with_scene=True, disk=disk)
             break
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
