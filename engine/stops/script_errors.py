@@ -21,7 +21,8 @@ def hold_for_error(scene: "Scene", error: Exception, reason: StopReason) -> None
     """Stop ``scene`` here for an exception of the script, once, and return to let that go on.
 
     ``CALLBACK``: raised by a callback around a step; ``SCRIPT_ERROR``: about to end the script.
-    Returns when a client lets the scene go on, at once where none holds it, and on Ctrl+C.
+    Returns when a client lets the scene go on, at once where none holds it, and on Ctrl+C when the
+    script ends anyway.
     """
     if isinstance(error, EngineError) or getattr(error, _TOLD, False):
         return
@@ -34,8 +35,12 @@ def hold_for_error(scene: "Scene", error: Exception, reason: StopReason) -> None
     stops.note(stop)
     scene.recorders.note_failure(error)
     scene.callbacks.run(Event.STOP, scene)
-    with contextlib.suppress(KeyboardInterrupt, EngineError):
-        link.stop_here(stop, error_location(error))
+    try:
+        with contextlib.suppress(EngineError):
+            link.stop_here(stop, error_location(error))
+    except KeyboardInterrupt:
+        if reason is StopReason.CALLBACK:
+            raise  # whoever catches the callback's exception would go on
 
 
 def _stop_for(scene: "Scene", error: Exception, reason: StopReason) -> StopInfo:

@@ -1,5 +1,6 @@
 """Exceptions of the script: the scene is held where they were raised, and then they go on."""
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,27 @@ for _ in range(5):
 )
 
 DEADLINE_S = 60.0
+
+
+@pytest.mark.parametrize("event", ["pre", "post"])
+def test_ctrl_c_while_a_callback_s_exception_is_held_is_not_lost_to_who_catches_that(
+    start_script: Callable[..., Any],
+    wait_parked: Callable[..., bool],
+    model_path: Callable[[str], Any],
+    event: str,
+) -> None:
+    source = CALLBACK.format(event=event, arguments="")
+    script = start_script(source, str(model_path("arm")))
+    with script.connect() as client:
+        assert wait_parked(client)
+        client.fast_forward()
+        assert client.wait_until(lambda c: c.scenes()[0].held, DEADLINE_S)
+        assert wait_parked(client)
+        script.process.send_signal(signal.SIGINT)
+        code, out, err = script.end()
+    assert (code, out) == (-signal.SIGINT, "")
+    assert err.endswith("KeyboardInterrupt\n")
+    assert "no policy" in err
 
 
 @pytest.mark.parametrize("event", ["pre", "post"])
