@@ -250,8 +250,9 @@ def _export(options: argparse.Namespace) -> int:
 _EXPORTS = {
     "csv": (".csv", ("tables", "write_table")),
     "npz": (".npz", ("tables", "write_arrays")),
+    "foxglove": (".foxglove.mcap", ("foxglove", "write_foxglove")),
 }
-_EXPORT_KINDS = "csv: a table; npz: NumPy arrays"
+_EXPORT_KINDS = "csv: a table; npz: NumPy arrays; foxglove: for Foxglove and PlotJuggler"
 
 
 # --- replay

@@ -199,6 +199,14 @@ class Trajectory:
         """Return the simulation time of a frame [s]."""
         return self._rows.time(self._number(index))
 
+    def axis(self, index: int) -> int:
+        """Return how many physics steps had ever been taken before a frame."""
+        return self._rows.axis(self._number(index))
+
+    def wall(self, index: int) -> int:
+        """Return when a frame was taken: monotonic [ns], see ``manifest.clock``."""
+        return self._rows.wall(self._number(index))
+
     def timings(self, index: int) -> Mapping[str, float]:
         """Return the wall time [s] of the physics step that led to a frame, by stage.
 

@@ -4,9 +4,9 @@ import csv
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stroboscope.engine.files.atomic import replacing
 from stroboscope.engine.trajectory.frame import Frame
@@ -59,7 +59,7 @@ def write_arrays(
     there as a whole or not at all. Raises FileError and its kinds.
     """
     count = len(trajectory)
-    arrays: dict[str, NDArray[np.generic]] = {}
+    arrays: dict[str, Any] = {}
     places = np.empty((count, len(_PLACE)))
     for index, frame in enumerate(_frames(trajectory, progress)):
         for name in frame:

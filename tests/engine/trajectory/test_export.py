@@ -1,6 +1,7 @@
 """Recorded runs as tables and arrays: every number to the last bit, under its name."""
 
 import csv
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from mcap.reader import make_reader
 from plain_recording import PlainRun, record_plain
 
 from stroboscope.app.main.cli import main
@@ -78,3 +80,33 @@ def test_the_file_itself_is_never_overwritten(
     assert main(["export", "--to", "csv", str(run.path), "-o", str(run.path)]) == 4
     assert "is the file itself" in capsys.readouterr().err
     assert run.path.read_bytes() == before
+
+
+def test_other_tools_read_transforms_scene_signals_and_log(run: PlainRun) -> None:
+    assert main(["export", "--to", "foxglove", str(run.path)]) == 0
+    found: dict[str, list[Any]] = {}
+    with run.path.with_suffix(".foxglove.mcap").open("rb") as file:
+        for schema, channel, message in make_reader(file).iter_messages():
+            assert schema.encoding == "jsonschema"
+            assert json.loads(schema.data)["type"] == "object"
+            found.setdefault(channel.topic, []).append(json.loads(message.data))
+    data = mujoco.MjData(run.model)
+    mujoco.mj_setState(run.model, data, run.rows[-1], mujoco.mjtState.mjSTATE_INTEGRATION)
+    mujoco.mj_kinematics(run.model, data)
+    (arm, target) = found["/tf"][-1]["transforms"]
+    assert (arm["parent_frame_id"], arm["child_frame_id"]) == ("world", "arm")
+    assert [arm["rotation"][axis] for axis in "wxyz"] == pytest.approx(data.xquat[1], abs=1e-15)
+    assert target["child_frame_id"] == "target"
+    (update,) = found["/scene"]
+    (entity,) = update["entities"]
+    assert (entity["frame_id"], entity["frame_locked"]) == ("arm", True)
+    assert (len(entity["cylinders"]), len(entity["spheres"])) == (1, 2)
+    ends = sorted(ball["pose"]["position"]["x"] for ball in entity["spheres"])
+    assert ends == pytest.approx([0.0, 0.3], abs=1e-9)
+    assert len(found["/signals"]) == 61
+    assert found["/signals"][7]["joint"]["shoulder"]["q"] == run.rows[7, 1]
+    assert found["/signals"][7]["actuator"]["servo"]["ctrl"] == math.sin(0.05 * 7)
+    assert [each["value"] for each in found["/signals/reward"]] == [
+        1.0 / (1.0 + k) for k in range(60)
+    ]
+    assert [each["message"] for each in found["/log"]] == ["begin", "episode: reset"]
