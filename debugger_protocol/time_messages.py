@@ -315,7 +315,8 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     re-simulated, empty when nothing is, and its ``progress``, 0 to 1. ``script_state``: whether the
     script has registered state of its own, which then goes back with the scene. ``recording``: the
     name of the file that rows before ``recording_end`` come from, empty where there is none; the
-    scene stands at its last frame until it is continued.
+    scene stands at its last frame until it is continued. ``left_for_edits``: how often the view has
+    left the past because somebody has edited the scene, which happens where that stands.
     """
 
     scene_id: int
@@ -337,6 +338,7 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     script_state: bool = False
     recording: str = ""
     recording_end: int = 0
+    left_for_edits: int = 0
 
 
 class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,6 @@ Looking is not moving: all of this moves the view. Only :meth:`TimeTravel.contin
 scene. What is dragged or held down is sent as fast as it is answered, at most 30 times a second.
 """
 
-import math
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,12 +14,11 @@ from stroboscope.app.models.goto_text import GotoPlace
 from stroboscope.app.models.history import HistoryModel
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.session import PendingCommand, SessionModel
-from stroboscope.debugger_protocol.messages import Command, Failed, PlaybackMode
+from stroboscope.debugger_protocol.messages import Command, Failed
 from stroboscope.debugger_protocol.time_messages import (
     ContinueFromHere,
     GoLive,
     Goto,
-    SegmentKind,
     StepBack,
     StepForward,
 )
@@ -33,10 +30,6 @@ __all__ = ["TimeTravel"]
 
 # The view moves at most this often, by hand and by itself [ms].
 _INTERVAL_MS = 33
-# News of an edit, of the view that went live for it and of a branch come in any order, this close
-# together [s], and after so long all of them are there [ms].
-_TOGETHER_S = 1.0
-_ALL_TOLD_MS = 200
 _LEFT = (
     "The view went live first: changes are made where the scene stands, not in the past. "
     "To change the past, continue from there (Enter)."
@@ -62,11 +55,8 @@ class TimeTravel(QObject):
         self._physics = False
         self._problems: dict[tuple[int, int], Callable[[str], None]] = {}
         self._was_away = False
-        # Whether this window's user has asked for what may make the view live.
-        self._by_hand = False
-        # When the view last went live by itself, and when an edit was last told [s, monotonic].
-        self._left_at = self._edited_at = -math.inf
-        self._newest_segment = -1
+        # How often the shown scene's view had gone live for an edit when that was last told.
+        self._left_for_edits = 0
         # Sessions whose user knows that the script's own variables stay as they are.
         self._agreed: set[int] = set()
         self._pause = QTimer(self)
@@ -76,17 +66,12 @@ class TimeTravel(QObject):
         self._player = ViewPlayer(
             self, go=self._go, go_live=self.go_live, is_busy=lambda: bool(self._under_way)
         )
-        self._why_left = QTimer(self)
-        self._why_left.setSingleShot(True)
-        self._why_left.setInterval(_ALL_TOLD_MS)
-        self._why_left.timeout.connect(self._tell_of_an_edit)
         self._sessions.session_added.connect(self._listen)
         self._sessions.shown_changed.connect(self._follow)
 
     def close(self) -> None:
         """Stop moving and listening."""
         self._pause.stop()
-        self._why_left.stop()
         self._sessions.session_added.disconnect(self._listen)
         self._sessions.shown_changed.disconnect(self._follow)
         self._follow(None)
@@ -205,7 +190,7 @@ class TimeTravel(QObject):
         history = self.history
         if history is not None:
             history.want(None)
-        self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id), may_leave=True)
+        self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id))
 
     def go_to_event(self, direction: int) -> None:
         """Go to what happened next, or before; there is nothing after the last: live."""
@@ -238,8 +223,7 @@ class TimeTravel(QObject):
                     step=place.step,
                     time=place.time,
                     episode=place.episode,
-                ),
-                may_leave=True,
+                )
             )
             if sent is not None:
                 self._problems[(scene.session.key, sent)] = on_problem
@@ -326,21 +310,18 @@ class TimeTravel(QObject):
         if sure:
             self._agreed.add(key)
         self._send(
-            lambda i, scene_id: ContinueFromHere(id=i, scene_id=scene_id, with_script=with_script),
-            may_leave=True,
+            lambda i, scene_id: ContinueFromHere(id=i, scene_id=scene_id, with_script=with_script)
         )
 
     # --- commands on their way
 
-    def _send(self, make: _Make, *, may_leave: bool = False) -> int | None:
-        """Send a command that moves the view. ``may_leave``: it can end where the scene stands."""
+    def _send(self, make: _Make) -> int | None:
+        """Send a command that moves the view."""
         scene = self._scene
         if scene is None or scene.is_stale:
             return None
         sent = scene.session.send(lambda i: make(i, scene.scene_id))
         if sent is not None:
-            # Answers and news come in any order: one that only goes back never explains a leave.
-            self._by_hand = may_leave
             self._under_way.add((scene.session.key, sent))
         return sent
 
@@ -353,16 +334,13 @@ class TimeTravel(QObject):
             return
         self._steps, self._axis = 0, None
         if axis is not None and axis >= history.live:
-            self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id), may_leave=True)
+            self._send(lambda i, scene_id: GoLive(id=i, scene_id=scene_id))
         elif axis is not None:
             self._send(lambda i, scene_id: Goto(id=i, scene_id=scene_id, axis=axis))
         else:
             kind = StepForward if steps > 0 else StepBack
             self._send(
-                lambda i, scene_id: kind(
-                    id=i, scene_id=scene_id, count=abs(steps), physics=physics
-                ),
-                may_leave=steps > 0,
+                lambda i, scene_id: kind(id=i, scene_id=scene_id, count=abs(steps), physics=physics)
             )
         self._pause.start()
 
@@ -392,17 +370,15 @@ class TimeTravel(QObject):
         self._player.follow(scene)
         if self._scene is not None:
             self._scene.history.changed.disconnect(self._on_history)
-            self._scene.edits.changed.disconnect(self._on_edits)
             self._scene.status_changed.disconnect(self._on_status)
         self._scene = scene
         self._axis, self._steps = None, 0
         self._under_way.clear()
         self._was_away = scene is not None and scene.history.is_away
-        self._why_left.stop()
-        self._left_at = self._edited_at = -math.inf
+        told = scene.history.told if scene is not None else None
+        self._left_for_edits = told.left_for_edits if told is not None else 0
         if scene is not None:
             scene.history.changed.connect(self._on_history)
-            scene.edits.changed.connect(self._on_edits)
             scene.status_changed.connect(self._on_status)
         self.refresh()
 
@@ -414,44 +390,20 @@ class TimeTravel(QObject):
             self.refresh()
 
     def _on_history(self) -> None:
-        scene, history = self._scene, self.history
-        if scene is None or history is None:
+        history = self.history
+        if history is None:
             return
         away = history.is_away
-        if away and not self._under_way:
-            self._by_hand = False
-        if away and not self._was_away:
-            self._left_at = self._edited_at = -math.inf
-            self._newest_segment = history.segments[-1].segment_id if history.segments else -1
         left = self._was_away and not away
         self._was_away = away
         if left and not self.loops:
             self.stop_playing()
-        if left:
-            by_others = not self._by_hand and not self._under_way
-            if by_others and scene.mode is PlaybackMode.PAUSED:
-                self._left_at = time.monotonic()
-                self._ask_why_left()
-            self._by_hand = False
+        told = history.told
+        if told is not None:
+            if told.left_for_edits > self._left_for_edits:
+                self._say(_LEFT)
+            self._left_for_edits = told.left_for_edits
         self.refresh()
-
-    def _on_edits(self) -> None:
-        self._edited_at = time.monotonic()
-        self._ask_why_left()
-
-    def _ask_why_left(self) -> None:
-        """Say so if an edit has made the view live: others may just have asked for that."""
-        if abs(self._left_at - self._edited_at) < _TOGETHER_S:
-            self._left_at = self._edited_at = -math.inf
-            self._why_left.start()
-
-    def _tell_of_an_edit(self) -> None:
-        history = self.history
-        newest = history.segments[-1] if history is not None and history.segments else None
-        # A branch and a restore are told as edits, too, for they can be undone.
-        began = newest is not None and newest.segment_id != self._newest_segment
-        if newest is None or not began or newest.kind is SegmentKind.EDIT:
-            self._say(_LEFT)
 
     def _say(self, text: str) -> None:
         self._window.status.showMessage(text, 6000)

@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.messages import (
     Lint,
     LogLevel,
     ReleasePerturb,
+    RestoreCheckpoint,
     SaveCheckpoint,
     SceneFindings,
 )
@@ -60,8 +61,10 @@ class SceneChanges:
         link = self._link
         replacements = link.replacements
         try:
-            if not isinstance(command, _LOOKING):
-                link.past.go_live("the scene is edited")
+            if isinstance(command, RestoreCheckpoint):
+                link.past.go_live("a checkpoint is restored")
+            elif not isinstance(command, _LOOKING):
+                link.past.go_live_for_edit()
             replaced = self.editor.perform(command, client)
             if isinstance(command, SaveCheckpoint):
                 ticket.value = self.editor.checkpoints.told[-1].checkpoint_id

@@ -111,7 +111,7 @@ class TimeDesk:
         self._note = ""
         self._looking: list[Ticket] = []
         self._state: HistoryState | None = None
-        self._back = 0
+        self._back = self._left_for_edits = 0
         self._dropped: set[int] = set()
         self._selected = 0
         self._chosen: tuple[int, ...] = (0,)
@@ -190,6 +190,7 @@ class TimeDesk:
             script_state=state.script_state,
             recording=state.recording,
             recording_end=state.recording_end,
+            left_for_edits=self._left_for_edits,
         )
 
     def _refresh_rollouts(self, rollouts: tuple[RolloutInfo, ...]) -> None:
@@ -378,6 +379,11 @@ class TimeDesk:
         self.view = past.clock.axis  # the nearest that the engine can show
         self._back = machine.steps_between(self.view, machine.history().live)
         publisher.publish_past(topics, past.frames, clock=past.clock)
+
+    def go_live_for_edit(self) -> None:
+        """Look at the state that the scene stands at, which is about to be edited."""
+        self._left_for_edits += self.view is not None
+        self.go_live("the scene is edited")
 
     def go_live(self, reason: str) -> None:
         """Look at the state that the scene stands at, and end what is re-simulated beside it."""

@@ -5,16 +5,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from warm_process import Script, WarmProcess
 
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.topics import Instant, Topic
 
 SCRIPT = Path(__file__).with_name("pendulum_process.py")
+REMEMBERING = Path(__file__).with_name("remembering_process.py")
+Key, NO_KEYS, LEFT = Qt.Key, Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
 
 
 class Pendulums:
@@ -167,3 +171,128 @@ def run_script(
         process.wait(10)
     for left in (own_folders / "runtime").glob("session-*.json"):
         left.unlink()
+
+
+# --- the past
+
+
+class Traveller:
+    """What a person does with the window, and what can be seen of it."""
+
+    def __init__(self, desktop, wait_until) -> None:
+        self.desktop, self.window, self.wait = desktop, desktop.window, wait_until
+
+    @property
+    def scene(self):
+        return self.desktop.sessions.shown
+
+    @property
+    def history(self):
+        return self.scene.history
+
+    @property
+    def strip(self):
+        return self.window.timeline.strip
+
+    @property
+    def badge(self) -> str:
+        return self.window.transport.badge.word
+
+    def press(self, key, modifier=NO_KEYS) -> None:
+        QTest.keyClick(self.window.scene_view.viewport, key, modifier)
+
+    def settle(self) -> None:
+        self.wait(lambda: not self.scene.session.pending)
+
+    def play_on(self, steps: int) -> None:
+        """Play for at least so many physics steps, and pause; how many more there are is open."""
+        begin = self.scene.status.axis
+        self.press(Key.Key_Space)
+        self.wait(lambda: self.scene.status.axis >= begin + steps)
+        self.press(Key.Key_Space)
+        self.wait(lambda: self.scene.mode is PlaybackMode.PAUSED)
+        self.settle()
+        self.wait(lambda: self.history.has_rows and self.badge.startswith("PAUSED"))
+        self.wait(lambda: self.scene.stands_still)
+
+    def step(self, steps: int) -> None:
+        """Take exactly so many application steps, each one physics step."""
+        end = self.scene.status.axis + steps
+        self.desktop.sessions.step(steps)
+        self.wait(lambda: self.scene.status.axis == end)
+        self.settle()
+
+    def at(self, axis: int) -> QPoint:
+        return QPoint(round(self.strip.scale.x(axis)), self.strip.height() - 8)
+
+    def shown(self):
+        """Return the instant and the frames that panels and picture have."""
+        return self.scene.frame_set((Topic.POSE, Topic.STATE), self.window.view.instant)
+
+    def looks_at(self, axis: int) -> bool:
+        frames = self.shown()
+        return (
+            self.history.view == axis
+            and frames is not None
+            and frames.instant is Instant.PAST
+            and frames.axis == axis
+        )
+
+    def drag(self, *axes: int) -> None:
+        """Press at the first, move over all of them, let go at the last."""
+        QTest.mousePress(self.strip, LEFT, NO_KEYS, self.at(axes[0]))
+        for axis in axes[1:]:
+            self._move(self.at(axis), LEFT)
+        QTest.mouseRelease(self.strip, LEFT, NO_KEYS, self.at(axes[-1]))
+
+    def _move(self, at: QPoint, button) -> None:
+        point = QPointF(at)
+        event = QMouseEvent(
+            QEvent.Type.MouseMove,
+            point,
+            QPointF(self.strip.mapToGlobal(at)),
+            Qt.MouseButton.NoButton,
+            button,
+            NO_KEYS,
+        )
+        QApplication.sendEvent(self.strip, event)
+
+    def double_click(self, at: QPoint) -> None:
+        """Send all that a mouse sends: a click, and a second one that is a double click."""
+        QTest.mouseClick(self.strip, LEFT, NO_KEYS, at)
+        QTest.mouseDClick(self.strip, LEFT, NO_KEYS, at)
+        QTest.mouseRelease(self.strip, LEFT, NO_KEYS, at)
+
+    def hover(self, at: QPoint) -> str:
+        self._move(at, Qt.MouseButton.NoButton)
+        return QToolTip.text()
+
+    def wheel(self, notches: int, at: QPoint) -> None:
+        event = QWheelEvent(
+            QPointF(at),
+            QPointF(self.strip.mapToGlobal(at)),
+            QPoint(),
+            QPoint(0, 120 * notches),
+            Qt.MouseButton.NoButton,
+            NO_KEYS,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(self.strip, event)
+
+
+@pytest.fixture
+def travel(desktop, pendulums, wait_until):
+    """``travel("--nstep", "2")``: the window attached to something that remembers."""
+
+    def attach(*arguments: str) -> Traveller:
+        application = pendulums(*arguments, script=REMEMBERING)
+        desktop.sessions.open(application.path)
+        wait_until(lambda: desktop.sessions.shown is not None)
+        wait_until(lambda: desktop.sessions.shown.description is not None)
+        wait_until(lambda: desktop.sessions.shown.status is not None)
+        traveller = Traveller(desktop, wait_until)
+        traveller.application = application
+        return traveller
+
+    return attach
