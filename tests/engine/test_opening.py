@@ -62,7 +62,7 @@ def test_a_model_is_opened_by_what_it_is_paused_and_obeys_until_the_window_is_cl
         (scene,) = client.scenes()
         assert (scene.name, scene.step_count) == (name, 0)
         client.step(scene.scene_id, 5)
-        assert client.wait_until(lambda c: c.scenes()[0].step_count == 5, 30)
+        assert client.wait_until(lambda c: c.scenes()[0].step_count == 5, 60)
     assert script.end()[0] == 0
 
 

@@ -44,7 +44,7 @@ def carts(desktop, run_script, wait_until):
     run_script(SCRIPT)
     desktop.window.resize(1280, 720)
     scene = desktop.sessions.shown
-    wait_until(lambda: scene.environments.count == 64, 20)
+    wait_until(lambda: scene.environments.count == 64)
     wait_until(lambda: scene.session.has_control)
     wait_until(lambda: scene.latest(Topic.POSE) is not None)
     return scene
@@ -85,7 +85,7 @@ def test_the_picker_shows_one_after_another_and_a_grid_of_all(desktop, carts, wa
     bar.grid.activated.emit(bar.grid.currentIndex())
     wait_until(lambda: scene.environments.shown == tuple(range(64)))
     drawn = desktop.window.scene_view.viewport._scene
-    wait_until(lambda: len(drawn.others) == 63, 20)
+    wait_until(lambda: len(drawn.others) == 63)
     # Nobody overlaps, and everybody is inside the bar's width of the window.
     assert bar.geometry().right() <= desktop.window.scene_view.width()
 
@@ -119,7 +119,7 @@ def test_a_stop_selects_its_environment_with_its_grid_its_plots_and_its_past(
     scene.environments.show_grid(9)
     wait_until(lambda: len(scene.environments.shown) == 9)
     desktop.sessions.fast_forward()
-    wait_until(lambda: stopped_at(scene, 12), 30)
+    wait_until(lambda: stopped_at(scene, 12))
     assert scene.stops.standing.axis == 60
     wait_until(lambda: scene.environments.told.selected == 12)
     # The grid comes along, and the banner says it once.
@@ -159,9 +159,9 @@ def test_those_that_failed_are_shown_and_looked_at_one_by_one(desktop, carts, wa
     window, scene = desktop.window, carts
     bar = window.travel.environments
     desktop.sessions.fast_forward()
-    wait_until(lambda: stopped_at(scene, 12), 30)
+    wait_until(lambda: stopped_at(scene, 12))
     desktop.sessions.fast_forward()
-    wait_until(lambda: stopped_at(scene, 40), 30)
+    wait_until(lambda: stopped_at(scene, 40))
     wait_until(lambda: bar.failed.text() == "2 failed")
     bar.grid.setCurrentIndex(bar.grid.findText("those that failed"))
     bar.grid.activated.emit(bar.grid.currentIndex())
@@ -172,7 +172,7 @@ def test_those_that_failed_are_shown_and_looked_at_one_by_one(desktop, carts, wa
     wait_until(lambda: scene.environments.told.selected == 40)
     # The script resets environment 12, which has not failed then.
     desktop.sessions.fast_forward()
-    wait_until(lambda: bar.failed.text() == "1 failed", 30)
+    wait_until(lambda: bar.failed.text() == "1 failed")
     wait_until(lambda: scene.environments.shown == (40,))
 
 
@@ -192,7 +192,7 @@ def test_a_condition_is_looked_at_in_all_and_selects_the_first(desktop, carts, w
     wait_until(lambda: "environment that is looked at" in row.name.full_text)
     assert rows[everywhere.condition_id].name.full_text == ""
     desktop.sessions.play()
-    wait_until(lambda: stopped_at(scene, 30), 30)
+    wait_until(lambda: stopped_at(scene, 30))
     assert scene.mode is PlaybackMode.PAUSED
     assert "so it did in environments 31, 32, " in scene.stops.standing.message
     wait_until(lambda: cart(scene) == pytest.approx(0.3, abs=1e-3))
@@ -202,7 +202,7 @@ def test_going_back_is_of_the_environment_that_is_looked_at(desktop, carts, wait
     window, scene = desktop.window, carts
     scene.environments.select(7)
     desktop.sessions.fast_forward()
-    wait_until(lambda: stopped_at(scene, 12), 30)
+    wait_until(lambda: stopped_at(scene, 12))
     scene.environments.select(7)
     wait_until(lambda: scene.environments.told.selected == 7)
     for _ in range(3):
@@ -224,7 +224,7 @@ def test_no_curve_mixes_environments_while_the_scene_plays(desktop, carts, wait_
         scene.environments.select(env)
         wait_until(lambda env=env: scene.environments.told.selected == env)
         before = scene.status.axis
-        wait_until(lambda before=before: scene.status.axis > before + 20, 30)
+        wait_until(lambda before=before: scene.status.axis > before + 20)
         wait_until(lambda before=before: max(plotted(desktop, scene)[0], default=0) > before)
         axes, values = plotted(desktop, scene)
         # Its past is there as well.

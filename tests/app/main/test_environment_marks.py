@@ -44,7 +44,7 @@ def carts(desktop, run_script, wait_until):
     run_script(SCRIPT)
     desktop.window.resize(1280, 800)
     scene = desktop.sessions.shown
-    wait_until(lambda: scene.environments.count == 64, 20)
+    wait_until(lambda: scene.environments.count == 64)
     wait_until(lambda: scene.session.has_control)
     wait_until(lambda: scene.latest(Topic.POSE) is not None)
     return scene
@@ -57,7 +57,7 @@ def show(desktop, carts, wait_until):
     def show(size):
         carts.environments.show_grid(size)
         view = desktop.window.scene_view.viewport
-        wait_until(lambda: len(view._scene.others) == size - 1, 20)
+        wait_until(lambda: len(view._scene.others) == size - 1)
         if size > 1:
             wait_until(lambda: len(view._scene.environments.numbers) == size)
         view.draw_now()
@@ -134,7 +134,7 @@ def test_those_that_failed_are_marked_by_more_than_a_colour(
     if theme == "light":
         desktop.window.actions_by_name["theme"].trigger()
     desktop.sessions.fast_forward()
-    wait_until(lambda: carts.stops.standing is not None, 30)
+    wait_until(lambda: carts.stops.standing is not None)
     wait_until(lambda: carts.environments.told.failed_count == 2)
     view = show(16)
     wait_until(lambda: {n.number for n in written(view) if n.has_failed} == {2, 6})
@@ -151,7 +151,7 @@ def test_numbers_never_stand_on_each_other_and_the_chosen_and_failed_come_first(
     desktop, carts, show, wait_until
 ):
     desktop.sessions.fast_forward()
-    wait_until(lambda: carts.stops.standing is not None, 30)
+    wait_until(lambda: carts.stops.standing is not None)
     carts.environments.select(40)
     wait_until(lambda: carts.environments.told.selected == 40)
     view = show(64)
@@ -229,7 +229,7 @@ def test_the_mouse_says_which_environment_it_is_on(desktop, carts, show, wait_un
 def test_marks_and_the_table_say_whose_a_stop_is(desktop, carts, wait_until):
     window = desktop.window
     desktop.sessions.fast_forward()
-    wait_until(lambda: carts.stops.standing is not None, 30)
+    wait_until(lambda: carts.stops.standing is not None)
     wait_until(lambda: [stop.env for stop in carts.stops.stops] == [2, 6])
     strip = window.timeline.strip
     # Both stand in the same place, so both are told there.

@@ -137,10 +137,10 @@ def test_a_number_that_somebody_asks_for_becomes_a_column(desktop, tried, wait_u
     assert not titles["Deepest penetration"].isEnabled(), "every rollout has it already"
     titles["Largest acceleration"].trigger()
     menu.close()
-    wait_until(lambda: all("max |qacc|" in dict(e.numbers) for e in scene.rollouts.rollouts), 30)
+    wait_until(lambda: all("max |qacc|" in dict(e.numbers) for e in scene.rollouts.rollouts))
     wait_until(lambda: "max |qacc|" in panel.table.as_text(everything=True))
     panel._ask_number()
     wait_until(lambda: panel.dialog is not None and panel.dialog.isVisible())
     panel.dialog.setTextValue("qpos[0] * 2")
     panel.dialog.accept()
-    wait_until(lambda: "max qpos[0] * 2" in panel.table.as_text(everything=True), 30)
+    wait_until(lambda: "max qpos[0] * 2" in panel.table.as_text(everything=True))

@@ -39,7 +39,7 @@ def paused(desktop, run_script, wait_until):
     desktop.window.panels.show("checkpoints")
     wait_until(lambda: scene.session.has_control)
     desktop.sessions.play()
-    wait_until(lambda: scene.status.hold_reason == "before the end", 30)
+    wait_until(lambda: scene.status.hold_reason == "before the end")
     wait_until(lambda: kept_checkpoints(scene.session))
     return scene, process
 
@@ -79,7 +79,7 @@ def test_the_end_of_a_script_stands_in_the_log_once_and_what_stays(desktop, paus
     scene, process = paused
     wait_until(lambda: scene.latest(Topic.POSE) is not None)
     desktop.sessions.play()
-    wait_until(lambda: scene.session.state is SessionState.LOST, 30)
+    wait_until(lambda: scene.session.state is SessionState.LOST)
     assert process.wait(30) == 0
     lines = [line.text for line in desktop.log.lines]
     ended = [text for text in lines if "script.py ended" in text]
@@ -105,12 +105,12 @@ def test_the_end_of_a_script_is_held_when_its_box_is_ticked(desktop, paused, wai
     wait_until(lambda: scene.session.status.hold_at_end)
     wait_until(rules.hold_at_end.isChecked)
     desktop.sessions.play()
-    wait_until(lambda: "come to its end" in scene.status.hold_reason, 30)
+    wait_until(lambda: "come to its end" in scene.status.hold_reason)
     wait_until(lambda: scene.stands_still)
     scene.session.send(lambda i: Goto(id=i, scene_id=scene.scene_id, axis=5))
     wait_until(lambda: scene.history.told.view == 5)
     desktop.sessions.play()
-    wait_until(lambda: scene.session.state is SessionState.LOST, 30)
+    wait_until(lambda: scene.session.state is SessionState.LOST)
     assert process.wait(30) == 0
 
 
@@ -137,7 +137,7 @@ def test_a_scene_that_has_ended_has_a_curve_beside_that_of_another_one(
     wait_until(lambda: sessions.shown.session.has_control)
     sessions.play()
     session = sessions.shown.session
-    wait_until(lambda: session.finished.rollouts, 30)
+    wait_until(lambda: session.finished.rollouts)
     wait_until(lambda: len(session.scenes) == 1)
     (scene,) = session.scenes.values()
     sessions.show(scene)
@@ -147,7 +147,7 @@ def test_a_scene_that_has_ended_has_a_curve_beside_that_of_another_one(
     (ended,) = session.finished.rollouts
     assert (ended.name, ended.steps) == ("Goes", 40)
     window.rollouts.toggle_ghost(rollout_ref(0, ended.rollout_id))
-    wait_until(lambda: window.plots.rollouts.of(series), 30)
+    wait_until(lambda: window.plots.rollouts.of(series))
     (curve,) = window.plots.rollouts.of(series)
     assert curve.columns.count == 41
     assert curve.value(0, None) == pytest.approx(0.08)

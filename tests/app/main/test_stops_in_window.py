@@ -46,7 +46,7 @@ def stopped(desktop, attach, wait_until):
     attach(SERVO)
     scene = desktop.sessions.shown
     desktop.sessions.play()
-    wait_until(lambda: scene.stops.standing is not None, 30)
+    wait_until(lambda: scene.stops.standing is not None)
     return scene
 
 
@@ -176,8 +176,8 @@ def test_rules_and_conditions_are_set_stop_the_scene_and_survive_a_restart(
     process.wait(10)
     run_script(GOOD, open_it=False)
     # Until the window has seen that the process is gone, the old scene still looks alive.
-    wait_until(lambda: desktop.sessions.shown not in (None, scene), 30)
-    wait_until(lambda: not desktop.sessions.shown.is_stale, 30)
+    wait_until(lambda: desktop.sessions.shown not in (None, scene))
+    wait_until(lambda: not desktop.sessions.shown.is_stale)
     again = desktop.sessions.shown
     wait_until(lambda: [c.name for c in again.conditions.conditions] == ["bent"])
     wait_until(lambda: not again.conditions.conditions[0].enabled)

@@ -438,9 +438,9 @@ def test_the_debuggers_checkpoints_hold_what_the_script_keeps(flock: Any) -> Non
     batch.before = count
     client.step(batch.id, 10)
     kept = client.checkpoint(batch.id, "all of them")
-    assert client.wait_until(lambda _: sums[0] == 10.0, 30)
+    assert client.wait_until(lambda _: sums[0] == 10.0, 60)
     client.step(batch.id, 5)
-    assert client.wait_until(lambda _: sums[0] == 15.0, 30)
+    assert client.wait_until(lambda _: sums[0] == 15.0, 60)
     client.restore(batch.id, kept)
     assert sums[0] == 10.0
     client.goto(batch.id, axis=12)

@@ -57,7 +57,7 @@ def shown(start_warm: Callable[..., Any]) -> Callable[..., Any]:
     def show(path: Path) -> Iterator[tuple[Any, Any]]:
         script = start_warm(SHOW, str(path))
         with script.connect() as client:
-            assert client.wait_until(lambda c: c.scenes() and c.history(c.scenes()[0].scene_id), 30)
+            assert client.wait_until(lambda c: c.scenes() and c.history(c.scenes()[0].scene_id), 60)
             yield client, client.scenes()[0]
         code, _, errors = script.end()
         assert code == 0, errors
@@ -74,7 +74,7 @@ def test_every_row_can_be_looked_at_and_the_view_begins_with_the_first(
 ) -> None:
     with shown(run.path) as (client, scene):
         assert scene.name == "Plain"
-        assert client.wait_until(lambda c: c.history(scene.scene_id).view == 0, 30)
+        assert client.wait_until(lambda c: c.history(scene.scene_id).view == 0, 60)
         told = client.history(scene.scene_id)
         assert (told.recording, told.recording_end, told.rows) == ("run.mcap", 200, 200)
         nq = run.model.nq
@@ -117,7 +117,7 @@ def test_a_file_that_is_still_recorded_is_followed(
         assert before < 200
         with growing.open("ab") as file:
             file.write(whole[len(whole) // 2 :])
-        assert client.wait_until(lambda c: c.history(scene.scene_id).recording_end == 200, 30)
+        assert client.wait_until(lambda c: c.history(scene.scene_id).recording_end == 200, 60)
         nq = run.model.nq
         found = _qpos(client, scene.scene_id, 199)
         assert np.array_equal(found, run.rows[199, 1 : 1 + nq])
