@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 from zlib import crc32
 
 import numpy as np
@@ -26,6 +27,8 @@ __all__ = ["FileContents", "read_attachment"]
 
 _FOOTER_BYTES = RECORD_HEAD + 20
 _VERSION_AT = 5
+# Of so many places with damage it is worked out which steps are lost.
+_MOST_EXPLAINED = 30
 
 
 class FileContents:
@@ -44,6 +47,7 @@ class FileContents:
         """Records of the channels, where the summary is intact."""
         self.summary_start = -1
         """Where the summary begins, -1 without one."""
+        self._explained: list[list[Damage]] = []
         self._scan: FileScan | None = None
         self._first_damage = _check_magic(source)
         try:
@@ -76,7 +80,10 @@ class FileContents:
         self.entries = np.frombuffer(bytes(scan.entries), dtype=ENTRY)
         self.attachments = scan.attachments
         end = None if scan.ended and self._first_damage else scan.cut_off()
-        found = [each for damage in scan.damage for each in self._with_lost_steps(damage)]
+        for damage in scan.damage[len(self._explained) :]:
+            enough = len(self._explained) >= _MOST_EXPLAINED
+            self._explained.append([damage] if enough else self._with_lost_steps(damage))
+        found = itertools.chain.from_iterable(self._explained)
         self.damage = [*self._first_damage, *found, *([end] if end else [])]
 
     def _with_lost_steps(self, damage: Damage) -> list[Damage]:

@@ -101,7 +101,7 @@ class _Sample(msgspec.Struct):
     value: float | str | list[_Number] | dict[str, _Number]
 
 
-_sample_decoder = msgspec.json.Decoder(_Sample)
+_samples_decoder = msgspec.json.Decoder(list[_Sample])
 
 
 def encode_samples(
@@ -127,34 +127,63 @@ class SampleList:
     def __init__(self) -> None:
         self._axes, self._times, self._values = array("q"), array("d"), array("d")
         self._shape: tuple[int, ...] | None = None
+        self._signal: Signal | None = None
 
-    def add(self, data: bytes | memoryview) -> None:
-        """Take a message; raises ValueError when it is no sample, or none of this shape."""
+    def add(self, messages: Sequence[bytes]) -> list[ValueError]:
+        """Take messages; return what is wrong with those that are no samples of this shape."""
         try:
-            sample = _sample_decoder.decode(data)
-            value = sample.value
-            if isinstance(value, dict):
-                value = list(value.values())
-            numbers = [number_of(each) for each in (value if isinstance(value, list) else [value])]
-            time = number_of(sample.time)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            self._add(messages)
+        except ValueError:
+            errors = []
+            for message in messages:  # one by one, to leave out those that are wrong
+                try:
+                    self._add([message])
+                except ValueError as error:
+                    errors.append(error)
+            return errors
+        return []
+
+    def _add(self, messages: Sequence[bytes]) -> None:
+        """Take all messages, or raise ValueError and take none."""
+        try:
+            samples = _samples_decoder.decode(b"[" + b",".join(messages) + b"]")
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise ValueError(f"it is no sample ({error})") from error
-        shape = (len(numbers),) if isinstance(value, list) else ()
-        if self._shape is None:
-            self._shape = shape
-        if shape != self._shape:
-            raise ValueError(f"it has {shape} values, those before have {self._shape}")
-        if not -(1 << 63) <= sample.axis < 1 << 63:
-            raise ValueError(f"it is of axis {sample.axis}")
-        self._axes.append(sample.axis)
-        self._times.append(time)
-        self._values.extend(numbers)
+        if len(samples) != len(messages):
+            raise ValueError("it is no sample, but several")
+        axes, times, values = array("q"), array("d"), array("d")
+        shape = self._shape
+        for sample in samples:
+            if not -(1 << 63) <= sample.axis < 1 << 63:
+                raise ValueError(f"it is of axis {sample.axis}")
+            axes.append(sample.axis)
+            times.append(number_of(sample.time))
+            value = sample.value
+            if isinstance(value, float | str):
+                its_shape: tuple[int, ...] = ()
+                values.append(number_of(value))
+            else:
+                numbers = value if isinstance(value, list) else value.values()
+                its_shape = (len(value),)
+                values.extend(map(number_of, numbers))
+            if shape is None:
+                shape = its_shape
+            if its_shape != shape:
+                raise ValueError(f"it has values of shape {its_shape}, those before {shape}")
+        self._shape, self._signal = shape, None
+        self._axes += axes
+        self._times += times
+        self._values += values
 
     def signal(self) -> Signal:
         """Return all samples."""
-        values = np.array(self._values, dtype=np.float64)
-        return Signal(
-            np.array(self._axes, dtype=np.int64),
-            np.array(self._times, dtype=np.float64),
-            values.reshape(len(self._axes), *(self._shape or ())),
-        )
+        if self._signal is None:
+            values = np.array(self._values, dtype=np.float64)
+            self._signal = Signal(
+                np.array(self._axes, dtype=np.int64),
+                np.array(self._times, dtype=np.float64),
+                values.reshape(len(self._axes), *(self._shape or ())),
+            )
+            for each in self._signal:
+                each.setflags(write=False)
+        return self._signal

@@ -1,11 +1,11 @@
 """Messages that come seldom, from compressed chunks that are checked one by one."""
 
 import contextlib
+import struct
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from zlib import crc32
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,10 +13,21 @@ from stroboscope.engine.files.chunk_index import ChunkKind
 from stroboscope.engine.files.compression import CompressedError, Decompressor
 from stroboscope.engine.files.container import ContainerError, Fields, Opcode
 from stroboscope.engine.files.damage import Damage
-from stroboscope.engine.files.limits import LARGEST_LOW_RATE, LOW_RATE_TOTAL
+from stroboscope.engine.files.errors import FileDamagedError
+from stroboscope.engine.files.limits import (
+    LARGEST_LOW_RATE,
+    LOW_RATE_PER_BYTE,
+    LOW_RATE_TOTAL,
+)
 from stroboscope.engine.files.source import ByteSource
 
-__all__ = ["Channel", "LowRateChunks", "Message", "value_names"]
+__all__ = ["Channel", "LowRateChunks", "Message"]
+
+# Opcode, length, channel, sequence, log time, publish time.
+_MESSAGE = struct.Struct("<BQHIQQ")
+_OPCODE_AND_LENGTH = 9
+# Bytes of a chunk's own head, and of what compression may add to what can't be compressed.
+_CHUNK_MARGIN = 1 << 20
 
 
 class Channel(NamedTuple):
@@ -37,42 +48,50 @@ class Message(NamedTuple):
 
 
 class LowRateChunks:
-    """Goes through the chunks that hold no blocks; damaged ones are told to ``note`` and passed."""
+    """Goes through chunks that hold no blocks; damaged ones are told to ``note`` and passed.
+
+    ``declared``: records of channels from the file's summary, for when the chunk that declares
+    one is damaged. All that is read with one of these together has a limit.
+    """
 
     def __init__(
         self,
         source: ByteSource,
-        entries: NDArray[np.void],
         decompress: Decompressor,
         note: Callable[[Damage], None],
         *,
         declared: bytes = b"",
     ) -> None:
-        self._source, self._entries = source, entries
+        self._source = source
         self._decompress, self._note = decompress, note
         self._schemas: dict[int, tuple[str, str, bytes]] = {}
         self._channels: dict[int, Channel] = {}
+        self._may_read = LOW_RATE_TOTAL
         with contextlib.suppress(ContainerError):
             for _ in self._messages_of(declared):
                 pass  # it holds none
 
-    def all(self, kind: ChunkKind | None = None) -> Iterator[Message]:
-        """Yield the messages of chunks that hold a kind, or may do so; None: of all."""
-        kinds = self._entries["kind"]
+    def read(
+        self, entries: NDArray[np.void], kind: ChunkKind | None = None
+    ) -> Iterator[list[Message]]:
+        """Yield the messages of each chunk that holds a kind, or may do so; None: of all."""
+        kinds = entries["kind"]
         wanted = (kinds == kind) | (kinds == ChunkKind.UNKNOWN) if kind else kinds >= min(ChunkKind)
-        left = LOW_RATE_TOTAL
-        for entry in self._entries[wanted]:
+        for entry in entries[wanted]:
             offset, nbytes = int(entry["chunk"]), int(entry["chunk_bytes"])
+            messages: list[Message] = []
             try:
-                content = self._content(offset, nbytes, min(left, LARGEST_LOW_RATE))
-                left -= len(content)
-                yield from self._messages_of(content)
-            except (ContainerError, CompressedError) as error:
+                # Those before what is damaged within a chunk are intact: its CRC was compared.
+                messages.extend(self._messages_of(self._content(offset, nbytes)))
+            except (ContainerError, CompressedError, FileDamagedError) as error:
                 what = f"a chunk of events, signals or messages is damaged: {error}"
                 self._note(Damage(what=what, offset=offset, nbytes=nbytes))
+            yield messages
 
-    def _content(self, offset: int, nbytes: int, limit: int) -> bytes:
+    def _content(self, offset: int, nbytes: int) -> bytes:
         """Return the records of a chunk, whose CRC was compared."""
+        if nbytes > LARGEST_LOW_RATE + _CHUNK_MARGIN:
+            raise CompressedError(f"it has {nbytes:,} bytes, allowed are {LARGEST_LOW_RATE:,}")
         fields = Fields(self._source.read(offset, nbytes))
         opcode, content = fields.record()
         if opcode != Opcode.CHUNK or fields.left:
@@ -83,56 +102,46 @@ class LowRateChunks:
         stored = fields.take(fields.u64())
         if compression != "zstd" or fields.left:
             raise ContainerError(f"it is compressed with {compression[:20]!r}, this reads 'zstd'")
+        self._may_read += LOW_RATE_PER_BYTE * len(stored)
+        limit = min(self._may_read, LARGEST_LOW_RATE)
         if size > limit:
             raise CompressedError(f"it declares {size:,} bytes, allowed are {limit:,}")
         records = self._decompress(stored, limit=size, exact=True)
+        self._may_read -= size
         if crc32(records) != crc:
             raise CompressedError("its checksum is wrong")
         return records
 
     def _messages_of(self, content: bytes) -> Iterator[Message]:
-        fields = Fields(content)
-        while fields.left:
-            opcode, data = fields.record()
-            of_one = Fields(data)
-            if opcode == Opcode.SCHEMA:
-                number = of_one.u16()
-                name, encoding = of_one.string(), of_one.string()
-                self._schemas[number] = (name, encoding, bytes(of_one.take(of_one.u32())))
-            elif opcode == Opcode.CHANNEL:
-                number, schema = of_one.u16(), of_one.u16()
-                topic, encoding = of_one.string(), of_one.string()
-                known = self._schemas.get(schema)
-                self._channels[number] = Channel(topic, encoding, known, of_one.mapping())
-            elif opcode == Opcode.MESSAGE:
-                number = of_one.u16()
-                of_one.take(4)
-                log_time = of_one.u64()
-                of_one.take(8)
+        at, end = 0, len(content)
+        while at < end:
+            if content[at] == Opcode.MESSAGE and end - at >= _MESSAGE.size:
+                # Most are these; anything else may take longer.
+                _, length, number, _, log_time, _ = _MESSAGE.unpack_from(content, at)
+                behind = at + _OPCODE_AND_LENGTH + length
+                if behind > end or length < _MESSAGE.size - _OPCODE_AND_LENGTH:
+                    raise ContainerError(f"a message of {length:,} bytes does not fit in")
                 channel = self._channels.get(number)
                 if channel is None:
                     raise ContainerError(
-                        f"a message is of channel {number}, which is declared "
-                        "in a chunk that is damaged"
+                        f"a message is of channel {number}, which a damaged chunk declares"
                     )
-                yield Message(channel, log_time, bytes(of_one.take(of_one.left)))
+                yield Message(channel, log_time, content[at + _MESSAGE.size : behind])
+                at = behind
+            else:
+                fields = Fields(memoryview(content)[at:])
+                self._declare(*fields.record())
+                at = end - fields.left
 
-
-class _Value(msgspec.Struct):
-    properties: dict[str, msgspec.Raw] = {}
-
-
-class _Properties(msgspec.Struct):
-    value: _Value
-
-
-class _Schema(msgspec.Struct):
-    properties: _Properties
-
-
-def value_names(schema: bytes) -> tuple[str, ...]:
-    """Return the names of a signal's values, as its schema says; empty where it says none."""
-    try:
-        return tuple(msgspec.json.decode(schema, type=_Schema).properties.value.properties)
-    except (msgspec.MsgspecError, RecursionError):
-        return ()
+    def _declare(self, opcode: int, data: memoryview) -> None:
+        """Take the declaration of a schema or channel; pass over other records."""
+        fields = Fields(data)
+        if opcode == Opcode.SCHEMA:
+            number = fields.u16()
+            name, encoding = fields.string(), fields.string()
+            self._schemas[number] = (name, encoding, bytes(fields.take(fields.u32())))
+        elif opcode == Opcode.CHANNEL:
+            number, schema = fields.u16(), fields.u16()
+            topic, encoding = fields.string(), fields.string()
+            known = self._schemas.get(schema)
+            self._channels[number] = Channel(topic, encoding, known, fields.mapping())

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import itertools
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,15 +20,9 @@ from stroboscope.engine.files.contents import FileContents, read_attachment
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileDamagedError, FileError
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
-from stroboscope.engine.files.json_values import decode_event
-from stroboscope.engine.files.limits import MOST_EVENTS
-from stroboscope.engine.files.low_rate import (
-    SampleList,
-    Signal,
-    events_topic,
-    signal_topic,
-)
-from stroboscope.engine.files.low_rate_chunks import LowRateChunks, Message, value_names
+from stroboscope.engine.files.happenings import FileEvents, FileSignals
+from stroboscope.engine.files.low_rate import Signal
+from stroboscope.engine.files.low_rate_chunks import LowRateChunks, Message
 from stroboscope.engine.files.manifest import MANIFEST_NAME, unpack_manifest
 from stroboscope.engine.files.source import ByteSource
 
@@ -38,7 +31,6 @@ __all__ = ["TrajectoryReader"]
 # Decoded blocks that are kept: so many, and so many bytes of their rows.
 _KEPT_BLOCKS = 16
 _KEPT_BYTES = 64 << 20
-_SIGNAL_TOPIC = re.compile(r"/stroboscope/scene/\d+/signals/")
 
 
 class TrajectoryReader:
@@ -63,7 +55,8 @@ class TrajectoryReader:
         self._indexes: dict[int, BlockIndex] = {}
         self._kept: OrderedDict[tuple[int, int], RowBlock] = OrderedDict()
         self._kept_bytes = 0
-        self._signals: dict[str, tuple[Signal, tuple[str, ...]]] | None = None
+        self._events: FileEvents | None = None
+        self._signals: FileSignals | None = None
         self._found: dict[object, Damage] = {}
 
     def __enter__(self) -> "TrajectoryReader":
@@ -105,7 +98,6 @@ class TrajectoryReader:
         grown = self._contents.follow()
         if grown:
             self._indexes.clear()
-            self._signals = None
         return grown
 
     def check(self, progress: Callable[[float], None] | None = None) -> tuple[Damage, ...]:
@@ -298,71 +290,55 @@ class TrajectoryReader:
         What is damaged is left out, and in ``damage``.
         """
         self.scene(scene)
-        topic = events_topic(scene)
-        found: list[FileEvent] = []
-        for message in self.messages(ChunkKind.EVENTS):
-            if message.channel.topic == topic:
-                if len(found) >= MOST_EVENTS:
-                    self._note_bad_message(topic, f"there are more than {MOST_EVENTS:,} events")
-                    break
-                try:
-                    found.append(decode_event(message.data))
-                except ValueError as error:
-                    self._note_bad_message(topic, error)
-        return tuple(found)
+        if self._events is None:
+            self._events = FileEvents(self._chunks(), self._note_bad_message)
+        self._events.go_on(self._contents.entries)
+        return self._events.of(scene)
 
     def signals(self, scene: int) -> tuple[str, ...]:
         """Return the names of the signals of a scene."""
         self.scene(scene)
-        prefix = signal_topic(scene, "")
-        topics = self._signals_by_topic()
-        return tuple(topic[len(prefix) :] for topic in topics if topic.startswith(prefix))
+        return self._all_signals().names(scene)
 
     def signal(self, scene: int, name: str) -> Signal:
-        """Return the samples of a signal; raises FileError when there is none of that name."""
-        return self._signal(scene, name)[0]
+        """Return the samples of a signal; raises FileError when there is none of that name.
+
+        Its arrays can't be written to.
+        """
+        self._check_signal(scene, name)
+        return self._all_signals().signal(scene, name)
 
     def signal_names(self, scene: int, name: str) -> tuple[str, ...]:
         """Return what the k values of a signal are called; empty where they have no names."""
-        return self._signal(scene, name)[1]
+        self._check_signal(scene, name)
+        return self._all_signals().value_names(scene, name)
 
     def messages(self, kind: ChunkKind | None = None) -> Iterator[Message]:
         """Yield the messages of all topics in the order of the file, but for blocks of rows.
 
         ``kind``: at least those of this kind. What is damaged is left out, and in ``damage``.
         """
-        chunks = LowRateChunks(
+        return itertools.chain.from_iterable(self._chunks().read(self._contents.entries, kind))
+
+    def _chunks(self) -> LowRateChunks:
+        return LowRateChunks(
             self._source,
-            self._contents.entries,
             self._decompress,
             self._note_bad_chunk,
             declared=self._contents.declared,
         )
-        return chunks.all(kind)
 
-    def _signal(self, scene: int, name: str) -> tuple[Signal, tuple[str, ...]]:
+    def _all_signals(self) -> FileSignals:
+        if self._signals is None:
+            self._signals = FileSignals(self._chunks(), self._note_bad_message)
+        self._signals.go_on(self._contents.entries)
+        return self._signals
+
+    def _check_signal(self, scene: int, name: str) -> None:
         names = self.signals(scene)
         if name not in names:
             has = ", ".join(map(repr, names)) or "none"
             raise FileError(self.path, f"has no signal {name!r}", f"signals of the scene: {has}")
-        return self._signals_by_topic()[signal_topic(scene, name)]
-
-    def _signals_by_topic(self) -> dict[str, tuple[Signal, tuple[str, ...]]]:
-        """Return all signals with the names of their values; read once, as they are together."""
-        if self._signals is None:
-            lists: dict[str, tuple[SampleList, tuple[str, ...]]] = {}
-            for message in self.messages(ChunkKind.SIGNALS):
-                topic, schema = message.channel.topic, message.channel.schema
-                if not _SIGNAL_TOPIC.match(topic):
-                    continue
-                if topic not in lists:
-                    lists[topic] = (SampleList(), value_names(schema[2]) if schema else ())
-                try:
-                    lists[topic][0].add(message.data)
-                except ValueError as error:
-                    self._note_bad_message(topic, error)
-            self._signals = {t: (samples.signal(), names) for t, (samples, names) in lists.items()}
-        return self._signals
 
     def _note_bad_chunk(self, damage: Damage) -> None:
         self._found.setdefault(damage.offset, damage)

@@ -83,6 +83,7 @@ class FileScan:
 
     def go_on(self) -> None:
         """Go to the end of what is there now."""
+        self._window = b""  # what failed half-way may have been taken back and written anew
         while not self.ended:
             if not self._record():
                 begin = self.at
@@ -172,14 +173,15 @@ class FileScan:
         if compression:
             self.entries += low_rate_entry(ChunkKind.UNKNOWN, chunk=at, chunk_bytes=nbytes)
             return True
-        block = self._block_within(at, nbytes, look)
+        block = self._block_within(at, nbytes)
         if block is None:
             if not self._is_followed(at + nbytes):
                 return False
-            if self._search(at + 1, at + nbytes) is None:
-                self._note(at, nbytes, "the block in a chunk is damaged and lost")
-            else:
-                self._note(at, nbytes, "a chunk is damaged; the block in it is not")
+            known = len(self.entries)
+            self._search(at + 1, at + nbytes)
+            is_there = len(self.entries) > known
+            what = "the block in it is not" if is_there else "its block is lost"
+            self._note(at, nbytes, f"a chunk is damaged; {what}")
             return True
         place, head = block
         self.entries += block_entry(head, chunk=at, chunk_bytes=nbytes, block=place)
@@ -191,13 +193,12 @@ class FileScan:
             return True
         return end < self._source.size and self._source.read(end, 1)[0] in _IN_DATA
 
-    def _block_within(self, at: int, nbytes: int, look: bytes) -> tuple[int, BlockHead] | None:
+    def _block_within(self, at: int, nbytes: int) -> tuple[int, BlockHead] | None:
         """Return where in a chunk its block stands, and its head."""
         within = chunk_head_bytes("")
         while within + MESSAGE_HEAD + HEAD_BYTES <= min(nbytes, _LONGEST_DECLARATION):
-            if within + RECORD_HEAD > len(look):
-                look = self._source.read(at, min(nbytes, within + 4 * _LOOK))
-            opcode = look[within]
+            look = self._look(at + within)
+            opcode = look[0]
             if opcode == Opcode.MESSAGE:
                 place = at + within + MESSAGE_HEAD
                 try:
@@ -209,7 +210,7 @@ class FileScan:
             self._small_records += 1
             if opcode not in (Opcode.CHANNEL, Opcode.SCHEMA) or self._is_made_to_last:
                 return None
-            within += RECORD_HEAD + int.from_bytes(look[within + 1 : within + 9], "little")
+            within += RECORD_HEAD + int.from_bytes(look[1:RECORD_HEAD], "little")
         return None
 
     # --- behind damage

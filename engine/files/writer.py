@@ -38,7 +38,7 @@ from stroboscope.engine.files.disk import Disk, write_all
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
 from stroboscope.engine.files.json_values import encode_json
-from stroboscope.engine.files.limits import LARGEST_ATTACHMENT
+from stroboscope.engine.files.limits import LARGEST_ATTACHMENT, LARGEST_MESSAGE
 from stroboscope.engine.files.low_rate import (
     EVENT_SCHEMA,
     MessageSchema,
@@ -340,6 +340,11 @@ class TrajectoryWriter:
             size = 0
             while at < len(messages) and (not size or size < _CHUNK_BYTES):
                 channel, time, data = messages[at]
+                if len(data) + len(channel.declared) > LARGEST_MESSAGE:
+                    raise ValueError(
+                        f"a message has at most {LARGEST_MESSAGE:,} bytes with its schema, this "
+                        f"one {len(data) + len(channel.declared):,}: write less at once"
+                    )
                 if channel not in places and not channel.messages:
                     parts.append(channel.declared)
                     size += len(channel.declared)

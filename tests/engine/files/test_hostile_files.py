@@ -176,7 +176,7 @@ def test_many_chunks_that_become_large_are_read_up_to_a_limit(tmp_path: Path) ->
 def test_more_events_than_anybody_can_look_at_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stroboscope.engine.files.reader.MOST_EVENTS", 1000)
+    monkeypatch.setattr("stroboscope.engine.files.happenings.MOST_EVENTS", 1000)
     forge = Forge()
     records = _event_chunk(1, messages=3000)
     stored = _COMPRESS(records)

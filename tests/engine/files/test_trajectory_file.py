@@ -17,9 +17,11 @@ from recordings import (
     write_small,
 )
 
+from stroboscope.engine.files.chunk_index import ChunkKind
 from stroboscope.engine.files.errors import FileError, FileFormatError, FileVersionError
 from stroboscope.engine.files.frames import BlockKind, FileEvent, Manifest
-from stroboscope.engine.files.low_rate import MessageSchema
+from stroboscope.engine.files.low_rate import MessageSchema, signal_topic
+from stroboscope.engine.files.low_rate_chunks import Channel, Message
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.writer import TrajectoryWriter
@@ -131,6 +133,50 @@ def test_a_file_being_written_is_followed(tmp_path: Path) -> None:
         assert reader.damage == ()
         assert all(map(same_block, frames_of(reader), written))
         assert not reader.follow()
+
+
+def test_events_and_signals_grow_with_a_file_that_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "a.mcap"
+    with TrajectoryWriter(path, manifest_of(scenes=2), attachments={}) as writer:
+        writer.write_events([FileEvent(kind="begin", axis=0)])
+        with TrajectoryReader(path) as reader:
+            assert (len(reader.events(0)), reader.signals(0)) == (1, ())
+            for count in range(1, 5):
+                axes = np.array([count])
+                writer.write_events([FileEvent(kind="log", axis=count, scene=count % 2)])
+                writer.write_signals(0, "reward", axes, axes * 0.1, axes * 1.0)
+                assert len(reader.events(0)) + len(reader.events(1)) == count
+                assert reader.follow()
+                assert len(reader.events(0)) + len(reader.events(1)) == count + 1
+                assert reader.signal(0, "reward").axes.tolist() == [*range(1, count + 1)]
+            assert reader.damage == ()
+
+
+def test_samples_of_another_shape_are_left_out_and_told(tmp_path: Path) -> None:
+    sample = b'{"axis":%d,"time":0.5,"value":%s}'
+    values = (b"1.5", b"[1,2]", b'"Infinity"', b'"Unsinn"', b"null", b'{"a":1}', b"2")
+    channel = Channel(signal_topic(0, "x"), "json", None, {})
+    messages = [Message(channel, 0, sample % (k, value)) for k, value in enumerate(values)]
+    messages.append(Message(channel, 0, sample % (9, b"1") + b"," + sample % (10, b"1")))
+    messages.append(Message(channel, 0, sample % (1 << 70, b"1")))
+    with TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={}) as writer:
+        writer.copy_messages(messages, ChunkKind.SIGNALS)
+    with TrajectoryReader(tmp_path / "a.mcap") as reader:
+        signal = reader.signal(0, "x")
+        assert signal.axes.tolist() == [0, 2, 6]
+        assert signal.values.tolist() == [1.5, np.inf, 2.0]
+        assert "can't be read" in str(reader.damage[0])
+        with pytest.raises(ValueError, match="read-only"):
+            signal.values[0] = 1.0
+
+
+def test_messages_that_no_reader_takes_are_refused(tmp_path: Path) -> None:
+    with TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={}) as writer:
+        with pytest.raises(ValueError, match="at most 8,388,608 bytes"):
+            writer.write_events([FileEvent(kind="log", axis=0, text="x" * (9 << 20))])
+        writer.write_events([FileEvent(kind="log", axis=0, text="x" * (7 << 20))])
+    with TrajectoryReader(tmp_path / "a.mcap") as reader:
+        assert len(reader.events(0)[0].text) == 7 << 20
 
 
 def test_a_half_written_block_is_no_damage_once_it_is_whole(tmp_path: Path) -> None:
