@@ -2,17 +2,15 @@
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine import creation
-from stroboscope.engine.files.errors import FileDamagedError
+from stroboscope.engine.changed_fields import changed_values, write_changes
+from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.scene_manifest import ChangedField, SceneManifest
 from stroboscope.engine.live_data import HeldData
-from stroboscope.engine.model_fields import write_field
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
@@ -21,6 +19,7 @@ from stroboscope.engine.portable_model import PortableModel
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
+    from stroboscope.engine.batch.environments import Environments
     from stroboscope.engine.scene import Scene
 
 __all__ = ["load_scene", "scene_of"]
@@ -29,6 +28,9 @@ _log = logging.getLogger(__name__)
 
 AS_IN_FILE = -1
 """As many environments as the file says."""
+
+_LONGEST_NAME = Limits().name_bytes
+_MOST_STATE_BYTES = 1 << 30
 
 
 def load_scene(
@@ -67,23 +69,16 @@ def scene_of(
     """Build the scene of a model that was compiled already; see :func:`load_scene`."""
     manifest = guarded.manifest
     adapter = load_mujoco()
-    _check_changes(guarded, manifest)
+    if manifest is not None and n_envs == AS_IN_FILE:
+        n_envs = _environments_in(guarded, manifest)
     if n_envs == AS_IN_FILE:
-        n_envs = (manifest.n_envs or None) if manifest is not None else None
+        n_envs = None
     if options is not None:
         options.apply(guarded.model.opt, adapter=adapter)
     chosen = playback or (options and options.playback) or _playback_of(manifest)
     origin = guarded.path.name if manifest is None else f"{guarded.path.name}: {manifest.origin}"
     source = ModelSource(guarded.model, None, origin, "it was loaded from a file")
-    scene: Scene | BatchScene
-    if n_envs is None:
-        live = HeldData(adapter.module.MjData(source.model))
-        scene = creation.open_scene(
-            name or guarded.name, source, live, adopted=False, playback=Playback(chosen)
-        )
-    else:
-        count = creation.checked_n_envs(n_envs)
-        scene = creation.open_batch(name or guarded.name, source, count, playback=Playback(chosen))
+    scene = _opened(guarded, name or _name_of(guarded), source, n_envs, Playback(chosen))
     if guarded.portable and options is None:
         scene.world.portable = PortableModel(guarded.portable)
     notes = list(guarded.notes)
@@ -101,6 +96,47 @@ def scene_of(
         _log.info("scene %r: %s", scene.name, text)
         scene.link.log_text(LogLevel.INFO, text)
     return scene
+
+
+def _environments_in(guarded: GuardedModel, manifest: SceneManifest) -> int | None:
+    """Return how many environments the file says, when that is not out of all proportion."""
+    adapter = load_mujoco()
+    numbers = int(adapter.module.mj_stateSize(guarded.model, adapter.integration))
+    needed = 8 * numbers * manifest.n_envs
+    if not 0 <= needed <= _MOST_STATE_BYTES:
+        raise FileFormatError(
+            guarded.path,
+            f"it says {manifest.n_envs:,} environments, whose states alone take {needed:,} bytes",
+            "say how many you want: load_scene(path, n_envs=…)",
+        )
+    return manifest.n_envs or None
+
+
+def _name_of(guarded: GuardedModel) -> str:
+    name = guarded.name.strip()
+    fits = name.isprintable() and 0 < len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
+    return name if fits else guarded.path.stem
+
+
+def _opened(
+    guarded: GuardedModel, name: str, source: ModelSource, n_envs: int | None, playback: Playback
+) -> "Scene | BatchScene":
+    adapter = load_mujoco()
+    count = None if n_envs is None else creation.checked_n_envs(n_envs)
+    try:
+        if count is not None:
+            return creation.open_batch(name, source, count, playback=playback)
+        live = HeldData(adapter.module.MjData(source.model))
+        return creation.open_scene(name, source, live, adopted=False, playback=playback)
+    except (
+        ArithmeticError, LookupError, TypeError, ValueError, RuntimeError, adapter.module.FatalError
+    ) as error:  # fmt: skip
+        # Of a compiled model MuJoCo itself checks the most, but not names and sizes.
+        raise FileDamagedError(
+            guarded.path,
+            f"no scene can be made of its model ({type(error).__name__}: {error})",
+            "get the file once more from whoever made it",
+        ) from error
 
 
 def _playback_of(manifest: SceneManifest | None) -> str:
@@ -129,60 +165,30 @@ def _said_of(guarded: GuardedModel, manifest: SceneManifest) -> list[str]:
 # --- what had been written into the model
 
 
-def _check_changes(guarded: GuardedModel, manifest: SceneManifest | None) -> None:
-    """Raise FileDamagedError for what can't be written into the model."""
-    for change in () if manifest is None else manifest.changes:
-        try:
-            values = _values(change)
-            if not change.environments:
-                like = _field(guarded.model, change.field)
-                if (like.shape, like.dtype) != (values.shape, values.dtype):
-                    raise ValueError(f"the model has {like.dtype} {like.shape}")
-        except (AttributeError, ValueError, TypeError, OverflowError) as error:
-            raise FileDamagedError(
-                guarded.path,
-                f"it says that {change.field!r} was {change.dtype} {change.shape} ({error})",
-                "get the file once more from whoever made it",
-            ) from error
-
-
-def _values(change: ChangedField) -> NDArray[Any]:
-    dtype = np.dtype(change.dtype)
-    if dtype.kind not in "biuf" or min(change.shape, default=0) < 0:
-        raise ValueError("no field of a model is like that")
-    return np.frombuffer(change.content, dtype=dtype).reshape(change.shape)
-
-
-def _field(model: Any, name: str) -> NDArray[Any]:
-    """Return a field of a model by its name; AttributeError for anything else of Python's."""
-    owner, path = model, name.split(".")
-    for part in path:
-        if part.startswith("_"):
-            raise AttributeError("there is no such field")
-        owner = getattr(owner, part)
-    if callable(owner):
-        raise AttributeError("there is no such field")
-    return np.asarray(owner)
-
-
 def _put_changes(scene: "Scene | BatchScene", manifest: SceneManifest) -> list[str]:
     """Write into the model what had been written when it was exported; return what could not."""
-    notes = []
     environments = getattr(scene, "environments", None)
-    for change in manifest.changes:
-        values = _values(change)
-        if not change.environments and environments is None:
-            write_field(scene.world.model, change.field, values)
-        elif environments is None or len(values) != environments.count:
-            notes.append(
-                f"{change.field} of each environment is not taken over: the file has "
-                f"{manifest.n_envs} environments, this scene {getattr(environments, 'count', 1)}"
-            )
-        else:
-            try:
-                environments.expand(change.field)[...] = values
-            except ValueError as error:
-                notes.append(f"{change.field} of each environment is not taken over: {error}")
-    if manifest.changes and environments is None:
+    if environments is None:
+        write_changes(scene.world.model, manifest.changes)
         scene.world.refresh_codec()
+    notes = []
+    for change in manifest.changes:
+        if environments is None:
+            reason = "this scene has none" if change.environments else ""
+        else:
+            reason = _put_environments(environments, change)
+        if reason:
+            notes.append(f"{change.field} of each environment is not taken over: {reason}")
     return notes
+
+
+def _put_environments(environments: "Environments", change: ChangedField) -> str:
+    """Give environments what they had of their own; return why not."""
+    values = changed_values(environments.model, change)
+    if change.environments and len(values) != environments.count:
+        return f"the file has {len(values)} environments, this scene {environments.count}"
+    try:
+        environments.expand(change.field)[...] = values
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return str(error)
+    return ""

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from stroboscope.engine.changed_fields import changed_models
 from stroboscope.engine.files.bundle import Archive, ArchiveLimits
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError, FileVersionError
 from stroboscope.engine.files.kinds import HEAD_BYTES, FileKind, kind_of
@@ -124,6 +125,7 @@ class _Builder:
                     _AGAIN,
                 )
             difference = self._difference(model, manifest)
+        manifest = self._with_changes(model, manifest, same=not difference)
         built = Built(
             kind=FileKind.SCENE,
             name=manifest.name,
@@ -164,6 +166,24 @@ class _Builder:
                 "that was made from a file",
             )
         return self._from_mjz(members[PORTABLE_MODEL]), False
+
+    def _with_changes(self, model: Any, manifest: SceneManifest, *, same: bool) -> SceneManifest:
+        """Try what had been written into the model as well: it may be anything.
+
+        What another model (not ``same``) can't have is left out, and told.
+        """
+        if not manifest.changes:
+            return manifest
+        try:
+            for changed in changed_models(model, manifest.changes, adapter=self._adapter):
+                self._try(changed)
+        except ValueError as error:
+            text = f"what was written into its model can't be written into this one: {error}"
+            if same:
+                raise FileDamagedError(self._path, text, _AGAIN) from error
+            self._notes.append(text)
+            return msgspec.structs.replace(manifest, changes=())
+        return manifest
 
     def _other_plugins(self, manifest: SceneManifest) -> str:
         """Say whether the numbers of plugins in the exact model mean other plugins here."""
@@ -229,6 +249,12 @@ class _Builder:
     def _try(self, model: Any) -> None:
         """Compute one step: a model that crashes MuJoCo shall do that here."""
         module = self._adapter.module
+        numbers = int(module.mj_stateSize(model, self._adapter.integration))
+        if not 0 < numbers <= self._limits.state_numbers:
+            raise self._refused(
+                f"its state has {numbers:,} numbers; at most {self._limits.state_numbers:,} are "
+                "kept"
+            )
 
         def step() -> None:
             data = module.MjData(model)

@@ -17,6 +17,8 @@ class GuardLimits:
     cpu_s: int = 19
     memory: int = 4 << 30
     result: int = 1 << 30
+    # Ten thousand free bodies have 300,000; whoever looks at a scene keeps many states of it.
+    state_numbers: int = 1 << 20
     file_bytes: int = 1 << 30
     xml_bytes: int = 64 << 20
     xml_files: int = 256

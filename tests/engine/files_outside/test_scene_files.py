@@ -1,5 +1,6 @@
 """Scenes that travel: written without a trace of where they come from, built again anywhere."""
 
+import base64
 import hashlib
 import io
 import json
@@ -435,8 +436,66 @@ def test_changes_that_no_model_can_have_are_damage(
     scene = physics.create_scene("Arm", arm)
     scene.model.dof_damping[0] = 3.5
     file = scene.export(tmp_path / "arm.strobe")
-    with pytest.raises(FileDamagedError, match="it says that"):
+    with pytest.raises(FileDamagedError, match="was written into its model"):
         physics.load_scene(repacked(file, lambda m: m["changes"][0].update(change)))
+
+
+def test_addresses_that_lead_nowhere_are_found_before_they_are_used_here(
+    arm: Path, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Arm", arm)
+    scene.model.geom_dataid[1] = 1_000_000
+    scene.model.body_parentid[2] = 2
+    file = scene.export(tmp_path / "arm.strobe")
+    with pytest.raises(FileDamagedError, match=r"MuJoCo can't load what they make of the model"):
+        physics.load_scene(file)
+    many = physics.create_scene("Arms", arm, n_envs=2)
+    many.expand("body_mass")[:, 1] = [1.0, 2.0]
+    file = many.export(tmp_path / "arms.strobe")
+    bad = np.full((2, many.model.ngeom), 1_000_000, np.int32)
+
+    def other_field(manifest: dict[str, object]) -> None:
+        manifest["changes"][0].update(
+            field="geom_dataid", dtype="<i4", shape=list(bad.shape),
+            content=base64.b64encode(bad.tobytes()).decode(),
+        )  # fmt: skip
+
+    damaged = repacked(file, other_field)
+    with pytest.raises(FileDamagedError, match="MuJoCo can't load what they make of the model"):
+        physics.load_scene(damaged)
+
+
+def test_more_environments_than_fit_are_refused_and_fewer_may_be_asked_for(
+    arm: Path, tmp_path: Path
+) -> None:
+    file = physics.create_scene("Arms", arm, n_envs=2).export(tmp_path / "arms.strobe")
+    huge = repacked(file, lambda manifest: manifest.update(n_envs=2**40))
+    with pytest.raises(FileFormatError, match=r"1,099,511,627,776 environments.*n_envs=…"):
+        physics.load_scene(huge)
+    assert physics.load_scene(huge, n_envs=3).n_envs == 3
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 5000, "two\nlines", "\u202eback"])
+def test_a_name_that_nobody_could_read_is_replaced_by_the_file_s(
+    name: str, arm: Path, tmp_path: Path
+) -> None:
+    file = physics.create_scene("Arm", arm).export(tmp_path / "arm.strobe")
+    assert physics.load_scene(repacked(file, lambda m: m.update(name=name))).name == "changed"
+
+
+def test_what_was_written_into_the_model_is_written_into_that_of_another_build(
+    arm: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = physics.create_scene("Arm", arm)
+    scene.model.body_mass[1] *= 2
+    scene.model_changed()  # the portable model does not know it
+    scene.model.dof_damping[0] = 3.5
+    other = repacked(
+        scene.export(tmp_path / "arm.strobe"), lambda m: m.update(engine_version="4.0.99")
+    )
+    twin = physics.load_scene(other)
+    assert "the physics may differ" in caplog.text
+    assert twin.model.dof_damping[0] == 3.5
 
 
 def test_what_is_no_scene_is_refused_by_what_it_is(tmp_path: Path) -> None:
