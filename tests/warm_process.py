@@ -51,7 +51,7 @@ class Script:
             self.returncode = self._warm.ask(poll=self.pid)["code"]
         return self.returncode
 
-    def wait(self, timeout: float = 10.0) -> int:
+    def wait(self, timeout: float = 60.0) -> int:
         """Wait for its end; return its exit code."""
         end = time.monotonic() + timeout
         while self.poll() is None:
@@ -112,7 +112,7 @@ class WarmProcess:
         self._socket.sendall(data[1:])
         line = self._answers.readline()
         if not line:
-            raise RuntimeError(f"the process that starts scripts ended: {self._process.wait(20)}")
+            raise RuntimeError(f"the process that starts scripts ended: {self._process.wait(60)}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -120,7 +120,7 @@ class WarmProcess:
         """End it and every script that still runs."""
         self._answers.close()
         self._socket.close()
-        self._process.wait(20)
+        self._process.wait(60)
 
 
 def _read(requests: socket.socket) -> tuple[dict[str, Any], list[int]]:

@@ -45,7 +45,7 @@ def test_they_are_told_once_stop_nobody_else_and_end_with_their_cause(
         stones, _ = client.scenes()
         client.fast_forward()
         assert client.wait_until(
-            lambda c: c.scenes()[0].held and c.scenes()[0].activity is OwnerActivity.PARKED, 30.0
+            lambda c: c.scenes()[0].held and c.scenes()[0].activity is OwnerActivity.PARKED, 60.0
         )
         (stop,) = client.stops(stones.scene_id)
         assert (stop.reason, stop.axis) == (StopReason.FATAL, 5)

@@ -103,7 +103,7 @@ def test_they_are_listed_restored_compared_and_deleted_like_those_of_clients(
         client.play()
         assert script.process.stdout.readline() == "10\n"
         assert client.wait_until(
-            lambda c: [each.name for each in c.checkpoints(id)] == ["mine"], 30.0
+            lambda c: [each.name for each in c.checkpoints(id)] == ["mine"], 60.0
         )
 
 

@@ -78,5 +78,5 @@ def test_clients_and_terminals_are_told_in_the_answer(
         client.edit_condition(condition, scene_id=id, expression="time >= -1")
         assert client.last_note == NEXT
         assert client.wait_until(
-            lambda c: any(f"condition “time >= 0” {NEXT}" in each.text for each in c._log), 30.0
+            lambda c: any(f"condition “time >= 0” {NEXT}" in each.text for each in c._log), 60.0
         )

@@ -37,7 +37,7 @@ class Pendulums:
     def close(self) -> None:
         """End it, however it is."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
 
@@ -168,7 +168,7 @@ def run_script(
     yield start
     for process in started:
         process.kill()
-        process.wait(10)
+        process.wait()
     for left in (own_folders / "runtime").glob("session-*.json"):
         left.unlink()
 

@@ -89,7 +89,7 @@ def test_a_script_that_is_killed_and_started_again_keeps_plots_camera_and_select
     viewport.frame_selection()
     camera = viewport.camera
     first.kill()
-    first.wait(10)
+    first.wait()
     wait_until(lambda: window.transport.badge.word == "DISCONNECTED")
     assert window.plots.plots.all_series() == [PlotSeriesId(scene_key(scene), "qpos", 0)]
     run_script(COASTING, open_it=False)

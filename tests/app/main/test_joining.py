@@ -11,7 +11,7 @@ def end(wait_until):
 
     def kill(desktop, application):
         application.process.kill()
-        application.process.wait(10)
+        application.process.wait()
         wait_until(
             lambda: all(
                 not s.is_connected for s in desktop.sessions.sessions if s.path == application.path

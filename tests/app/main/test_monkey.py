@@ -115,7 +115,7 @@ def playground(desktop, warm_process, wait_until, monkeypatch, own_folders):
     yield ground
     if ground.process is not None:
         ground.process.kill()
-        ground.process.wait(10)
+        ground.process.wait()
     for left in (own_folders / "runtime").glob("session-*.json"):
         left.unlink()
 

@@ -80,7 +80,7 @@ def test_the_end_of_a_script_stands_in_the_log_once_and_what_stays(desktop, paus
     wait_until(lambda: scene.latest(Topic.POSE) is not None)
     desktop.sessions.play()
     wait_until(lambda: scene.session.state is SessionState.LOST)
-    assert process.wait(30) == 0
+    assert process.wait() == 0
     lines = [line.text for line in desktop.log.lines]
     ended = [text for text in lines if "script.py ended" in text]
     assert ended == ["script.py ended"], lines
@@ -111,7 +111,7 @@ def test_the_end_of_a_script_is_held_when_its_box_is_ticked(desktop, paused, wai
     wait_until(lambda: scene.history.told.view == 5)
     desktop.sessions.play()
     wait_until(lambda: scene.session.state is SessionState.LOST)
-    assert process.wait(30) == 0
+    assert process.wait() == 0
 
 
 ENDS = """

@@ -173,7 +173,7 @@ def test_rules_and_conditions_are_set_stop_the_scene_and_survive_a_restart(
     QTest.mouseClick(row.enabled, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, 8))
     wait_until(lambda: not scene.conditions.conditions[0].enabled)
     process.kill()
-    process.wait(10)
+    process.wait()
     run_script(GOOD, open_it=False)
     # Until the window has seen that the process is gone, the old scene still looks alive.
     wait_until(lambda: desktop.sessions.shown not in (None, scene))

@@ -273,7 +273,7 @@ def test_two_applications_share_the_window_and_one_leaving_does_not_disturb_the_
         lambda: all(s.status and s.status.step_count > 5 for s in desktop.sessions.all_scenes())
     )
     second.process.kill()
-    second.process.wait(10)
+    second.process.wait()
     wait_until(lambda: sum(s.is_connected for s in desktop.sessions.sessions) == 1)
     steps = first_scene.status.step_count
     wait_until(lambda: first_scene.status.step_count > steps + 20)

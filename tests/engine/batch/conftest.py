@@ -35,7 +35,7 @@ class Flock:
         self._made = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(model, count, max_bytes))
         self._thread.start()
-        assert self._made.wait(30)
+        assert self._made.wait(60)
         assert self.error is None, self.error
 
     def _run(self, model: str, count: int, max_bytes: int | None) -> None:

@@ -52,7 +52,7 @@ class Herd:
         self._made = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        assert self._made.wait(20)
+        assert self._made.wait(60)
         assert self.error is None, self.error
 
     def _run(self) -> None:
