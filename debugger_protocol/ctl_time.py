@@ -6,6 +6,7 @@ from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_edits import list_checkpoints
+from stroboscope.debugger_protocol.environment_grid import grid_with
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
@@ -39,7 +40,13 @@ def add_arguments(add: Add) -> None:
     _add_stops(add)
     environments = add("environments", "list the environments of a scene, or look at one")
     environments.add_argument("selected", nargs="?", type=int, help="number of the one to look at")
-    environments.add_argument("--shown", nargs="*", type=int, default=[], help="those in the grid")
+    environments.add_argument(
+        "--shown",
+        nargs="*",
+        type=int,
+        default=[],
+        help="those in the grid; as it is, around the one that is looked at, unless given",
+    )
     fork = add("fork", "copy the state of one environment to others")
     fork.add_argument("source", type=int)
     fork.add_argument("targets", nargs="+", type=int)
@@ -550,9 +557,14 @@ def _remove_condition(
 def _environments(
     client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
 ) -> None:
-    if a.selected is not None:
-        client.select_environments(scene_id, a.selected, a.shown)
     told = client.environments(scene_id)
+    if a.selected is not None:
+        shown = a.shown
+        if told is not None and not shown:
+            # Who looks at a grid keeps it.
+            shown = grid_with(a.selected, told.shown, looked_at=told.selected, count=told.count)
+        client.select_environments(scene_id, a.selected, shown)
+        told = client.environments(scene_id)
     if told is None:
         out.write("this scene has no environments: it is one world\n")
         return

@@ -3,24 +3,18 @@
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.signal import Signal
+from stroboscope.debugger_protocol.environment_grid import grid_of
 from stroboscope.debugger_protocol.time_messages import Environments, SelectEnvironments
 
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["GRID_SIZES", "MAX_SHOWN", "EnvironmentsModel", "grid_of"]
+__all__ = ["GRID_SIZES", "MAX_SHOWN", "EnvironmentsModel"]
 
 MAX_SHOWN = 64
 """Environments that are drawn at once, at most."""
 GRID_SIZES = (1, 4, 9, 16, 36, 64)
 """How many are offered."""
-
-
-def grid_of(selected: int, size: int, count: int) -> tuple[int, ...]:
-    """Return ``size`` neighbouring environments, the selected one among them."""
-    size = min(size, count, MAX_SHOWN)
-    first = min(max(selected - size // 2, 0), count - size)
-    return tuple(range(first, first + size))
 
 
 class EnvironmentsModel:
@@ -125,7 +119,7 @@ class EnvironmentsModel:
         now = self.told.shown
         if selected in now and len(now) == min(self._size, self.count):
             return now  # nothing moves in the grid while another of it is chosen
-        return grid_of(selected, self._size, self.count)
+        return grid_of(selected, min(self._size, MAX_SHOWN), self.count)
 
     def _send(self, selected: int) -> None:
         scene = self._scene

@@ -125,6 +125,31 @@ def test_the_choice_of_a_grid_says_what_a_terminal_has_chosen(desktop, herd, wai
     wait_until(lambda: says() == "9 side by side")
 
 
+def test_a_grid_stays_when_a_terminal_looks_at_another_environment(desktop, herd, wait_until):
+    scene, grid = herd, desktop.window.travel.environments.grid
+    wait_until(grid.isVisible)
+    told = []
+    scene.environments.changed.connect(lambda: told.append(scene.environments.shown))
+    scene.environments.show_grid(9)
+    wait_until(lambda: scene.environments.shown == tuple(range(9)))
+
+    def look_at(number):
+        pid = str(scene.session.info.pid)
+        assert ctl.main(["--session", pid, "environments", str(number)]) == 0
+        wait_until(lambda: scene.environments.told.selected == number)
+        wait_until(lambda: not scene.session.pending)
+
+    told.clear()
+    for number in (7, 7, 2):
+        look_at(number)
+        assert scene.environments.shown == tuple(range(9))
+    look_at(50)
+    assert scene.environments.shown == tuple(range(46, 55))
+    # The grid was never drawn with fewer, not even for a moment.
+    assert {len(shown) for shown in told} == {9}
+    assert grid.currentText() == "9 side by side"
+
+
 def test_offsets_put_the_selected_one_at_the_origin_and_leave_room():
     offsets = environment_offsets((5, 6, 7, 8), 7, spacing=2.0)
     assert offsets[2].tolist() == [0.0, 0.0, 0.0]

@@ -3,7 +3,6 @@
 import pytest
 
 from stroboscope.app.models.conditions import SavedCondition, threshold_expression
-from stroboscope.app.models.environments import grid_of
 from stroboscope.app.models.ghosts import MAX_GHOSTS
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.stops import stop_headline, stop_place, stop_sentence
@@ -174,19 +173,6 @@ def test_what_was_refused_is_not_asked_for_again(session, scene, sent):
     session.receive(Environments(scene_id=7, count=10, selected=8, shown=(8,)))
     session.receive(Failed(id=asked.id, kind=FailureKind.REFUSED, reason="no"))
     assert len(sent.of(SelectEnvironments)) == 1
-
-
-@pytest.mark.parametrize(
-    ("selected", "size", "count", "grid"),
-    [
-        (0, 4, 100, (0, 1, 2, 3)),
-        (50, 4, 100, (48, 49, 50, 51)),
-        (99, 4, 100, (96, 97, 98, 99)),
-        (1, 64, 3, (0, 1, 2)),
-    ],
-)
-def test_a_grid_holds_neighbours_and_never_leaves_the_range(selected, size, count, grid):
-    assert grid_of(selected, size, count) == grid
 
 
 def test_a_threshold_is_written_as_short_as_can_be_read():
