@@ -35,7 +35,8 @@ _WALL_SHIFT = {BlockKind.EXACT: 10, BlockKind.MINIMAL: 14, BlockKind.FINAL: 10}
 
 def rows_per_block(width: int) -> int:
     """Return how many rows of ``width`` columns make a block that is neither slow nor wasteful."""
-    return int(min(max(_RAW_BYTES // (8 * width), _FEWEST_ROWS), _MOST_ROWS))
+    rows = min(max(_RAW_BYTES // (8 * width), _FEWEST_ROWS), _MOST_ROWS)
+    return int(min(rows, LARGEST_ROWS // (8 * width)))
 
 
 # --- writing

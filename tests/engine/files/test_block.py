@@ -14,7 +14,7 @@ from stroboscope.engine.files.block_head import HEAD_BYTES, BlockError, BlockHea
 from stroboscope.engine.files.codec import decode_columns, encode_columns
 from stroboscope.engine.files.compression import CompressedError, Compressor, Decompressor
 from stroboscope.engine.files.frames import BlockKind, RowBlock
-from stroboscope.engine.files.limits import MOST_ROWS
+from stroboscope.engine.files.limits import MOST_COLUMNS, MOST_ROWS
 
 _COMPRESS, _DECOMPRESS = Compressor(), Decompressor()
 _PATTERNS = st.one_of(
@@ -116,6 +116,7 @@ def test_blocks_have_as_many_rows_as_are_decoded_at_once() -> None:
     assert rows_per_block(233) == 256
     assert rows_per_block(1247) == 65
     assert rows_per_block(100_000) == 16
+    assert rows_per_block(MOST_COLUMNS) == 8  # more would be more than a reader takes
 
 
 def test_arrays_that_are_no_block_are_refused() -> None:
