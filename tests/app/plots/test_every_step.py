@@ -75,7 +75,7 @@ def test_every_physics_step_and_every_log_reaches_the_csv_bit_for_bit(
             script.wait(60)
         finally:
             script.kill()
-            script.wait()
+            script.wait(60)
     with np.load(recorded) as data, exported.open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
         step = np.array([int(line["step"]) for line in lines])

@@ -89,4 +89,4 @@ def test_every_value_stands_where_its_step_puts_it(own_folders, network, wait_un
             script.wait(60)
         finally:
             script.kill()
-            script.wait()
+            script.wait(60)
