@@ -421,6 +421,7 @@ class VisualScale(_Info, frozen=True, kw_only=True):
     framewidth: float = 0.1
     constraint: float = 0.1
     slidercrank: float = 0.2
+    frustum: float = 10.0
 
 
 class CameraInfo(_Info, frozen=True, kw_only=True):
@@ -440,6 +441,9 @@ class CameraInfo(_Info, frozen=True, kw_only=True):
     poscom0: Vec3 = (0.0, 0.0, 0.0)
     quat0: Vec4 = (1.0, 0.0, 0.0, 0.0)
     resolution: tuple[int, int] = (1, 1)
+    # Focal length and principal point [m], and the sensor's size [m]: 0 where fovy counts.
+    intrinsic: Vec4 = (0.0, 0.0, 0.0, 0.0)
+    sensorsize: Vec2 = (0.0, 0.0)
 
 
 class LightInfo(_Info, frozen=True, kw_only=True):
@@ -527,6 +531,9 @@ class SensorInfo(_Info, frozen=True, kw_only=True):
     reference_kind: str = ""
     reference_index: int = -1
     cutoff: float = 0.0
+    # Of range finders: what each ray tells one after the other (dist, dir, origin, point, normal,
+    # depth); those of a camera have a ray per pixel, row by row.
+    data: tuple[str, ...] = ()
 
 
 class ChannelInfo(_Info, frozen=True, kw_only=True):

@@ -416,7 +416,12 @@ OVERLAYS: tuple[Overlay, ...] = (
         title="Cameras",
         group=_S,
         keys=("Q",),
-        legend=(LegendEntry(Role.CAMERA, "camera"),),
+        legend=(
+            LegendEntry(Role.CAMERA, "camera"),
+            LegendEntry(Role.FRUSTUM, "what it sees"),
+        ),
+        tip="Those with a resolution of their own with their frustum.",
+        words="frustum view field sensor",
     ),
     Overlay(
         name="lights",

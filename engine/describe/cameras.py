@@ -22,6 +22,7 @@ def describe_cameras(part: Part) -> tuple[CameraInfo, ...]:
     fovy, mode = scalars(model.cam_fovy), scalars(model.cam_mode)
     pos0, poscom0 = tuples(model.cam_pos0), tuples(model.cam_poscom0)
     resolution = tuples(model.cam_resolution)
+    intrinsic, sensorsize = tuples(model.cam_intrinsic), tuples(model.cam_sensorsize)
     return tuple(
         CameraInfo(
             name=part.names.camera(i),
@@ -36,6 +37,8 @@ def describe_cameras(part: Part) -> tuple[CameraInfo, ...]:
             poscom0=poscom0[i],
             quat0=_quaternion(part, model.cam_mat0[i]),
             resolution=resolution[i],
+            intrinsic=intrinsic[i],
+            sensorsize=sensorsize[i],
         )
         for i in range(model.ncam)
     )

@@ -45,7 +45,7 @@ __all__ = ["describe_model"]
 _SCALES = (
     *("forcewidth", "contactwidth", "contactheight", "connect", "com", "jointlength"),
     *("jointwidth", "actuatorlength", "actuatorwidth", "framelength", "framewidth"),
-    *("constraint", "slidercrank"),
+    *("constraint", "slidercrank", "frustum"),
 )
 
 
@@ -129,7 +129,7 @@ def _visual_scale(model: Any) -> VisualScale:
         meanmass=float(model.stat.meanmass),
         force=float(model.vis.map.force),
         torque=float(model.vis.map.torque),
-        **{name: float(getattr(scale, name)) for name in _SCALES},
+        **{name: float(getattr(scale, name)) for name in _SCALES if hasattr(scale, name)},
     )
 
 

@@ -44,7 +44,14 @@ def describe_sensors(part: Part) -> tuple[SensorInfo, ...]:
     adr, dim = scalars(model.sensor_adr), scalars(model.sensor_dim)
     cutoff = scalars(model.sensor_cutoff)
 
+    has_rays = hasattr(adapter.module, "mjtRayDataField")
+    # Before 4.0 a range finder told its distance and nothing else.
+    told = adapter.members("mjtRayDataField", "mjRAYDATA_") if has_rays else ("dist",)
+    bits = scalars(model.sensor_intprm[:, 0]) if has_rays else [1] * model.nsensor
+
     def describe(index: int) -> SensorInfo:
+        sensed = sensor_kind(model, index, adapter=adapter)
+        rays = told if sensed == "rangefinder" else ()
         word, at = words.get(kind[index], ""), target[index]
         other, other_at = words.get(against[index], ""), reference[index]
         body = _body_of(word, at, owners)
@@ -52,7 +59,7 @@ def describe_sensors(part: Part) -> tuple[SensorInfo, ...]:
             body = _body_of(other, other_at, owners)
         return SensorInfo(
             name=part.names.sensor(index),
-            kind=sensor_kind(model, index, adapter=adapter),
+            kind=sensed,
             adr=adr[index],
             dim=dim[index],
             object=part.names.any_object(kind[index], at),
@@ -63,6 +70,7 @@ def describe_sensors(part: Part) -> tuple[SensorInfo, ...]:
             reference_kind=other if other_at >= 0 else "",
             reference_index=other_at if other else -1,
             cutoff=cutoff[index],
+            data=tuple(word for bit, word in enumerate(rays) if bits[index] >> bit & 1),
         )
 
     return tuple(describe(i) for i in range(model.nsensor))

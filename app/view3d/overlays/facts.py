@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stroboscope.app.models.elements import element_name, elements_of
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.view3d.overlays.ray_facts import RayFacts
 from stroboscope.app.view3d.rotations import quat_to_matrix
 from stroboscope.debugger_protocol.scene_description import (
     JointType,
@@ -230,7 +231,7 @@ class Facts:
     geom_body: Ints
     site_body: Ints
     links: Ints
-    rays: SiteSensors
+    rays: RayFacts
     touches: SiteSensors
     others: SiteSensors
     tendon_width: Floats
@@ -258,7 +259,7 @@ class Facts:
             geom_body=np.array([g.body for g in description.geoms], dtype=np.int64),
             site_body=np.array([s.body for s in description.sites], dtype=np.int64),
             links=_links(bodies, joints),
-            rays=SiteSensors.of(description, lambda s: s.kind == _RAY and s.dim == 1),
+            rays=RayFacts.of(description),
             touches=SiteSensors.of(description, lambda s: s.kind == _TOUCH),
             others=SiteSensors.of(description, lambda s: s.kind not in (_RAY, _TOUCH)),
             tendon_width=np.array([t.width for t in description.tendons], dtype=np.float64),

@@ -83,6 +83,8 @@ def legend_rows(picture: OverlayPicture, view: View | None = None) -> tuple[Lege
         if overlay.name == "islands":
             rows += _island_rows(subject)
             continue
+        if overlay.name == "rangefinders" and subject.facts.rays.left_out:
+            rows.append(LegendRow(None, f"{subject.facts.rays.left_out} more rays are left out"))
         if overlay.name == "taxels":
             rows += _taxel_rows(subject)
             continue

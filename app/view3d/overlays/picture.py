@@ -28,6 +28,7 @@ from stroboscope.app.view3d.overlays.drawings import (
 from stroboscope.app.view3d.overlays.environment_frame import environment_frame
 from stroboscope.app.view3d.overlays.facts import Facts
 from stroboscope.app.view3d.overlays.frames import frame_glyphs, icon_glyphs
+from stroboscope.app.view3d.overlays.frusta import frustum_glyphs
 from stroboscope.app.view3d.overlays.glyphs import Glyphs, Layer, Shape
 from stroboscope.app.view3d.overlays.joints import joint_glyphs
 from stroboscope.app.view3d.overlays.mass import mass_glyphs
@@ -202,4 +203,5 @@ def _glyphs(subject: Subject, perturb: Perturb | None) -> Iterator[Glyphs]:
     yield from cage_glyphs(subject)
     yield from drawing_glyphs(subject)
     yield from icon_glyphs(subject)
+    yield from frustum_glyphs(subject)
     yield from environment_frame(subject)

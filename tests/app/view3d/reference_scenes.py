@@ -393,6 +393,19 @@ SCENES: dict[str, ReferenceScene] = {
         (110.0, -25.0, 1.6, (0.0, 0.0, 0.15)),
         seconds=0.05,
     ),
+    "camera rays": ReferenceScene(
+        "What a camera sees, and a range finder's ray through each of its pixels",
+        _model(
+            f"""{_LIGHT}{_FLOOR}
+<geom type="box" size=".2 .2 .2" pos=".6 0 .2" rgba=".8 .4 .3 1"/>
+<body pos="-.5 0 .6" euler="0 -60 0"><geom type="box" size=".05 .08 .03" rgba=".3 .3 .3 1"/>
+<camera name="eye" euler="0 0 -90" resolution="6 4" fovy="40" output="depth"/></body>""",
+            more='<sensor><rangefinder camera="eye" data="dist normal"/></sensor>',
+        ),
+        (120.0, -20.0, 2.8, (0.1, 0.0, 0.3)),
+        options={"cameras": True},
+        flags=("mjVIS_CAMERA",),
+    ),
     "slider-cranks": ReferenceScene(
         "Actuators that drive by a rod, one of which is too short",
         _model(
