@@ -25,6 +25,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PACKAGE = re.compile(r"package://|model://")
 _FORBIDDEN = ("\0", "\\")
 _REPAIR = "name files inside its own folder only"
+_SMALLER = "make it smaller or simpler"
 
 
 class NamedFiles:
@@ -60,9 +61,11 @@ class NamedFiles:
         if file in self._xml:
             return
         if len(self._xml) >= self._limits.xml_files:
-            raise self._refused(f"it includes more than {self._limits.xml_files} files")
+            raise self._refused(f"it includes more than {self._limits.xml_files} files", _SMALLER)
         if depth > self._limits.xml_depth:
-            raise self._refused(f"its includes are nested deeper than {self._limits.xml_depth}")
+            raise self._refused(
+                f"its includes are nested deeper than {self._limits.xml_depth}", _SMALLER
+            )
         self._xml[file] = depth
         root = self._parsed(file)
         self._add_folder(os.path.dirname(file), file)
@@ -83,13 +86,14 @@ class NamedFiles:
                 self._inside(where, f"the folder {folder!r} named in {_base(file)}")
                 self._add_folder(where, file)
         if len(self._names) > self._limits.named_files:
-            raise self._refused(f"it names more than {self._limits.named_files:,} files")
+            raise self._refused(f"it names more than {self._limits.named_files:,} files", _SMALLER)
 
     def _add_folder(self, folder: str, file: str) -> None:
         self._folders[folder] = None
         if len(self._folders) > self._limits.folders:
             raise self._refused(
-                f"files of it stand in more than {self._limits.folders} folders ({_base(file)})"
+                f"files of it stand in more than {self._limits.folders} folders ({_base(file)})",
+                _SMALLER,
             )
 
     def _check_names(self) -> None:
@@ -118,7 +122,8 @@ class NamedFiles:
             raise self._refused(f"{what} is no plain file")
         if status.st_size > self._limits.file_bytes:
             raise self._refused(
-                f"{what} has {status.st_size:,} bytes; at most {self._limits.file_bytes:,} are read"
+                f"{what} has {status.st_size:,} bytes; at most {self._limits.file_bytes:,} are read",
+                _SMALLER,
             )
 
     def _inside(self, file: str, what: str) -> None:
@@ -166,7 +171,9 @@ class NamedFiles:
                 file, f"it can't be read ({error.strerror or error})", "look at who may read it"
             ) from error
         if len(content) > self._limits.xml_bytes:
-            raise self._refused(f"{_base(file)} has more than {self._limits.xml_bytes:,} bytes")
+            raise self._refused(
+                f"{_base(file)} has more than {self._limits.xml_bytes:,} bytes", _SMALLER
+            )
         return content
 
     def _refused(self, wrong: str, todo: str = _REPAIR) -> FileFormatError:
