@@ -121,9 +121,9 @@ class NamedFiles:
         if not stat.S_ISREG(status.st_mode):
             raise self._refused(f"{what} is no plain file")
         if status.st_size > self._limits.file_bytes:
+            most = self._limits.file_bytes
             raise self._refused(
-                f"{what} has {status.st_size:,} bytes; at most {self._limits.file_bytes:,} are read",
-                _SMALLER,
+                f"{what} has {status.st_size:,} bytes; at most {most:,} are read", _SMALLER
             )
 
     def _inside(self, file: str, what: str) -> None:
