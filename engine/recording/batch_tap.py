@@ -110,6 +110,8 @@ class BatchTap:
         history = self.scene.batch_history
         history.taps = tuple(tap for tap in history.taps if tap is not self)
         self.scene._update_fast_path()
+        for feed in self.feeds:
+            feed.left()
 
     # --- what the history says
 

@@ -137,6 +137,11 @@ class SceneFeed:
                 while len(self.values) > _MOST_VALUES and self._is_read():
                     self._room.wait(_LOOK_S)
 
+    def left(self) -> None:
+        """Hear that the scene is recorded no more: what nobody will read goes."""
+        if not self._is_read():
+            self.discard()
+
     # --- by the thread that writes
 
     def made_room(self) -> None:

@@ -1,6 +1,7 @@
 """The thread that writes one recording: rows that were counted, at most a quarter second late."""
 
 import contextlib
+import functools
 import logging
 import threading
 import time
@@ -164,19 +165,14 @@ class FileThread:
             self._is_due = False
             if is_due:
                 due = time.monotonic() + FLUSH_S
-            if self._is_reading:
-                self._go_on(flush=is_due)
-            if not self._is_reading:
-                for feed in self._feeds:
-                    feed.discard()
-            if ends:
+            if self._disowned:
+                return
+            self._guarded(functools.partial(self._drain, flush=is_due))
+            if ends or not self._is_reading:
                 break
         if self._is_reading:
             self._guarded(self._close)
         self._is_reading = False
-
-    def _go_on(self, *, flush: bool) -> None:
-        self._guarded(lambda: self._drain(flush=flush))
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:

@@ -58,6 +58,7 @@ class SceneTap:
         """Take no more rows, and let the scene step as if nobody had ever recorded it."""
         self.scene.history.remove_tap(self)
         self.scene._update_fast_path()
+        self.feed.left()
 
     # --- what the history says
 

@@ -1,6 +1,7 @@
 """Recorded runs beside what an oracle saw: MuJoCo asked for the state before each step."""
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,64 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
+from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock
 from stroboscope.engine.files.reader import TrajectoryReader
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class FailingDisk(Disk):
+    """Fails the ``at``-th call that changes something; with ``stays`` all that follow, too."""
+
+    def __init__(self, at: int, *, stays: bool = False) -> None:
+        self.calls = 0
+        self._at, self._stays = at, stays
+
+    def _count(self) -> None:
+        self.calls += 1
+        if self.calls == self._at or (self._stays and self.calls > self._at):
+            raise OSError(28, "No space left on device")
+
+    def create(self, path: Path) -> int:
+        self._count()
+        return super().create(path)
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> int:
+        self._count()
+        return super().write(descriptor, data)
+
+    def truncate(self, descriptor: int, length: int) -> None:
+        self._count()
+        super().truncate(descriptor, length)
+
+    def fsync(self, descriptor: int) -> None:
+        self._count()
+        super().fsync(descriptor)
+
+    def close(self, descriptor: int) -> None:
+        super().close(descriptor)
+        self._count()
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._count()
+        super().replace(source, target)
+
+
+class StuckDisk(Disk):
+    """Takes nothing more from the ``after``-th write on until it is let go."""
+
+    def __init__(self, after: int) -> None:
+        self.free = threading.Event()
+        self.is_stuck = threading.Event()
+        self._left = after
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> int:
+        self._left -= 1
+        if self._left < 0 and not self.free.is_set():
+            self.is_stuck.set()
+            assert self.free.wait(60)
+        return super().write(descriptor, data)
 
 
 def row_of(scene: physics.Scene) -> NDArray[np.float64]:
@@ -99,3 +154,15 @@ def oracle_of() -> Callable[..., Oracle]:
 def read() -> Callable[..., Recorded]:
     """``read(path, scene=0)``: everything that a file says of a scene."""
     return read_recorded
+
+
+@pytest.fixture
+def failing_disk() -> type[FailingDisk]:
+    """``failing_disk(at, stays=False)``: fails the ``at``-th call, or all from there on."""
+    return FailingDisk
+
+
+@pytest.fixture
+def stuck_disk() -> type[StuckDisk]:
+    """``stuck_disk(after)``: takes nothing from the ``after``-th write on until it is let go."""
+    return StuckDisk

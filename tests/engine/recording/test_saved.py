@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import stroboscope.engine as physics
-from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.recording.checkpoint_file import save_checkpoint_file
 
@@ -111,42 +110,14 @@ def test_options_that_the_script_has_set_itself_dont_keep_a_checkpoint_from_goin
     assert scene.step_count == 1
 
 
-class FailingDisk(Disk):
-    """Fails one call, the ``at``-th of those that change something."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-
-    def _count(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise OSError(28, "No space left on device")
-
-    def create(self, path: Path) -> int:
-        self._count()
-        return super().create(path)
-
-    def write(self, descriptor: int, data: bytes | memoryview) -> int:
-        self._count()
-        return super().write(descriptor, data)
-
-    def fsync(self, descriptor: int) -> None:
-        self._count()
-        super().fsync(descriptor)
-
-    def replace(self, source: Path, target: Path) -> None:
-        self._count()
-        super().replace(source, target)
-
-
 def test_a_checkpoint_file_is_the_old_or_the_new_one_whatever_fails(
-    make_scene: Make, tmp_path: Path
+    make_scene: Make, failing_disk: Any, tmp_path: Path
 ) -> None:
     scene = make_scene("arm")
     path = scene.save_checkpoint(tmp_path / "checkpoint.mcap")
     before = path.read_bytes()
     for at in range(1, 30):
-        disk = FailingDisk(at)
+        disk = failing_disk(at)
         with contextlib.suppress(FileWriteError):
             save_checkpoint_file(scene, physics.TrajectoryFile(path), with_scene=True, disk=disk)
             break
