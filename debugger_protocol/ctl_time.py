@@ -8,6 +8,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_edits import list_checkpoints
 from stroboscope.debugger_protocol.environment_grid import grid_with
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.step_words import step_words
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     EditKind,
@@ -278,10 +279,11 @@ def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: 
 
 
 def _segment(segment: Segment) -> str:
-    parent = f", from row {segment.parent_axis}" if segment.parent_axis >= 0 else ""
+    parent = f", from axis {segment.parent_axis}" if segment.parent_axis >= 0 else ""
     text = f"  {segment.text}" if segment.text else ""
     return (
-        f"{segment.segment_id:>4}  row {segment.begin:>9}  {segment.time:10.3f} s  "
+        f"{segment.segment_id:>4}  {step_words(segment.physics_step, segment.begin):<24}  "
+        f"{segment.time:10.3f} s  "
         f"episode {segment.episode}, {segment.kind.value}{parent}{text}\n"
     )
 
@@ -338,7 +340,7 @@ def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out:
 
 
 def _rollout(info: RolloutInfo) -> str:
-    begin = f", from row {info.from_axis}" if info.from_axis >= 0 else ""
+    begin = f", from axis {info.from_axis}" if info.from_axis >= 0 else ""
     # Without a name of its own it is called after its edit.
     edits = ", ".join(edit for edit in info.edits if edit != info.name)
     edits = f"; {edits}" if edits else ""

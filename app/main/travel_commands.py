@@ -10,7 +10,7 @@ from stroboscope.app.models.checkpoints import capture
 from stroboscope.app.models.conditions import threshold_expression
 from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.element_values import ValueRow
-from stroboscope.app.models.numbers import count_text, number_text, with_unit
+from stroboscope.app.models.numbers import number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.signal_names import signal_reference
 from stroboscope.app.panels.tables.value_view import ValueView
@@ -190,8 +190,7 @@ class TravelCommands:
             return
         history = scene.history
         axis = history.view if history.view is not None else history.live - 1
-        place = history.place(axis)
-        label = f"step {count_text(place.step)}" if place is not None else f"row {axis}"
+        label = history.step_text(axis)
         ref = GhostRef(source=GhostSource.ROW, number=axis, scene_id=scene.scene_id)
         if problem := scene.ghosts.toggle(ref, label):
             self.tell(problem)

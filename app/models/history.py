@@ -9,9 +9,11 @@ import dataclasses
 import enum
 from typing import TYPE_CHECKING
 
+from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.stops import stop_whose
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.step_words import step_words
 from stroboscope.debugger_protocol.time_messages import (
     SceneHistory,
     SceneStops,
@@ -205,6 +207,20 @@ class HistoryModel:
         else:
             time = segment.time + steps * self._pace(at)
         return RowPlace(segment.episode, segment.physics_step + steps, time, segment)
+
+    @property
+    def branch_text(self) -> str:
+        """Where the branch that the scene is on has begun; empty on its first line."""
+        branch = self.branch
+        if branch is None:
+            return ""
+        axis = branch.parent_axis if branch.parent_axis >= 0 else branch.begin
+        return step_words(branch.physics_step, axis, number=count_text)
+
+    def step_text(self, axis: int) -> str:
+        """Return where a row is: "step 120 (axis 340)"."""
+        place = self.place(axis)
+        return step_words(axis if place is None else place.step, axis, number=count_text)
 
     def pace_at(self, axis: int) -> float:
         """Return the simulation time of a physics step there [s]; 0: not known."""

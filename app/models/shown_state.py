@@ -201,8 +201,8 @@ def _of_status(
             Instant.PAST: "",  # the view is about to be live
         }
         detail = which[instant] if instant else doing
-        if (branch := scene.history.branch) is not None:
-            began = f"It continued from step {count_text(branch.step_count)} of the past"
+        if branch := scene.history.branch_text:
+            began = f"It continued from {branch} of the past"
             return ShownState(StateKind.PAUSED, "PAUSED · BRANCH", f"{began}. {detail}")
         return ShownState(StateKind.PAUSED, "PAUSED", detail)
     if is_served(status, elapsed=elapsed):

@@ -263,7 +263,7 @@ class TimelinePanel(QWidget):
         axis = self.strip.axis_at(at.x())
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        there = menu.addAction(f"Go to step {count_text(axis)}")
+        there = menu.addAction(f"Go to {history.step_text(axis)}")
         there.triggered.connect(lambda _=False: self._commands.choose(axis))
         other = menu.addAction(_TRY)
         other.triggered.connect(lambda _=False: self.try_wanted.emit(axis))
@@ -417,15 +417,15 @@ class TimelinePanel(QWidget):
             return self._where_away(history)
         if not told.keeps:
             return ("The history is switched off",)
-        branch = history.branch
+        branch = history.branch_text
         segment = history.segments[-1] if history.segments else None
         used = f"{number_text(told.used_bytes / _MIB, 1)} of {told.max_bytes / _MIB:.0f} MiB"
         kept = f"{count_text(told.rows)} step{'' if told.rows == 1 else 's'} kept"
         parts = [kept, used]
         if segment is not None:
             parts.insert(0, f"episode {segment.episode}")
-        if branch is not None:
-            parts.insert(0, f"on a branch from step {count_text(branch.step_count)}")
+        if branch:
+            parts.insert(0, f"on a branch from {branch}")
         return (" · ".join(parts), parts[0])
 
     def _where_away(self, history: HistoryModel) -> tuple[str, ...]:
@@ -438,7 +438,7 @@ class TimelinePanel(QWidget):
         parts = [back]
         if place is not None:
             parts.append(f"episode {place.episode}")
-            parts.append(f"physics step {count_text(place.step)}")
+            parts.append(history.step_text(told.view))
         parts.append(f"t {when}")
         note = [told.view_note] if told.view_note else []
         return (" · ".join(parts + note), " · ".join([back, *note]), back)

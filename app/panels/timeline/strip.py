@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from stroboscope.app.models.history import HistoryModel, Mark, MarkKind
 from stroboscope.app.models.lanes import lay_out
-from stroboscope.app.models.numbers import count_text, number_text, with_unit
+from stroboscope.app.models.numbers import number_text, with_unit
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.style import METRICS, number_font
 from stroboscope.app.panels.timeline.bands import EpisodeBands
@@ -269,10 +269,7 @@ class TimelineStrip(QWidget):
             lines.append("live: where the scene stands")
         if place is not None:
             when = with_unit(number_text(place.time), "s")
-            lines.append(
-                f"episode {place.episode} · physics step {count_text(place.step)} · t {when}"
-            )
-        lines.append(f"step {count_text(axis)} since the first")
+            lines.append(f"episode {place.episode} · {history.step_text(axis)} · t {when}")
         told = history.told
         if told is not None and axis < told.first:
             lines.append("not kept any more")

@@ -124,3 +124,21 @@ def test_steps_and_session_time_lead_back_to_each_other():
         assert clock.axis_at(clock.session_at(axis)) == pytest.approx(axis, abs=1e-6)
     assert clock.session_at(250) == pytest.approx(0.5)
     assert clock.session_at(600) == pytest.approx(1.2)
+
+
+def test_places_are_told_by_the_step_of_the_episode_and_by_the_axis(history):
+    history.receive(
+        told(
+            [
+                episode(1, 0),
+                episode(2, 100, physics_step=0),
+                episode(2, 340, SegmentKind.BRANCH, physics_step=120, parent_axis=220),
+            ]
+        )
+    )
+    assert history.step_text(50) == "step 50"
+    assert history.step_text(130) == "step 30 (axis 130)"
+    assert history.step_text(345) == "step 125 (axis 345)"
+    assert history.branch_text == "step 120 (axis 220)"
+    history.receive(told([episode(1, 0)]))
+    assert history.branch_text == ""

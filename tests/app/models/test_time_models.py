@@ -1,7 +1,5 @@
 """Stops, conditions, rollouts, ghosts, environments as models: what is sent and believed."""
 
-import pytest
-
 from stroboscope.app.models.conditions import SavedCondition, threshold_expression
 from stroboscope.app.models.ghosts import MAX_GHOSTS
 from stroboscope.app.models.rollouts import rollout_ref

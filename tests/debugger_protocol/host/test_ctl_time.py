@@ -98,10 +98,10 @@ def test_a_place_that_is_no_step_is_refused_with_what_to_write(
 def test_branches_and_the_history_are_listed(scene: GuardedStepper, say: Say) -> None:
     assert say("branches") == "no branches yet\n"
     say("goto", "--axis", "7")
-    assert "episode 1, branch, from row 7" in say("continue")
-    assert say("branches").count("branch, from row 7") == 1
+    assert "episode 1, branch, from axis 7" in say("continue")
+    assert say("branches").count("branch, from axis 7") == 1
     say("goto", "--axis", "9")
-    assert "branch, from row 9" in say("continue", "--recorded-inputs")
+    assert "branch, from axis 9" in say("continue", "--recorded-inputs")
     history = say("history")
     assert history.startswith("20 rows from 0 on")
     assert "episode 1, begin" in history
@@ -114,7 +114,7 @@ def test_rollouts_are_made_listed_compared_shown_and_dropped(
 ) -> None:
     assert say("rollouts") == "no rollouts yet\n"
     made = say("resimulate", "--axis", "5", "--set", "ctrl[0]=3", "--name", "pushed")
-    assert made == "   1  pushed: 15 steps to 0.04 s, from row 5, ended\n"
+    assert made == "   1  pushed: 15 steps to 0.04 s, from axis 5, ended\n"
     assert say("rollouts") == made
     assert say("ghosts", "rollout:1", "row:3") == "2 ghosts are shown\n"
     assert say("ghosts", "none") == "no ghosts are shown\n"
