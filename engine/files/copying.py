@@ -9,14 +9,15 @@ from pathlib import Path
 from stroboscope.engine.files.atomic import replacing
 from stroboscope.engine.files.chunk_index import ChunkKind
 from stroboscope.engine.files.disk import Disk
-from stroboscope.engine.files.errors import FileError
-from stroboscope.engine.files.frames import Manifest
+from stroboscope.engine.files.errors import FileDamagedError, FileError
+from stroboscope.engine.files.frames import FileEvent, Manifest
 from stroboscope.engine.files.low_rate_chunks import Message
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.writer import TrajectoryWriter
 
 __all__ = [
     "Progress",
+    "gap_event",
     "intact_attachments",
     "kind_of_topic",
     "messages_by_kind",
@@ -69,6 +70,23 @@ def messages_by_kind(messages: Iterator[Message]) -> Iterator[tuple[ChunkKind, l
         if len(waiting[kind]) >= _MESSAGES_AT_ONCE:
             yield kind, waiting.pop(kind)
     yield from waiting.items()
+
+
+def gap_event(
+    reader: TrajectoryReader, scene: int, number: int, error: FileDamagedError
+) -> FileEvent:
+    """Return what says in a new file that a damaged block was left out."""
+    index = reader.index(scene)
+    axes = [int(index.first_axis[number]), int(index.last_axis[number])]
+    return FileEvent(
+        kind="gap",
+        axis=axes[0],
+        scene=scene,
+        time=float(index.first_time[number]),
+        wall=int(index.first_wall[number]),
+        text=f"{index.count[number]} frames were damaged and are lost",
+        data={"axes": axes, "wrong": error.wrong},
+    )
 
 
 def nobody(done: float) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from stroboscope.engine.files.chunk_index import ChunkKind
 from stroboscope.engine.files.copying import (
     Progress,
+    gap_event,
     intact_attachments,
     kind_of_topic,
     messages_by_kind,
@@ -57,7 +58,7 @@ def cut(
     minimal block, sleeping bodies) the part begins with the block that ``begin`` is in. The file
     is at ``target`` as a whole or not at all. Raises ValueError for frames that are not there,
     FileError, and FileDamagedError when a block at either end is damaged; damaged ones between
-    are left out.
+    are left out, and an event "gap" says where.
     """
     with TrajectoryReader(path) as reader:
         refuse_itself(reader, Path(target))
@@ -75,8 +76,8 @@ def cut(
                 if rows.stop - rows.start == reader.index(place[0]).count[place[1]]:
                     try:
                         writer.write_encoded_block(place[0], reader.encoded_block(*place))
-                    except FileDamagedError:
-                        continue
+                    except FileDamagedError as error:
+                        writer.write_events([gap_event(reader, *place, error)])
                 else:
                     writer.write_block(_rows_of(reader.block(*place), rows))
             for kind, messages in messages_by_kind(parts.messages()):

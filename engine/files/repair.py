@@ -7,6 +7,7 @@ import msgspec
 
 from stroboscope.engine.files.copying import (
     Progress,
+    gap_event,
     intact_attachments,
     messages_by_kind,
     nobody,
@@ -16,7 +17,6 @@ from stroboscope.engine.files.copying import (
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.errors import FileDamagedError
-from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.writer import TrajectoryWriter
 
@@ -73,19 +73,7 @@ def _copy_blocks(
         try:
             block = reader.encoded_block(scene, number)
         except FileDamagedError as error:
-            index = reader.index(scene)
-            axes = [int(index.first_axis[number]), int(index.last_axis[number])]
-            text = f"{index.count[number]} frames were damaged and are lost"
-            gap = FileEvent(
-                kind="gap",
-                axis=axes[0],
-                scene=scene,
-                time=float(index.first_time[number]),
-                wall=int(index.first_wall[number]),
-                text=text,
-                data={"axes": axes, "wrong": error.wrong},
-            )
-            writer.write_events([gap])
+            writer.write_events([gap_event(reader, scene, number, error)])
             continue
         writer.write_encoded_block(scene, block)
         frames[scene] += block[0].rows

@@ -8,7 +8,7 @@ import pytest
 from recordings import block_of, blocks_of, frames_of, manifest_of, same_block, write_small
 
 from stroboscope.engine.files.cut import cut
-from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.files.errors import FileDamagedError, FileError
 from stroboscope.engine.files.frames import BlockKind, FileEvent, RecordMode
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
@@ -51,9 +51,7 @@ def test_damaged_blocks_and_attachments_are_left_out_and_named(tmp_path: Path) -
         middle = int(reader.index(0).offset[1]) + 20
     data = bytearray(path.read_bytes())
     data[middle] ^= 1
-    data[data.index(b"model.mjb", data.index(b"octet-stream") - 60) + 2] ^= 0
-    at = data.rindex(b"model", 0, data.index(b"SBLK"))
-    data[at] ^= 1
+    data[data.rindex(b"model", 0, data.index(b"SBLK"))] ^= 1  # the attachment's content
     path.write_bytes(data)
     result = repair(path, tmp_path / "new.mcap")
     assert result.frames == {0: 8}
@@ -65,6 +63,22 @@ def test_damaged_blocks_and_attachments_are_left_out_and_named(tmp_path: Path) -
         assert gap.axis == 4
         assert gap.data["axes"] == [4, 7]
         assert "4 frames" in gap.text
+
+
+def test_a_damaged_block_within_a_part_is_left_out_and_named(tmp_path: Path) -> None:
+    path = write_small(tmp_path / "run.mcap", close=False)
+    with TrajectoryReader(path) as reader:
+        end = int(reader.index(0).offset[1] + reader.index(0).nbytes[1])
+    data = bytearray(path.read_bytes())
+    data[end - 1] ^= 1
+    path.write_bytes(data)
+    cut(path, tmp_path / "part.mcap", begin=1, end=11)
+    with TrajectoryReader(tmp_path / "part.mcap") as reader:
+        assert reader.frame_count(0) == 6
+        gaps = [event for event in reader.events(0) if event.kind == "gap"]
+        assert [gap.data["axes"] for gap in gaps] == [[4, 7]]
+    with pytest.raises(FileDamagedError, match="frames 4 to 7"):
+        cut(path, tmp_path / "part.mcap", begin=5, end=11)
 
 
 def test_a_repair_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
