@@ -16,11 +16,13 @@ from stroboscope.debugger_protocol.exceptions import ProtocolError
 from stroboscope.debugger_protocol.runtime_directory import find_runtime_directory
 from stroboscope.debugger_protocol.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 from stroboscope.debugger_protocol.window_link import find_window
+from stroboscope.engine.outside.confinement import can_confine_files
 
 __all__ = ["Finding", "Verdict", "examine", "main", "mujoco_findings"]
 
 _GUI = ("PySide6-Essentials", "vispy", "pyqtgraph", "PyOpenGL", "qtawesome", "superqt")
 _BASE = ("numpy", "msgspec", "websockets", "platformdirs")
+_FILES = ("zstandard", "xxhash", "mcap", "defusedxml")
 _MIN_MUJOCO = (3, 3)
 _GL_TIMEOUT_S = 60.0
 _GL_PROBE = """
@@ -113,6 +115,26 @@ def _python_findings() -> Iterable[Finding]:
     else:
         every = ", ".join(f"{name} {_version(name)}" for name in _BASE)
         yield Finding(Verdict.OK, "base packages", every)
+    missing = [name for name in _FILES if _version(name) is None]
+    if missing:
+        yield Finding(
+            Verdict.NOTE,
+            "files",
+            f"missing: {', '.join(missing)}; no scene, checkpoint or recording can be written or read",
+            f'{sys.executable} -m pip install "stroboscope[files]"',
+        )
+    else:
+        every = ", ".join(f"{name} {_version(name)}" for name in _FILES)
+        yield Finding(Verdict.OK, "files", every)
+    itself = "and the system itself refuses them all other files"
+    yield Finding(
+        Verdict.OK,
+        "strangers' files",
+        f"compiled in a process of their own, {itself} (Landlock)"
+        if can_confine_files()
+        else "compiled in a process of their own; their names are checked, the system itself (no "
+        "Landlock) refuses nothing",
+    )
 
 
 def _find(name: str) -> Distribution | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from stroboscope.engine.outside.limits import GuardLimits
 
-__all__ = ["confine_files", "limit_resources"]
+__all__ = ["can_confine_files", "confine_files", "limit_resources"]
 
 # <linux/landlock.h>: kinds of access to files, by the version that brought them.
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
@@ -60,6 +60,15 @@ def limit_resources(limits: GuardLimits) -> None:
             continue
 
 
+def can_confine_files() -> bool:
+    """Return whether the kernel can refuse files to a process that asks for that."""
+    return sys.platform == "linux" and _version(ctypes.CDLL(None)) > 0
+
+
+def _version(libc: ctypes.CDLL) -> int:
+    return int(libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION))
+
+
 def confine_files(*, read: Sequence[str], write: Sequence[str]) -> bool:
     """Let the kernel refuse files outside of these folders from now on; False where it can't.
 
@@ -68,7 +77,7 @@ def confine_files(*, read: Sequence[str], write: Sequence[str]) -> bool:
     if sys.platform != "linux":
         return False
     libc = ctypes.CDLL(None, use_errno=True)
-    version = libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
+    version = _version(libc)
     if version < 1:
         return False
     everything = (1 << _ACCESS_BY_VERSION[min(version, max(_ACCESS_BY_VERSION))]) - 1
