@@ -56,12 +56,12 @@ class FreedMemory:
 
     def look_if_due(self) -> None:
         """Look a few times a minute; seldom where giving back has taken long."""
-        start = time.monotonic()
-        if start >= self._next_look:
+        if time.monotonic() >= self._next_look:
+            # Of this thread's own time: on a busy machine it mostly waits for its turn meanwhile.
+            start = time.thread_time()
             gave = self.look()
-            end = time.monotonic()
-            pause = (end - start) / _SHARE_OF_TIME if gave else 0.0
-            self._next_look = end + max(_LOOK_S, pause)
+            pause = (time.thread_time() - start) / _SHARE_OF_TIME if gave else 0.0
+            self._next_look = time.monotonic() + max(_LOOK_S, pause)
 
     def look(self) -> bool:
         """Give back what was freed since the last time if that is worth it; return whether."""
