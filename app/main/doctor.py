@@ -120,7 +120,7 @@ def _python_findings() -> Iterable[Finding]:
         yield Finding(
             Verdict.NOTE,
             "files",
-            f"missing: {', '.join(missing)}; no scene, checkpoint or recording can be written or read",
+            f"missing: {', '.join(missing)}; scenes and recordings can't be written or read",
             f'{sys.executable} -m pip install "stroboscope[files]"',
         )
     else:
