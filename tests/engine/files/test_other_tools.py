@@ -3,6 +3,8 @@
 import io
 import itertools
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,10 @@ from mcap.stream_reader import StreamReader, breakup_chunk
 from recordings import write_small
 
 from stroboscope.engine.files.reader import TrajectoryReader
+
+
+_REPOSITORY = Path(__file__).resolve().parents[3]
+_MCAP_CORE = _REPOSITORY / ".cache/mcap_core/node_modules/@mcap/core"
 
 
 @pytest.fixture
@@ -126,6 +132,24 @@ def test_signals_and_events_are_json_with_a_schema(path: Path) -> None:
                 assert schema.encoding == "jsonschema"
                 properties = json.loads(schema.data)["properties"]
                 assert set(json.loads(message.data)) <= set(properties)
+
+
+@pytest.mark.skipif(
+    not (_MCAP_CORE.is_dir() and shutil.which("node")),
+    reason="see packaging/read_with_mcap_core.mjs for how to install what it reads with",
+)
+def test_the_library_that_foxglove_is_built_on_reads_every_message(path: Path) -> None:
+    script = _REPOSITORY / "packaging/read_with_mcap_core.mjs"
+    result = subprocess.run(
+        ["node", str(script), str(path)],
+        cwd=_REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "/stroboscope/scene/1/state: 3" in result.stdout
 
 
 def test_a_file_without_its_end_can_be_streamed(tmp_path: Path) -> None:
