@@ -7,7 +7,14 @@ wxyz, units SI, angles radians.
 
 import enum
 
-import msgspec
+from stroboscope.debugger_protocol.description_base import Info, SolImp, Vec2, Vec3, Vec4
+from stroboscope.debugger_protocol.visual_description import (
+    CameraInfo,
+    CameraMode,
+    FogInfo,
+    LightInfo,
+    VisualScale,
+)
 
 __all__ = [
     "ActuatorInfo",
@@ -46,15 +53,6 @@ __all__ = [
     "VisualScale",
 ]
 
-Vec2 = tuple[float, float]
-Vec3 = tuple[float, float, float]
-Vec4 = tuple[float, float, float, float]
-SolImp = tuple[float, float, float, float, float]
-
-
-class _Info(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all descriptions."""
-
 
 class GeomType(enum.StrEnum):
     """Shape of a geom; ``size`` means what it means in MuJoCo."""
@@ -89,16 +87,6 @@ class JointType(enum.StrEnum):
         return {JointType.FREE: 6, JointType.BALL: 3}.get(self, 1)
 
 
-class CameraMode(enum.StrEnum):
-    """How a camera or light follows its body."""
-
-    FIXED = "fixed"
-    TRACK = "track"
-    TRACKCOM = "trackcom"
-    TARGETBODY = "targetbody"
-    TARGETBODYCOM = "targetbodycom"
-
-
 class TextureKind(enum.StrEnum):
     """How a texture is sampled."""
 
@@ -114,7 +102,7 @@ class ChannelKind(enum.StrEnum):
     USER = "user"
 
 
-class BodyInfo(_Info, frozen=True, kw_only=True):
+class BodyInfo(Info, frozen=True, kw_only=True):
     """One body; ``parent`` is an index into the bodies, 0 is the world and its own parent."""
 
     name: str
@@ -132,7 +120,7 @@ class BodyInfo(_Info, frozen=True, kw_only=True):
     gravcomp: float = 0.0
 
 
-class GeomInfo(_Info, frozen=True, kw_only=True):
+class GeomInfo(Info, frozen=True, kw_only=True):
     """One geom. ``mesh``, ``hfield`` and ``material`` are indices, -1 for none."""
 
     name: str
@@ -159,7 +147,7 @@ class GeomInfo(_Info, frozen=True, kw_only=True):
     gap: float = 0.0
 
 
-class MeshInfo(_Info, frozen=True, kw_only=True):
+class MeshInfo(Info, frozen=True, kw_only=True):
     """One triangle mesh; its arrays are the asset ``digest``.
 
     Asset arrays: ``vertices`` (nvert, 3) float32 [m]; ``faces`` (nface, 3) int32; optional
@@ -174,7 +162,7 @@ class MeshInfo(_Info, frozen=True, kw_only=True):
     nface: int
 
 
-class SkinInfo(_Info, frozen=True, kw_only=True):
+class SkinInfo(Info, frozen=True, kw_only=True):
     """A mesh that follows several bodies.
 
     Asset arrays: ``vertices`` (nvert, 3) float32 [m] in the bind pose; ``faces`` (nface, 3) int32;
@@ -194,7 +182,7 @@ class SkinInfo(_Info, frozen=True, kw_only=True):
     group: int = 0
 
 
-class FlexInfo(_Info, frozen=True, kw_only=True):
+class FlexInfo(Info, frozen=True, kw_only=True):
     """A deformable object of dimension 1 (lines), 2 (triangles) or 3 (tetrahedra).
 
     Its vertices are ``nvert`` rows of the topic DEFORMABLE from ``vert`` on; indices in its asset
@@ -221,7 +209,7 @@ class FlexInfo(_Info, frozen=True, kw_only=True):
     materials: tuple[int, ...] = ()
 
 
-class TreesInfo(_Info, frozen=True, kw_only=True):
+class TreesInfo(Info, frozen=True, kw_only=True):
     """The bounding volume hierarchies in which the engine looks for contacts, in one asset.
 
     Asset arrays: ``child`` (nnode, 2) int32, counted from the tree's first node, -1: none;
@@ -242,7 +230,7 @@ class TreesInfo(_Info, frozen=True, kw_only=True):
     active: bool = False
 
 
-class HeightFieldInfo(_Info, frozen=True, kw_only=True):
+class HeightFieldInfo(Info, frozen=True, kw_only=True):
     """One height field; asset arrays: ``data`` (nrow, ncol) float32 in 0…1.
 
     ``size``: half x, half y, elevation z, base thickness [m].
@@ -255,7 +243,7 @@ class HeightFieldInfo(_Info, frozen=True, kw_only=True):
     size: Vec4
 
 
-class TextureInfo(_Info, frozen=True, kw_only=True):
+class TextureInfo(Info, frozen=True, kw_only=True):
     """One texture; asset arrays: ``data`` (height, width, nchannel) uint8.
 
     Cube and sky boxes hold six squares one below the other: right, left, up, down, front, back.
@@ -271,7 +259,7 @@ class TextureInfo(_Info, frozen=True, kw_only=True):
     srgb: bool = False
 
 
-class MaterialInfo(_Info, frozen=True, kw_only=True):
+class MaterialInfo(Info, frozen=True, kw_only=True):
     """Surface properties; ``texture`` is an index or -1."""
 
     name: str
@@ -285,7 +273,7 @@ class MaterialInfo(_Info, frozen=True, kw_only=True):
     texuniform: bool = False
 
 
-class JointInfo(_Info, frozen=True, kw_only=True):
+class JointInfo(Info, frozen=True, kw_only=True):
     """One joint; ``qpos`` and ``dof`` are the first addresses in qpos and qvel.
 
     ``range`` is in m or rad. ``actfrcrange`` is None when actuator force is not limited.
@@ -311,7 +299,7 @@ class JointInfo(_Info, frozen=True, kw_only=True):
     qpos0: tuple[float, ...] = ()
 
 
-class SiteInfo(_Info, frozen=True, kw_only=True):
+class SiteInfo(Info, frozen=True, kw_only=True):
     """One site."""
 
     name: str
@@ -325,7 +313,7 @@ class SiteInfo(_Info, frozen=True, kw_only=True):
     material: int = -1
 
 
-class TendonInfo(_Info, frozen=True, kw_only=True):
+class TendonInfo(Info, frozen=True, kw_only=True):
     """One tendon; spatial ones have a path. ``joints`` are those of a fixed one."""
 
     name: str
@@ -344,7 +332,7 @@ class TendonInfo(_Info, frozen=True, kw_only=True):
     sites: tuple[int, ...] = ()
 
 
-class EqualityInfo(_Info, frozen=True, kw_only=True):
+class EqualityInfo(Info, frozen=True, kw_only=True):
     """One equality constraint between two elements; the second may be the world or nothing.
 
     ``kind``: the engine's word (``connect``, ``weld``, ``joint``, ``tendon``, ``flex``).
@@ -361,7 +349,7 @@ class EqualityInfo(_Info, frozen=True, kw_only=True):
     solimp: SolImp = (0.9, 0.95, 0.001, 0.5, 2.0)
 
 
-class PairInfo(_Info, frozen=True, kw_only=True):
+class PairInfo(Info, frozen=True, kw_only=True):
     """One explicit contact pair."""
 
     name: str
@@ -369,7 +357,7 @@ class PairInfo(_Info, frozen=True, kw_only=True):
     geom2: int
 
 
-class KeyframeInfo(_Info, frozen=True, kw_only=True):
+class KeyframeInfo(Info, frozen=True, kw_only=True):
     """One keyframe."""
 
     name: str
@@ -385,7 +373,7 @@ class OptionKind(enum.StrEnum):
     FLAG = "flag"
 
 
-class OptionInfo(_Info, frozen=True, kw_only=True):
+class OptionInfo(Info, frozen=True, kw_only=True):
     """One physics option that may be edited live; ``name`` is the engine's (``timestep``)."""
 
     name: str
@@ -398,78 +386,7 @@ class OptionInfo(_Info, frozen=True, kw_only=True):
     tip: str = ""
 
 
-class VisualScale(_Info, frozen=True, kw_only=True):
-    """Sizes of what is drawn beside the bodies, MuJoCo's words: multiples of ``meansize`` [m].
-
-    ``force`` and ``torque`` [m/N, m/N·m] scale arrows, divided by ``meanmass`` as MuJoCo does.
-    """
-
-    meansize: float = 0.1
-    meanmass: float = 1.0
-    force: float = 0.005
-    torque: float = 0.1
-    forcewidth: float = 0.1
-    contactwidth: float = 0.3
-    contactheight: float = 0.1
-    connect: float = 0.2
-    com: float = 0.4
-    jointlength: float = 1.0
-    jointwidth: float = 0.1
-    actuatorlength: float = 0.7
-    actuatorwidth: float = 0.2
-    framelength: float = 1.0
-    framewidth: float = 0.1
-    constraint: float = 0.1
-    slidercrank: float = 0.2
-    frustum: float = 10.0
-
-
-class CameraInfo(_Info, frozen=True, kw_only=True):
-    """One camera; looks along its -z with +y up. ``fovy`` in degrees, or [m] orthographic."""
-
-    name: str
-    body: int
-    pos: Vec3
-    quat: Vec4
-    fovy: float = 45.0
-    mode: CameraMode = CameraMode.FIXED
-    target: int = -1
-    orthographic: bool = False
-    # For TRACK and TRACKCOM: offset in the world from the body's frame or its subtree's centre
-    # of mass in the initial configuration, and the orientation it keeps.
-    pos0: Vec3 = (0.0, 0.0, 0.0)
-    poscom0: Vec3 = (0.0, 0.0, 0.0)
-    quat0: Vec4 = (1.0, 0.0, 0.0, 0.0)
-    resolution: tuple[int, int] = (1, 1)
-    # Focal length and principal point [m], and the sensor's size [m]: 0 where fovy counts.
-    intrinsic: Vec4 = (0.0, 0.0, 0.0, 0.0)
-    sensorsize: Vec2 = (0.0, 0.0)
-
-
-class LightInfo(_Info, frozen=True, kw_only=True):
-    """One light; ``dir`` is where it shines, in the body's frame."""
-
-    name: str
-    body: int
-    pos: Vec3
-    dir: Vec3
-    directional: bool = False
-    castshadow: bool = True
-    active: bool = True
-    ambient: Vec3 = (0.0, 0.0, 0.0)
-    diffuse: Vec3 = (0.7, 0.7, 0.7)
-    specular: Vec3 = (0.3, 0.3, 0.3)
-    cutoff: float = 45.0
-    exponent: float = 10.0
-    attenuation: Vec3 = (1.0, 0.0, 0.0)
-    mode: CameraMode = CameraMode.FIXED
-    target: int = -1
-    pos0: Vec3 = (0.0, 0.0, 0.0)
-    poscom0: Vec3 = (0.0, 0.0, 0.0)
-    dir0: Vec3 = (0.0, 0.0, -1.0)
-
-
-class ActuatorInfo(_Info, frozen=True, kw_only=True):
+class ActuatorInfo(Info, frozen=True, kw_only=True):
     """One actuator; ``joint`` is the index of the joint it drives, -1 when it drives another kind.
 
     ``kind`` is the engine's word (``motor``, ``position``, …), ``target`` names what it drives.
@@ -513,7 +430,7 @@ class ActuatorInfo(_Info, frozen=True, kw_only=True):
     crank_length: float = 0.0
 
 
-class SensorInfo(_Info, frozen=True, kw_only=True):
+class SensorInfo(Info, frozen=True, kw_only=True):
     """One sensor; ``adr`` and ``dim`` say where it stands in ``sensordata``."""
 
     name: str
@@ -536,7 +453,7 @@ class SensorInfo(_Info, frozen=True, kw_only=True):
     data: tuple[str, ...] = ()
 
 
-class ChannelInfo(_Info, frozen=True, kw_only=True):
+class ChannelInfo(Info, frozen=True, kw_only=True):
     """One named time series of ``width`` numbers; ``names`` labels them (may be empty)."""
 
     name: str
@@ -547,20 +464,7 @@ class ChannelInfo(_Info, frozen=True, kw_only=True):
     kind: ChannelKind = ChannelKind.ENGINE
 
 
-class FogInfo(_Info, frozen=True, kw_only=True):
-    """What hides the distance: fog from ``start`` to ``end``, multiples of the extent, and haze.
-
-    ``haze`` is how much of the way to the horizon it covers, 0 for none.
-    """
-
-    start: float = 3.0
-    end: float = 10.0
-    rgba: Vec4 = (0.0, 0.0, 0.0, 1.0)
-    haze: float = 0.3
-    haze_rgba: Vec4 = (1.0, 1.0, 1.0, 1.0)
-
-
-class SceneDescription(_Info, frozen=True, kw_only=True):
+class SceneDescription(Info, frozen=True, kw_only=True):
     """Everything about a scene that does not change from step to step."""
 
     scene_id: int

@@ -84,8 +84,8 @@ class Topic(enum.StrEnum):
     frame, ``geom_size`` (ngeom, 3), ``site_rgba``, ``site_pos``, ``site_quat``, ``site_size``,
     ``tendon_rgba``, ``tendon_width`` (ntendon,) [m], ``skin_rgba``, ``flex_rgba`` (the flex's own
     where it has several materials), ``cam_pos``, ``cam_quat``, ``cam_fovy``, ``light_pos``,
-    ``light_dir``, ``light_ambient``, ``light_diffuse``, ``light_specular``, ``light_active``, as the
-    description has them. Only where its ``tells_looks`` says so."""
+    ``light_dir``, ``light_ambient``, ``light_diffuse``, ``light_specular``, ``light_active``, as
+    the description has them. Only where its ``tells_looks`` says so."""
 
     DRAWING = "drawing"
     """What the script draws. float32: ``pos`` (n, 3) [m] world, ``quat`` (n, 4) wxyz, ``size``
@@ -98,8 +98,8 @@ class Topic(enum.StrEnum):
 
     PLUGINS = "plugins"
     """What the engine's plugins draw of themselves, with DRAWING's ``kind``, ``pos``, ``quat``,
-    ``size``, ``rgba`` and ``width``; ``iteration`` (n,) int32 is 1 for what belongs to the descent of
-    an SDF's search for contacts, ``left_out`` (1,) int32 how many have no kind of their own."""
+    ``size``, ``rgba`` and ``width``; ``iteration`` (n,) int32 is 1 for what belongs to the descent
+    of an SDF's search for contacts, ``left_out`` (1,) int32 how many have no kind of their own."""
 
     OPTIONS = "options"
     """``values`` float64: the description's ``options`` one after the other, ``width`` each."""
