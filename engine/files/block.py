@@ -134,7 +134,12 @@ def _checked(block: RowBlock) -> tuple[NDArray[np.float64], Integers]:
 
 
 def _time_follows(block: RowBlock, rows: NDArray[np.float64]) -> bool:
-    """Return whether each time is the one before plus the timestep, to the bit."""
+    """Return whether each time is the one before plus the timestep, to the bit.
+
+    Not for NaN: which one a sum has is not the same on every processor.
+    """
+    if not np.isfinite(rows[:, 0]).all():
+        return False
     times = _following(rows[0, 0], np.asarray(block.timesteps, dtype=np.float64))
     return times.tobytes() == rows[:, 0].tobytes()
 

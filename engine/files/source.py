@@ -22,9 +22,10 @@ class ByteSource:
         self.path = Path(path)
         try:
             self._descriptor = os.open(self.path, _FLAGS | getattr(os, "O_BINARY", 0))
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: no path can be that
+            reason = getattr(error, "strerror", None) or error
             raise FileError(
-                self.path, f"can't be opened ({error.strerror})", "check the path and who may read"
+                self.path, f"can't be opened ({reason})", "check the path and who may read"
             ) from error
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             self.close()
@@ -33,6 +34,7 @@ class ByteSource:
 
     def refresh(self) -> int:
         """Look how large the file is now, and return it."""
+        self._check_open()
         self.size = os.fstat(self._descriptor).st_size
         return self.size
 
@@ -50,8 +52,7 @@ class ByteSource:
                 f"ends at byte {self.size:,}, before byte {offset + size:,}, which it points to",
                 "take it from its source again, or rewrite what is there with stroboscope repair",
             )
-        if self._descriptor < 0:
-            raise FileError(self.path, "has been closed", "open it again")
+        self._check_open()
         try:
             data = _pread(self._descriptor, size, offset)
             while len(data) < size:
@@ -72,6 +73,10 @@ class ByteSource:
                 "open it again",
             )
         return data
+
+    def _check_open(self) -> None:
+        if self._descriptor < 0:
+            raise FileError(self.path, "has been closed", "open it again")
 
 
 def _pread(descriptor: int, size: int, offset: int) -> bytes:

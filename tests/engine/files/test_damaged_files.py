@@ -221,8 +221,14 @@ def test_an_end_that_is_damaged_is_told_and_costs_nothing(tmp_path: Path) -> Non
 
 
 def test_a_closed_reader_says_so(tmp_path: Path) -> None:
-    reader = TrajectoryReader(write_small(tmp_path / "a.mcap"))
+    reader = TrajectoryReader(write_small(tmp_path / "a.mcap", close=False))
     reader.close()
     reader.close()
-    with pytest.raises(FileError, match="has been closed"):
-        reader.block(0, 0)
+    for look in (lambda: reader.block(0, 0), reader.follow, lambda: reader.attachment("model.mjb")):
+        with pytest.raises(FileError, match="has been closed"):
+            look()
+
+
+def test_a_path_that_can_be_none_is_an_error_of_ours() -> None:
+    with pytest.raises(FileError, match="can't be opened"):
+        TrajectoryReader("a\0b.mcap")

@@ -15,7 +15,6 @@ from recordings import write_small
 
 from stroboscope.engine.files.reader import TrajectoryReader
 
-
 _REPOSITORY = Path(__file__).resolve().parents[3]
 _MCAP_CORE = _REPOSITORY / ".cache/mcap_core/node_modules/@mcap/core"
 
