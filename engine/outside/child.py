@@ -30,9 +30,10 @@ def main() -> int:
     # What libraries print is no part of the answer.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    os.chdir(question.scratch)
-    # No module can be imported any more once files are refused.
+    # No module can be imported any more once files are refused, and those that are found by a
+    # relative path none from another folder.
     import_all()
+    os.chdir(question.scratch)
     confined = confine_files(read=[question.root], write=[question.scratch])
     content = sys.stdin.buffer.read() if question.with_content else None
     models: tuple[bytes, ...] = ()

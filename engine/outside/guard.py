@@ -79,10 +79,11 @@ def guarded_model(
     compiles it first. Any thread; it takes half a second and the time to compile.
 
     Raises FileFormatError, FileDamagedError or FileVersionError, which name the file and what is
-    wrong with it; FilesUnavailableError without the packages that this needs.
+    wrong with it; FilesUnavailableError and MujocoUnavailableError without what this needs.
     """
     limits = limits or GuardLimits()
     needed("defusedxml")
+    load_mujoco()
     file = Path(path)
     if content is None:
         kind_of_file(file)
@@ -133,7 +134,6 @@ def _run(
             stdin=given,
             stdout=output,
             stderr=complaints,
-            cwd=question.scratch,
             env=environment,
             close_fds=True,
             start_new_session=True,

@@ -3,8 +3,9 @@
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 
+from stroboscope.app.main import cli
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.window_link import WindowLock
@@ -84,3 +85,17 @@ def test_what_is_no_file_is_not_taken(desktop, own_folders):
     assert not drop(desktop.window, own_folders)
     assert not drop(desktop.window, own_folders / "nothing there")
     assert not drop(desktop.window)
+
+
+def test_a_double_click_that_fails_says_why_in_a_dialog(own_folders, qapp, monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr(QMessageBox, "critical", lambda *words: shown.append(words[-1]))
+    path = own_folders / "stranger.xml"
+    path.write_text(OUTSIDE, encoding="utf-8")
+    assert cli.main(["open", "--dialog", str(path)]) == 1
+    assert len(shown) == 1
+    assert "stranger.xml" in shown[0]
+    assert "lies outside of the folder" in shown[0]
+    assert cli.main(["open", str(path)]) == 1
+    assert len(shown) == 1
+    assert capsys.readouterr().err.count("lies outside of the folder") == 2
