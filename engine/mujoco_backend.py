@@ -242,6 +242,7 @@ class MujocoBackend(SceneBackend):
             own = world.unedited_timestep(now)
             world.timestep_edit = None if value == own else (own, value)
             world.edits += 1
+            scene.recorders.edited(name, before=(now,), values=(value,))
             return
         before = self.option(name)
         known = world.unedited_options.get(name)
@@ -257,6 +258,7 @@ class MujocoBackend(SceneBackend):
             write_option(world.model, name, values, known=known, adapter=world.adapter)
         world.unedited_options.setdefault(name, before)
         world.options_changed()
+        scene.recorders.edited(name, before=before, values=values)
         scene.history.begin(SegmentKind.EDIT, f"{name} was edited")
 
     def time_machine(self) -> MujocoTimeMachine:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
     from stroboscope.engine.errors import EngineError
     from stroboscope.engine.history.scene_history import SceneHistory
+    from stroboscope.engine.recording.scene_recorders import SceneRecorders
     from stroboscope.engine.scene_counters import StepCounters
     from stroboscope.engine.stepping import Stepper
     from stroboscope.engine.world import World
@@ -65,6 +66,7 @@ class StateMethods:
     counters: "StepCounters"
     stepper: "Stepper"
     link: "SceneLink"
+    recorders: "SceneRecorders"
     history: "SceneHistory"
     _owner_ident: int
     _guard: Callable[[], None]
@@ -164,6 +166,7 @@ class StateMethods:
         made = self.states.checkpoint(name, note=note)
         if name:
             self.link.checkpoint_made(made, approximate=made.exactness.reason)
+            self.recorders.happened("checkpoint", name, data={"note": note} if note else None)
         return made
 
     def restore(

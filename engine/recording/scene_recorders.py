@@ -1,6 +1,8 @@
 """Who records a scene, and what they are told besides its rows."""
 
 import dataclasses
+import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -17,13 +19,19 @@ from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 from stroboscope.engine.stops.event import StopEvent
 
 if TYPE_CHECKING:
+    from stroboscope.debugger_protocol.host.scene_link import SceneLink
     from stroboscope.engine.stops.trouble import Trouble
     from stroboscope.engine.world import World
 
 __all__ = ["SceneRecorders"]
 
 
+_log = logging.getLogger(__name__)
+_Shape = tuple[tuple[int, ...], tuple[str, ...]]
+
+
 class _Scene(Protocol):
+    link: "SceneLink"
     world: "World"
     counters: Any
     history: Any
@@ -59,6 +67,8 @@ class SceneRecorders:
         self._feeds: tuple[tuple[_Recording, Listener, TrajectoryFile], ...] = ()
         self.notes = Notes()
         """What happened at the rows that the history keeps."""
+        self._shapes: dict[str, _Shape] = {}
+        self._refused: set[str] = set()
         self._failure = 0
         """Which exception was recorded; its id, as an exception keeps alive all it has passed."""
 
@@ -98,6 +108,15 @@ class SceneRecorders:
             )
         )
 
+    def edited(self, option: str, *, before: Sequence[float], values: Sequence[float]) -> None:
+        """Record that somebody has edited a physics option in the debugger."""
+        data: dict[str, object] = {
+            "name": option,
+            "before": list(before),
+            "values": [float(each) for each in values],
+        }
+        self.happened("option", f"{option} was edited", data=data)
+
     @property
     def wants(self) -> bool:
         """Whether anybody records what happens, or may want to save it."""
@@ -113,6 +132,10 @@ class SceneRecorders:
         if not self.wants:
             return
         plain = values.tolist()
+        shape = (values.shape, tuple(names or ()))
+        if self._shapes.setdefault(channel, shape) != shape:
+            self._refuse(channel, shape)
+            return
         value = Value(
             channel,
             self._scene.counters.axis,
@@ -125,6 +148,19 @@ class SceneRecorders:
         for _, feed, wanted in self._feeds:
             if wanted.wants(channel):
                 feed.add_value(value)
+
+    def _refuse(self, channel: str, shape: "_Shape") -> None:
+        """Say once that values of a channel are not recorded: it has others."""
+        if channel in self._refused:
+            return
+        self._refused.add(channel)
+        (first, labels), (other, _) = self._shapes[channel], shape
+        named = f" and the names {list(labels)}" if labels else ""
+        _log.warning(
+            "scene %r: channel %r is recorded with the shape %s%s of its first values, others (%s) "
+            "are left out: log them under another name",
+            self._scene.link.name, channel, first, named, other,
+        )  # fmt: skip
 
     def finish(self) -> None:
         """End all recordings of the scene, which ends: what went wrong was told."""

@@ -11,7 +11,7 @@ from stroboscope.engine.errors import SimulationStopped
 from stroboscope.engine.stops.conditions import Condition, SceneConditions
 from stroboscope.engine.stops.diagnosis import diagnose
 from stroboscope.engine.stops.event import StopEvent
-from stroboscope.engine.stops.trouble import Diagnose, Trouble
+from stroboscope.engine.stops.trouble import Diagnose, Trouble, plain_diagnosis
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -56,10 +56,21 @@ class SceneStops:
 
     def let_through(self, trouble: Trouble) -> None:
         """Note that the step in trouble counts all the same: the next one may have it too."""
+        if self._is_new_warning(trouble):
+            warning = plain_diagnosis(self._scene, trouble)
+            data: dict[str, object] = {"reason": str(trouble.reason)}
+            self._scene.recorders.happened("warning", warning.message, data=data)
         self._let_through = (trouble.key, self._scene.counters.axis)
         if trouble.is_reset:
             self.resets += 1
             self._scene.link.past.stops.note_resets(self.resets)
+
+    def _is_new_warning(self, trouble: Trouble) -> bool:
+        """Return whether a trouble is worth telling whoever records: no stop has, nor the last."""
+        axis = self._scene.counters.axis
+        told, (key, at) = self._told[1] == axis, self._let_through
+        goes_on = key == trouble.key and at >= axis - 1
+        return self._scene.recorders.wants and not told and not goes_on
 
     def is_told(self, trouble: Trouble) -> bool:
         """Return whether the scene has stopped for this already, and nobody has let it go on."""
