@@ -129,7 +129,7 @@ def number_array(value: object, what: str) -> NDArray[np.float64]:
     """
     try:
         given = np.asarray(value)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # torch's, of a gradient
         raise ValueError(
             f"{what} must be an array of numbers, with rows of one length, not {shown(value)}"
         ) from error

@@ -130,6 +130,29 @@ WRONG: dict[str, Wrong] = {
 }
 
 
+def test_more_controls_than_there_is_memory_for_are_refused_before_any_is_copied(
+    make_scene: Make,
+) -> None:
+    scene = make_scene("arm")
+    start, nu = scene.checkpoint(), scene.model.nu
+    with pytest.raises(
+        ValueError, match=r"shape \(1000000, 1000000, \d+\) would take .* GiB, this"
+    ):
+        physics.rollout(start, np.broadcast_to(0.0, (10**6, 10**6, nu)))
+    with pytest.raises(ValueError, match=r"of 1,000,000 physics steps would take .* GiB, this"):
+        physics.rollout(start, np.zeros((100, 1000, nu)), nstep=10**6)
+
+
+def test_controls_with_a_gradient_are_refused_in_words(make_scene: Make) -> None:
+    class Tensor:
+        def __array__(self, *_: object, **__: object) -> NDArray[np.float64]:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    scene = make_scene("arm")
+    with pytest.raises(ValueError, match="must be an array of numbers"):
+        physics.rollout(scene.checkpoint(), Tensor())  # type: ignore[arg-type]
+
+
 def _reset_with(scene: physics.Scene, count: Any) -> None:
     state = scene.get_state()
     state.step_count = count

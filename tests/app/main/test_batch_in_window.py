@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 
 from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.checkpoints import kept_checkpoints
 from stroboscope.app.models.conditions import SavedCondition
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -28,6 +29,8 @@ scene = physics.create_scene("Carts", model=CART, n_envs=64)
 scene.qpos[:, 0] = 0.01 * np.arange(64)
 if physics.debugger.attach(timeout_seconds=60.0, launch=False):
     while physics.debugger.is_attached():
+        if scene.total_steps == 10:
+            kept = scene.checkpoint("two carts", note="moving", envs_idx=[5, 9])
         if scene.total_steps == 60:
             scene.qvel[12, 1] = np.nan
         if scene.total_steps == 80:
@@ -65,6 +68,29 @@ def plotted(desktop, scene, channel="qpos"):
 
 def stopped_at(scene, env):
     return scene.stops.standing is not None and scene.stops.standing.env == env
+
+
+def test_a_named_checkpoint_of_some_is_listed_with_them_and_goes_back(
+    desktop, carts, wait_until, click
+):
+    window, scene = desktop.window, carts
+    window.panels.show("checkpoints")
+    panel = window.checkpoints
+    wait_until(panel.isVisible)
+    desktop.sessions.step(20)
+    wait_until(lambda: scene.status.axis == 20)
+    wait_until(lambda: "two carts" in panel.table.as_text(everything=True))
+    assert "moving · environments 5, 9" in panel.table.as_text(everything=True)
+    scene.environments.select(9)
+    wait_until(lambda: scene.environments.told.selected == 9)
+    assert scene.status.step_count == 20
+    (kept,) = kept_checkpoints(scene.session)
+    panel.choose(kept.ref)
+    wait_until(panel.restore_button.isEnabled)
+    click(panel.restore_button)
+    wait_until(lambda: scene.status.step_count == 10)
+    scene.environments.select(3)
+    wait_until(lambda: scene.status.step_count == 20)  # another one stays where it was
 
 
 def test_the_picker_shows_one_after_another_and_a_grid_of_all(desktop, carts, wait_until, click):
