@@ -24,6 +24,7 @@ BENCHMARKS = (
     "checkpoint_speed",
     "trajectory_file",
     "history_cost",
+    "recording_cost",
     "conditions_cost",
     "rollouts",
     "batch_attached",

@@ -10,8 +10,6 @@ import pytest
 import xxhash
 
 import stroboscope.engine as physics
-from stroboscope.debugger_protocol.host.host import Host
-from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.files.frames import BlockKind
 from stroboscope.engine.files.reader import TrajectoryReader
@@ -177,9 +175,8 @@ def test_another_model_is_recorded_in_another_file(
 
 
 def test_stops_warnings_options_and_named_checkpoints_are_events(
-    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path, host: Host
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
 ) -> None:
-    host.attach(PlaybackMode.FAST_FORWARD)
     scene = make_scene()
     oracle = oracle_of(scene)
     with scene.start_recording(tmp_path / "run") as recording:
