@@ -1,6 +1,5 @@
 """Small trajectories for tests: made of numbers, of no simulation."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -141,8 +140,3 @@ def same_block(read: RowBlock, written: RowBlock) -> bool:
 def frames_of(reader: TrajectoryReader, scene: int = 0) -> list[RowBlock]:
     """Return all blocks of a scene."""
     return [reader.block(scene, number) for number in range(len(reader.index(scene)))]
-
-
-def with_scene(block: RowBlock, scene: int) -> RowBlock:
-    """Return the same frames of another scene."""
-    return dataclasses.replace(block, scene=scene)

@@ -1,6 +1,7 @@
 """Blocks as bytes: every bit comes back, and what is no block is refused."""
 
 import dataclasses
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -162,6 +163,24 @@ def test_heads_that_no_writer_makes_are_refused_by_name() -> None:
         BlockHead.unpacked(bytes(data[:-1]))
     with pytest.raises(BlockError, match="no block of rows"):
         BlockHead.unpacked(b"X" + bytes(data[1:]))
+
+
+def test_blocks_that_contradict_themselves_are_refused() -> None:
+    head, body = encode_block(block_of(0, 4), compress=_COMPRESS)
+
+    def refused(why: str, body: bytes, **changes: int) -> None:
+        lie = head._replace(body_crc=crc32(body), **changes)  # type: ignore[arg-type]
+        with pytest.raises(BlockError, match=why):
+            decode_block(lie, memoryview(body), decompress=_DECOMPRESS)
+
+    refused("not those that were written", body, rows_crc=head.rows_crc ^ 1)
+    refused("not those that were written", body, last_axis=7)
+    refused("not those that were written", body, flags=0)
+    refused("bytes of", body[:-1])
+    refused("declares", body, rows=3)
+    refused("declares", body, hidden=1)
+    refused("declares", bytes([body[0] ^ 0x40]) + body[1:])  # another column changes
+    refused("a minimal block does not have", body, kind=BlockKind.MINIMAL)
 
 
 def test_frames_declare_their_size_before_they_are_decompressed() -> None:

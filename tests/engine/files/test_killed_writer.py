@@ -33,7 +33,9 @@ def _kill_after(path: Path, blocks: int) -> int:
 def _check(path: Path, told: int) -> None:
     with TrajectoryReader(path) as reader:
         assert not reader.complete
-        assert reader.damage == ()
+        # The system may end a write at any page of it when its process is killed.
+        assert len(reader.damage) <= 1
+        assert all(each.what.startswith("the file ends within") for each in reader.damage)
         index = reader.index(0)
         # What was told is written; one more block may be.
         assert told <= len(index) <= told + 1

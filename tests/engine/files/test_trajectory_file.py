@@ -170,6 +170,19 @@ def test_samples_of_another_shape_are_left_out_and_told(tmp_path: Path) -> None:
             signal.values[0] = 1.0
 
 
+def test_more_samples_than_can_be_kept_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stroboscope.engine.files.happenings.MOST_SAMPLES", 5)
+    axes = np.arange(4)
+    with TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={}) as writer:
+        for name in ("a", "b"):
+            writer.write_signals(0, name, axes, axes * 0.1, axes * 1.0)
+    with TrajectoryReader(tmp_path / "a.mcap") as reader:
+        assert reader.signals(0) == ("a",)
+        assert "more than 5 samples" in str(reader.damage[0])
+
+
 def test_messages_that_no_reader_takes_are_refused(tmp_path: Path) -> None:
     with TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={}) as writer:
         with pytest.raises(ValueError, match="at most 8,388,608 bytes"):
