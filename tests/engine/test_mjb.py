@@ -49,7 +49,8 @@ def test_a_model_from_another_folder_has_the_same_digest_and_bytes(
 ) -> None:
     adapter = load_mujoco()
     one, two = with_files("here"), with_files("somewhere/else/with/a/long/name" + "x" * 80)
-    assert bytes(one.paths) != bytes(two.paths)
+    if adapter.version_tuple >= (4,):  # before, a path was as the file says it
+        assert bytes(one.paths) != bytes(two.paths)
     assert model_digest(one, adapter=adapter) == model_digest(two, adapter=adapter)
     assert mjb_of(one, adapter=adapter) == mjb_of(two, adapter=adapter)
 

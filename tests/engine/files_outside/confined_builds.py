@@ -49,6 +49,9 @@ def main() -> None:
 
 
 def go_through(folder: str) -> None:
+    # MuJoCo writes warnings onto standard output.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     for line in sys.stdin.read().splitlines():
         start = time.monotonic()
         scratch = tempfile.mkdtemp(dir=folder)
@@ -66,8 +69,8 @@ def go_through(folder: str) -> None:
         _, status = os.waitpid(child, 0)
         found = json.loads(answer) if answer else ["died", str(status), []]
         seconds = time.monotonic() - start
-        sys.stdout.write(json.dumps([line, *found, seconds]) + "\n")
-        sys.stdout.flush()
+        answers.write(json.dumps([line, *found, seconds]) + "\n")
+        answers.flush()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import importlib.util
 import io
 import json
 import logging
@@ -51,6 +52,11 @@ ARM = """
   <actuator><motor name="turn" joint="shoulder"/></actuator>
 </mujoco>
 """
+needs_batch = pytest.mark.skipif(
+    importlib.util.find_spec("mujoco.batch") is None, reason="n_envs needs MuJoCo's batch"
+)
+# Before 4.0 MuJoCo writes fewer digits than its models have.
+WRITES_ALL_DIGITS = hasattr(mujoco.MjSpec, "encode")
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
 
 
@@ -156,6 +162,8 @@ def test_real_robots_travel_exactly_and_their_portable_model_is_the_same(
     state, digest = in_another_process(TWIN, tmp_path, str(file)).split()
     assert digest == scene.world.codec.digest.hex()
     assert state == digest_of(stepped(scene))
+    if not WRITES_ALL_DIGITS:
+        return
     # As another version of MuJoCo would have to: from the portable model.
     other = repacked(file, lambda manifest: manifest.update(engine_version="4.0.99"))
     state, digest = in_another_process(TWIN, tmp_path, str(other)).split()
@@ -251,6 +259,7 @@ def test_a_loaded_scene_can_be_exported_again_with_its_portable_model(
     assert one["model.mjb"] == two["model.mjb"]
 
 
+@needs_batch
 def test_a_scene_of_many_environments_comes_back_with_as_many_and_their_own_values(
     arm: Path, tmp_path: Path
 ) -> None:
@@ -354,7 +363,8 @@ def test_plugins_of_mujoco_travel_by_their_names(tmp_path: Path) -> None:
     number = next(iter(manifest["plugins"]))
     other = repacked(file, lambda m: m.update(plugins={number: "mujoco.sdf.bolt"}))
     twin = physics.load_scene(other)
-    assert twin.world.codec.digest == scene.world.codec.digest
+    if WRITES_ALL_DIGITS:
+        assert twin.world.codec.digest == scene.world.codec.digest
 
 
 def test_a_written_asset_is_refused_until_it_counts_as_the_scenes_own(
@@ -390,7 +400,8 @@ def test_another_build_says_that_it_is_the_same_model_or_in_what_it_differs(
     file = physics.create_scene("Arm", arm).export(tmp_path / "arm.strobe")
     other = repacked(file, lambda manifest: manifest.update(engine_version="4.0.99"))
     physics.load_scene(other)
-    assert "same model, other build" in caplog.text
+    if WRITES_ALL_DIGITS:
+        assert "same model, other build" in caplog.text
     caplog.clear()
     heavier = physics.create_scene("Arm", arm)
     heavier.model.body_mass[1] *= 2
@@ -449,6 +460,10 @@ def test_addresses_that_lead_nowhere_are_found_before_they_are_used_here(
     file = scene.export(tmp_path / "arm.strobe")
     with pytest.raises(FileDamagedError, match=r"MuJoCo can't load what they make of the model"):
         physics.load_scene(file)
+
+
+@needs_batch
+def test_addresses_of_single_environments_are_looked_at_as_well(arm: Path, tmp_path: Path) -> None:
     many = physics.create_scene("Arms", arm, n_envs=2)
     many.expand("body_mass")[:, 1] = [1.0, 2.0]
     file = many.export(tmp_path / "arms.strobe")
@@ -465,6 +480,7 @@ def test_addresses_that_lead_nowhere_are_found_before_they_are_used_here(
         physics.load_scene(damaged)
 
 
+@needs_batch
 def test_more_environments_than_fit_are_refused_and_fewer_may_be_asked_for(
     arm: Path, tmp_path: Path
 ) -> None:
@@ -518,14 +534,15 @@ def test_plain_models_of_every_kind_can_be_loaded(arm: Path, tmp_path: Path) -> 
     model = mujoco.MjModel.from_xml_path(str(arm))
     mujoco.mj_saveModel(model, str(tmp_path / "arm.mjb"), None)
     spec = mujoco.MjSpec.from_file(str(arm))
-    spec.encode(str(tmp_path / "arm.mjz"), spec.compile())
+    if WRITES_ALL_DIGITS:
+        spec.encode(str(tmp_path / "arm.mjz"), spec.compile())
+        assert physics.load_scene(tmp_path / "arm.mjz").model.nq == 2
     (tmp_path / "r.urdf").write_text(
         '<robot name="wheels"><link name="a"><inertial><mass value="1"/>'
         '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
     )
     state = stepped(physics.load_scene(arm))
     assert stepped(physics.load_scene(tmp_path / "arm.mjb")) == state
-    assert physics.load_scene(tmp_path / "arm.mjz").model.nq == 2
     assert physics.load_scene(tmp_path / "r.urdf").name == "wheels"
 
 
