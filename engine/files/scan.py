@@ -84,6 +84,7 @@ class FileScan:
     def go_on(self) -> None:
         """Go to the end of what is there now."""
         self._window = b""  # what failed half-way may have been taken back and written anew
+        self._false_signs = 0  # a block that is still on its way is one of them each time
         while not self.ended:
             if not self._record():
                 begin = self.at

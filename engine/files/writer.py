@@ -102,6 +102,8 @@ class TrajectoryWriter:
                     f"an attachment has at most {LARGEST_ATTACHMENT:,} bytes and a name of 1 to "
                     f"{_LONGEST_NAME}; {name!r} has {len(data):,}"
                 )
+            if name in (MANIFEST_NAME, INDEX_NAME):
+                raise ValueError(f"the name {name!r} is taken: give the attachment another one")
         self._manifest_bytes = pack_manifest(self.manifest)
         self._scenes: dict[int, SceneRecord] = {scene.index: scene for scene in manifest.scenes}
         self._origin = round(manifest.created * 1e9) - manifest.clock

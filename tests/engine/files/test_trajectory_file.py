@@ -22,6 +22,7 @@ from stroboscope.engine.files.errors import FileError, FileFormatError, FileVers
 from stroboscope.engine.files.frames import BlockKind, FileEvent, Manifest
 from stroboscope.engine.files.low_rate import MessageSchema, signal_topic
 from stroboscope.engine.files.low_rate_chunks import Channel, Message
+from stroboscope.engine.files.manifest import INDEX_NAME
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.writer import TrajectoryWriter
@@ -205,6 +206,26 @@ def test_a_half_written_block_is_no_damage_once_it_is_whole(tmp_path: Path) -> N
         assert not reader.complete
 
 
+def test_a_file_that_grows_byte_by_byte_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stroboscope.engine.files.scan._MOST_FALSE_SIGNS", 3)
+    whole = write_small(tmp_path / "whole.mcap").read_bytes()
+    begin = whole.index(b"SBLK") - 300
+    path = tmp_path / "growing.mcap"
+    path.write_bytes(whole[:begin])
+    with path.open("ab", buffering=0) as file, TrajectoryReader(path) as reader:
+        for at in range(begin, len(whole)):
+            file.write(whole[at : at + 1])
+            reader.follow()
+            assert all(
+                "the file ends" in d.what or "end of the file" in d.what for d in reader.damage
+            )
+        assert reader.complete
+        assert all(map(same_block, frames_of(reader), blocks_of(3)))
+        assert len(reader.events(0)) == 3
+
+
 def test_a_file_that_is_replaced_stays_as_it_was_for_its_reader(tmp_path: Path) -> None:
     path = write_small(tmp_path / "a.mcap", blocks=2)
     with TrajectoryReader(path) as reader:
@@ -287,8 +308,8 @@ def test_signals_may_be_called_anything(tmp_path: Path) -> None:
 
 
 def test_attachments_that_no_reader_takes_are_refused(tmp_path: Path) -> None:
-    for name in ("", "a" * 300):
-        with pytest.raises(ValueError, match="a name of 1 to 255"):
+    for name, why in (("", "1 to 255"), ("a" * 300, "1 to 255"), (INDEX_NAME, "is taken")):
+        with pytest.raises(ValueError, match=why):
             TrajectoryWriter(tmp_path / "a.mcap", manifest_of(), attachments={name: b""})
     assert not (tmp_path / "a.mcap").exists()
 
