@@ -35,7 +35,7 @@ class BlockBuilder:
         self._hidden = hidden
         self._every = record.every
         self._is_minimal = record.mode is RecordMode.MINIMAL
-        most = chunk_size or rows_per_block(record.width)
+        most = chunk_size or rows_per_block(record.width) * (4 if self._is_minimal else 1)
         self._most = most
         self._rows = np.empty((most, record.width))
         self._axes = np.empty(most, dtype=np.int64)

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 __all__ = ["OwnersTask"]
 
 
-__all__ = ["OwnersTask", "is_mine", "wait_for"]
+__all__ = ["PATIENCE_S", "SHORT_PATIENCE_S", "OwnersTask", "is_mine", "wait_for"]
 
-# How long owners that are other threads may take [s].
-_PATIENCE_S = 0.5
+PATIENCE_S = 2.0
+"""How long owners that are other threads may take to say where their scenes stand [s]."""
+SHORT_PATIENCE_S = 0.5
+"""Where the process is ending, and they may never step again."""
 
 
 class OwnersTask:
@@ -50,8 +52,8 @@ def is_mine(scene: "SceneLife") -> bool:
     return owner is threading.current_thread() or not owner.is_alive()
 
 
-def wait_for(tasks: "Sequence[OwnersTask]") -> None:
-    """Wait until all are done, half a second together at most."""
-    deadline = time.monotonic() + _PATIENCE_S
+def wait_for(tasks: "Sequence[OwnersTask]", *, patience: float) -> None:
+    """Wait until all are done, ``patience`` [s] together at most."""
+    deadline = time.monotonic() + patience
     for task in tasks:
         task.wait(deadline)

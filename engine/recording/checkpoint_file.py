@@ -31,7 +31,7 @@ def save_checkpoint_file(
     disk: Disk | None = None,
 ) -> Path:
     """Write the state that a scene stands in, or that of each environment chosen; by its owner."""
-    attachments: Attachments = {}
+    attachments = Attachments()
     records = records_of(scene, wanted, first=0, attachments=attachments)
     if not with_scene:
         attachments.clear()

@@ -14,12 +14,29 @@ from stroboscope.engine.recording.rows_entry import RowSource
 
 __all__ = ["Attachments", "FinalRow", "NewModel", "SceneFeed", "Value"]
 
-Attachments = dict[str, bytes]
-
 _MOST_PENDING: Final = 8
 _MOST_VALUES: Final = 100_000
 # How often whoever waits for room looks whether there is anybody left who makes some [s].
 _LOOK_S: Final = 0.1
+
+
+class Attachments(dict[str, bytes]):
+    """Models by the name that a file has them under; each once, however many scenes it is of."""
+
+    def __init__(self, number: int = 0) -> None:
+        super().__init__()
+        self._number = number
+        self.names: dict[bytes, str] = {}
+        """By the digest of a compiled model with all that was written into it."""
+
+    def name(self, pattern: str) -> str:
+        """Return the next name: the first has no number in the place of ``{}``."""
+        self._number += 1
+        return pattern.format(f"-{self._number}" if self._number > 1 else "")
+
+    def following(self) -> "Attachments":
+        """Return an empty one whose names begin behind those that were given here."""
+        return Attachments(self._number)
 
 
 class Value(NamedTuple):

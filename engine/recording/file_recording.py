@@ -13,7 +13,7 @@ from stroboscope.engine.errors import RecordingError, RecordingFullError
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.recording.batch_tap import BatchTap
-from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
+from stroboscope.engine.recording.by_owner import PATIENCE_S, SHORT_PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.feed import Attachments, FinalRow, NewModel, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.recording import Recording
@@ -43,7 +43,7 @@ class FileRecording(Recording):
         self._scenes = tuple(scenes)
         self._lock = threading.RLock()
         self._told = False
-        attachments: Attachments = {}
+        self._attachments = attachments = Attachments()
         records: list[SceneRecord] = []
         parts = []
         for scene in scenes:
@@ -133,13 +133,17 @@ class FileRecording(Recording):
 
     def finish(self) -> None:
         """Stop recording, and say nothing of what went wrong."""
-        self._end(self._scenes)
+        self._end(self._scenes, patience=PATIENCE_S)
+
+    def shut_down(self) -> None:
+        """Stop recording because the script ends: wait for nobody who may not step again."""
+        self._end(self._scenes, patience=SHORT_PATIENCE_S)
 
     def end_scene(self, scene: AnyScene, *, saves: bool) -> None:
         """Record one of the scenes no more; the file is complete when it was the last."""
-        self._end([scene])
+        self._end([scene], patience=PATIENCE_S)
 
-    def _end(self, scenes: Sequence[AnyScene]) -> None:
+    def _end(self, scenes: Sequence[AnyScene], *, patience: float) -> None:
         with self._lock:
             taps = [tap for scene in scenes if (tap := self._taps.pop(id(scene), None))]
             is_last = not self._taps
@@ -147,7 +151,7 @@ class FileRecording(Recording):
             tap.scene.recorders.remove(self)
         reads = self._thread.is_reading()
         endings = [OwnersTask(tap.scene, _ending(tap, reads=reads)) for tap in taps]
-        wait_for(endings)
+        wait_for(endings, patience=patience)
         if is_last:
             self._thread.end()
             self._registry.remove(self)
@@ -156,7 +160,8 @@ class FileRecording(Recording):
 
     def _new_model(self, scene: "Scene") -> NewModel:
         """Return what is to be recorded of a scene that has another model; by its owner."""
-        attachments: Attachments = {}
+        with self._lock:
+            self._attachments = attachments = self._attachments.following()
         index = self._taps[id(scene)].listener.index
         record = record_of(scene, self._wanted, index=index, attachments=attachments)
         return NewModel(record, attachments, model_event(scene, record))

@@ -345,9 +345,10 @@ class FileThread:
         """Go on in another file, whose rows of this scene belong to another model."""
         self._writer.write_events([change.event])
         feed.record = change.record
-        self._attachments = {**self._attachments, **change.attachments}
+        self._attachments.update(change.attachments)
         used = {each.record.model for each in self._feeds}
-        self._attachments = {n: data for n, data in self._attachments.items() if n in used}
+        for name in self._attachments.keys() - used:
+            del self._attachments[name]
         at = self._builders.index(builder)
         self._frames_before += builder.frames
         self._builders[at] = BlockBuilder(

@@ -14,10 +14,11 @@ from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.history.block import Block
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import Stretch
-from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
-from stroboscope.engine.recording.feed import FinalRow, Value
+from stroboscope.engine.recording.by_owner import PATIENCE_S, OwnersTask, wait_for
+from stroboscope.engine.recording.feed import Attachments, FinalRow, Value
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.saving import Saving
+from stroboscope.engine.recording.scene_records import record_of
 from stroboscope.engine.recording.scene_tap import final_row
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
@@ -49,6 +50,8 @@ class FlightRecorder(Recording):
         self._error: EngineError | None = None
         self._is_over = False
         _check_folder(wanted.path)
+        # What takes long of it is kept with the scene's model: a stop should not have to wait.
+        record_of(scene, wanted, index=0, attachments=Attachments())
 
     def begin(self, scene: "Scene | BatchScene") -> None:
         """Keep rows from the next one on."""
@@ -182,7 +185,7 @@ class FlightRecorder(Recording):
             self._is_over = True
             self._leave()
 
-        wait_for([OwnersTask(scene, end)])
+        wait_for([OwnersTask(scene, end)], patience=PATIENCE_S)
         for saving in self._savings:
             saving.finish()
 

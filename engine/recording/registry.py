@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from stroboscope.engine.recording.by_owner import OwnersTask, wait_for
+from stroboscope.engine.recording.by_owner import SHORT_PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.uncaught import UncaughtErrors
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class RecordingRegistry:
         error, self._ends_with = self._ends_with, None
         if error is not None:
             # Those of other threads end with the script, too.
-            wait_for([OwnersTask(scene, _telling(scene, error)) for scene in self._scenes()])
+            tasks = [OwnersTask(scene, _telling(scene, error)) for scene in self._scenes()]
+            wait_for(tasks, patience=SHORT_PATIENCE_S)
         for recording in self.recordings:
             recording.shut_down()
 

@@ -42,7 +42,7 @@ class Saving(Recording):
     ) -> None:
         # What is in memory is no larger than that.
         wanted = dataclasses.replace(wanted, max_size=_LARGEST, rotate=False)
-        attachments: Attachments = {}
+        attachments = Attachments()
         record = record_of(scene, wanted, index=0, attachments=attachments)
         self._thread = FileThread(
             wanted,

@@ -1,31 +1,37 @@
 """What a file says about the scenes that it records, and the models that it carries for them."""
 
+import contextlib
 import dataclasses
 import enum
 import functools
+import hashlib
 import importlib.metadata
 import os
 import platform
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 import numpy as np
 
 from stroboscope.engine.env_indices import env_indices, refuse_environments
+from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.compression import Compressor
 from stroboscope.engine.files.frames import Manifest, RecordMode, SceneRecord, Segment
 from stroboscope.engine.files.manifest import FORMAT
 from stroboscope.engine.mjb import mjb_of
+from stroboscope.engine.recording.by_owner import is_mine
 from stroboscope.engine.recording.feed import Attachments, wall_ns
 from stroboscope.engine.recording.trajectory_file import RecordAs, TrajectoryFile
 from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.scene_files import scene_bundle
 
 if TYPE_CHECKING:
     from stroboscope.engine.mujoco_adapter import MujocoAdapter
+    from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
 __all__ = ["Recorded", "manifest_of", "record_of", "records_of", "this_machine"]
@@ -33,6 +39,7 @@ __all__ = ["Recorded", "manifest_of", "record_of", "records_of", "this_machine"]
 # Environments of a scene that are recorded without anybody having chosen them.
 _MOST_UNASKED = 256
 _MODEL = "stroboscope/model{}.mjb.zst"
+_SCENE = "stroboscope/scene{}.strobe"
 
 
 class Recorded(Protocol):
@@ -73,7 +80,7 @@ def record_of(
         ),
         inputs=(layout.inputs.start, layout.inputs.stop),
         model_digest=world.codec.digest.hex(),
-        model=_attach(world, attachments) if with_model else "",
+        model=_attach(scene, attachments) if with_model else "",
         timestep=scene.timestep_of_state,
         mode=_mode(world, wanted, every=every),
         every=every,
@@ -110,16 +117,37 @@ def records_of(
     ]
 
 
-def _attach(world: "World", attachments: Attachments) -> str:
-    """Put a model as it is now among the attachments, and return its name there."""
-    packed = Compressor()(bytes(mjb_of(world.model, adapter=world.adapter)))
-    for name, other in attachments.items():
-        if other == packed:
-            return name
-    numbers = ["", *(f"-{number}" for number in range(2, len(attachments) + 2))]
-    name = next(n for number in numbers if (n := _MODEL.format(number)) not in attachments)
-    attachments[name] = packed
+def _attach(scene: Recorded, attachments: Attachments) -> str:
+    """Put a scene, or at least its model as it is now, among the attachments; return its name."""
+    world = scene.world
+    model = bytes(mjb_of(world.model, adapter=world.adapter))
+    digest = hashlib.sha256(model).digest()
+    known = attachments.names.get(digest)
+    if known is not None:
+        return known
+    name, content = _MODEL, b""
+    if is_mine(cast("Scene", scene)):
+        # Where that can't be had, the compiled model is: it opens with the same MuJoCo.
+        with contextlib.suppress(EngineError):
+            content = scene_bundle(cast("Scene", scene), allow_missing=_Everything())
+            name = _SCENE
+    name = attachments.name(name)
+    attachments[name] = content or Compressor()(model)
+    attachments.names[digest] = name
     return name
+
+
+class _Everything(Collection[str]):
+    """All names: what can't travel stays behind, and whoever opens the file is told."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 def _mode(world: "World", wanted: TrajectoryFile, *, every: int) -> RecordMode:

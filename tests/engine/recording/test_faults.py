@@ -159,7 +159,7 @@ def test_a_recording_that_rotates_goes_on_in_files_that_each_stand_alone(
         with TrajectoryReader(path) as reader:
             assert (reader.manifest.segment, reader.manifest.previous) == (number, previous)
             previous = reader.manifest.uuid
-            assert reader.attachment("stroboscope/model.mjb.zst")
+            assert reader.attachment("stroboscope/scene.strobe")
     assert axes == list(range(1_501))
     assert np.concatenate(rows).tobytes() == oracle.array().tobytes()
 

@@ -73,6 +73,7 @@ def test_sixteen_scenes_of_sixteen_threads_are_recorded_from_their_next_step_on(
             if number % 2:
                 oracle.scene.stop_recording()
                 oracle.rows.append(oracle.array()[-1])
+                begun.wait()
             else:
                 begun.wait()
                 while not over.is_set():
@@ -88,13 +89,10 @@ def test_sixteen_scenes_of_sixteen_threads_are_recorded_from_their_next_step_on(
     scenes = [oracles[number].scene for number in range(count)]
     recording = physics.start_recording(tmp_path / "run", scenes=scenes)
     recorded.set()
-    waiting = [threading.Thread(target=begun.wait) for _ in range(count // 2)]
-    for thread in waiting:
-        thread.start()
     begun.wait()
     recording.stop()
     over.set()
-    for thread in [*threads, *waiting]:
+    for thread in threads:
         thread.join()
     assert not failures
     for number in range(count):
