@@ -60,11 +60,20 @@ def plain_text(value: object, what: str) -> str:
 
 
 def checked_path(value: object, what: str) -> str:
-    """Return the path of a file as text; TypeError for what is none."""
+    """Return the path of a file as text; TypeError for what is none, ValueError for an impossible.
+
+    An empty one would be the folder that the script happens to run in.
+    """
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{what} must be the path of a file, not {shown(value)}")
-    path = os.fspath(value)
-    return plain_text(os.fsdecode(path), what)
+    path = os.fsdecode(value)
+    try:
+        is_possible = bool(path) and b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise ValueError(f"{what} must be the path of a file, not {shown(path)}")
+    return path
 
 
 def checked_port(value: object) -> int:

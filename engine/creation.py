@@ -79,7 +79,7 @@ def create_scene(
     except ValueError:
         raise ValueError(f"playback must be 'follow' or 'free', not {shown(playback)}") from None
     if source is not None:
-        source = checked_path(source, "source")
+        source = plain_text(checked_path(source, "source"), "source")
     if n_envs is not None and data is not None:
         raise ValueError(
             "give n_envs or data, not both: environments have their states in the batch"

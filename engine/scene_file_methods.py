@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from stroboscope.engine.arguments import checked_path
 from stroboscope.engine.scene_files import export_scene
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class SceneFileMethods:
         StateError where an asset was written into, FileWriteError when the file can't be written.
         """
         self._guard()
-        return export_scene(cast("Scene", self), path, allow_missing=allow_missing)
+        return export_scene(
+            cast("Scene", self), checked_path(path, "path"), allow_missing=allow_missing
+        )
 
     @classmethod
     def load(cls: type[_Kind], path: str | os.PathLike[str], **overrides: Any) -> _Kind:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine import creation
+from stroboscope.engine.arguments import checked_path
 from stroboscope.engine.changed_fields import changed_values, write_changes
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.scene_manifest import ChangedField, SceneManifest
@@ -54,7 +55,7 @@ def load_scene(
     Raises FileFormatError, FileDamagedError or FileVersionError, which name the file and what is
     wrong with it.
     """
-    guarded = guarded_model(path, content=content)
+    guarded = guarded_model(checked_path(path, "path"), content=content)
     return scene_of(guarded, name=name, n_envs=n_envs, options=options, playback=playback)
 
 

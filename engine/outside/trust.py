@@ -12,6 +12,7 @@ from pathlib import Path
 
 import platformdirs
 
+from stroboscope.engine.arguments import checked_path
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.atomic import write_file
 
@@ -49,6 +50,7 @@ def trust_folder(folder: str | os.PathLike[str]) -> Path:
 
     Raises EngineError when there is no such folder, or for one that holds everything.
     """
+    folder = checked_path(folder, "folder")
     path = Path(os.path.realpath(folder))
     if not path.is_dir():
         raise EngineError(f"{os.fspath(folder)!r} can't be trusted: there is no such folder")

@@ -1,15 +1,17 @@
 """A recorded run: its frames, signals and events, and the scene that goes on from any of them."""
 
+import bisect
 import copy
+import itertools
 import os
 import sys
 import time as clock
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from stroboscope.engine.arguments import finite_number, whole_number
+from stroboscope.engine.arguments import checked_path, finite_number, whole_number
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.damage import Damage
@@ -226,9 +228,9 @@ class Trajectory:
         such a frame. Raises ValueError when none has.
         """
         wanted = finite_number(time, "time", unit="s")
-        stretches = list(self._stretches)
+        stretches: Iterable[Stretch]
         if episode is not None:
-            stretches = [each for each in stretches if each.segment.episode == episode]
+            stretches = [each for each in self._stretches if each.segment.episode == episode]
             if not stretches:
                 known = sorted({each.segment.episode for each in self._stretches})
                 raise ValueError(
@@ -236,7 +238,9 @@ class Trajectory:
                 )
         else:
             here = self._place(self._position)[0].segment.episode
-            stretches.sort(key=lambda each: each.segment.episode != here)
+            mine = (each for each in self._stretches if each.segment.episode == here)
+            others = (each for each in self._stretches if each.segment.episode != here)
+            stretches = itertools.chain(mine, others)
         for stretch in stretches:
             first, last = self._frames_of(stretch)
             if first <= last and self._rows.time(first) <= wanted + 1e-9:
@@ -257,10 +261,11 @@ class Trajectory:
 
         The last frame of the file belongs to the last stretch.
         """
-        begins = [each.segment.begin for each in self._stretches]
-        at = begins.index(stretch.segment.begin)
-        end = begins[at + 1] - 1 if at + 1 < len(begins) else self._rows.axis(len(self) - 1)
-        first = self._rows.frame_before(stretch.segment.begin - 1) + 1
+        begin, stretches = stretch.segment.begin, self._stretches
+        behind = bisect.bisect_right(stretches, begin, key=lambda each: each.segment.begin)
+        is_last = behind == len(stretches)
+        end = self._rows.axis(len(self) - 1) if is_last else stretches[behind].segment.begin - 1
+        first = self._rows.frame_before(begin - 1) + 1
         return first, self._rows.frame_before(end)
 
     def _number(self, index: int) -> int:
@@ -418,7 +423,7 @@ def load_trajectory(
     a file is ever executed, and its model is tried in another process before this one builds it.
     Raises FileError and its kinds.
     """
-    reader = TrajectoryReader(Path(os.fspath(path)))
+    reader = TrajectoryReader(Path(checked_path(path, "path")))
     try:
         trajectory = Trajectory(reader, _scene_index(reader, scene))
     except BaseException:

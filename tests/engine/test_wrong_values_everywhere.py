@@ -189,7 +189,7 @@ TABLE: dict[str, tuple[Call, set[str]]] = {
     "release_state": (lambda s, v: s.scene.release_state(v), set()),
     "is_equal_state": (lambda s, v: s.scene.is_equal_state(s.checkpoint, v), set()),
     "capture_state_to_file": (
-        lambda s, v: s.scene.capture_state_to_file(v), {"text", "half a character"}),
+        lambda s, v: s.scene.capture_state_to_file(v), {"text"}),
     "register_state name": (
         lambda s, v: s.scene.register_state(v, _function, _function)(),
         {"text", "half a character"}),
@@ -291,6 +291,17 @@ TABLE: dict[str, tuple[Call, set[str]]] = {
     "watch name": (
         lambda s, v: physics.debugger.watch(s.scene.model, s.scene.data, v),
         {"None", "text", "half a character"}),
+    # files
+    "export": (lambda s, v: s.scene.export(v), {"text"}),
+    "save_checkpoint": (lambda s, v: s.scene.save_checkpoint(v), {"text"}),
+    "save_history": (lambda s, v: s.scene.save_history(v), {"text"}),
+    "start_recording": (
+        lambda s, v: (s.scene.start_recording(v), s.scene.stop_recording()), {"text"}),
+    "scene load_checkpoint": (lambda s, v: s.scene.load_checkpoint(v), set()),
+    "load_scene": (lambda s, v: physics.load_scene(v), set()),
+    "load_checkpoint": (lambda s, v: physics.load_checkpoint(v), set()),
+    "load_trajectory": (lambda s, v: physics.load_trajectory(v), set()),
+    "trust_folder": (lambda s, v: physics.trust_folder(v), set()),
     # drawing
     "arrow start": (lambda s, v: s.draw.arrow(v, (0, 0, 1), persistent=True), set()),
     "line end": (lambda s, v: s.draw.line((0, 0, 1), v, persistent=True), set()),
@@ -386,7 +397,13 @@ def _shows(message: str, value: Any) -> bool:
     elif isinstance(value, list | bytes):
         seen |= {repr(value)[:8], repr(value[0])}
     elif isinstance(value, str):
-        seen |= {repr(value), repr(value.encode("utf-8", "backslashreplace").decode()), "'.'", "^"}
+        seen |= {
+            f"{value or 'no'}: ",
+            repr(value),
+            repr(value.encode("utf-8", "backslashreplace").decode()),
+            "'.'",
+            "^",
+        }
     else:
         # A number where an array is needed, None where something is needed.
         seen |= {repr(value)[:8], "shape ()", "not ()", "needs"}
