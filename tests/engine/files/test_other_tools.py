@@ -1,5 +1,6 @@
 """Files are MCAP to others: the ``mcap`` package reads them, and compares every checksum it can."""
 
+import inspect
 import io
 import itertools
 import json
@@ -63,7 +64,10 @@ def test_messages_are_found_by_time_and_topic(path: Path) -> None:
         reader = make_reader(file, validate_crcs=True)
         start = 1_700_000_000_000_000_000
         topic = "/stroboscope/scene/1/state"
-        late = list(reader.iter_messages(topics=[topic], starting_at=start + 90_000))
+        # Older versions of the package have another word for it.
+        words = inspect.signature(reader.iter_messages).parameters
+        since = {"starting_at" if "starting_at" in words else "start_time": start + 90_000}
+        late = list(reader.iter_messages(topics=[topic], **since))
     assert len(late) == 1
 
 
