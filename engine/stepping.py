@@ -281,7 +281,7 @@ class Stepper:
                 return True
         stops.let_through(trouble)
         if trouble.is_reset:
-            self.notice_reset()
+            self.notice_reset(in_step=True)
         return False
 
     def _stops_for_error(
@@ -481,13 +481,15 @@ class Stepper:
         if data.time < self._history.time_after:
             self.notice_reset()
 
-    def notice_reset(self) -> None:
+    def notice_reset(self, *, in_step: bool = False) -> None:
         """Tell the debugger of a reset that was only found by looking at the time.
+
+        ``in_step``: in a physics step that is not counted yet.
 
         Whose reset it was is not known: MuJoCo resets data that has diverged, too. The counters
         stay: nobody looks while nothing is attached, and a script must read the same numbers then.
         """
-        self._history.begin(SegmentKind.EPISODE, _WENT_BACK)
+        self._history.begin(SegmentKind.EPISODE, _WENT_BACK, ahead=int(in_step))
         self._time_from = float(self._live().time)
         self._link.state_replaced(_WENT_BACK)
 

@@ -313,11 +313,18 @@ class SceneHistory:
     # --- segments
 
     def begin(
-        self, kind: SegmentKind, text: str = "", *, parent_axis: int = -1, episode: int = -1
+        self,
+        kind: SegmentKind,
+        text: str = "",
+        *,
+        parent_axis: int = -1,
+        episode: int = -1,
+        ahead: int = 0,
     ) -> Segment:
         """Say that the state was replaced, and its counters, too: another segment begins.
 
-        ``episode``: which one it belongs to; -1: the one in force, or the next one.
+        ``episode``: which one it belongs to; -1: the one in force, or the next one. ``ahead``: by a
+        physics step that is done and not counted yet, 1.
         """
         if kind is SegmentKind.EPISODE:
             self._episodes += 1
@@ -326,7 +333,7 @@ class SceneHistory:
             self.episode = episode
         self._is_replaced = True
         self._lose_track()
-        return self._open(kind, text, parent_axis)
+        return self._open(kind, text, parent_axis, ahead=ahead)
 
     def restored(self) -> None:
         """Say that the state was restored; next to nothing while no rows are kept."""
@@ -336,9 +343,9 @@ class SceneHistory:
             self._is_replaced = True
             self._lose_track()
 
-    def _open(self, kind: SegmentKind, text: str, parent_axis: int) -> Segment:
+    def _open(self, kind: SegmentKind, text: str, parent_axis: int, *, ahead: int = 0) -> Segment:
         counters, world = self._scene.counters, self._world
-        axis = counters.axis
+        axis = counters.axis + ahead
         if kind is SegmentKind.EDIT and parent_axis < 0 and self.ring.holds(axis - 1):
             parent_axis = axis - 1
         segment = Segment(
@@ -347,7 +354,7 @@ class SceneHistory:
             begin=axis,
             episode=self.episode,
             parent_axis=parent_axis,
-            physics_step=counters.physics_step_count,
+            physics_step=counters.physics_step_count + ahead,
             step_count=counters.step_count,
             time=float(world.live().time),
             text=text,

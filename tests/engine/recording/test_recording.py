@@ -144,3 +144,19 @@ def test_stopping_what_is_not_recorded_is_refused(make_scene: Make) -> None:
     scene = make_scene()
     with pytest.raises(physics.RecordingError, match="is not recorded: call"):
         scene.stop_recording()
+
+
+def test_a_reset_by_mujoco_itself_begins_an_episode_behind_the_step_that_it_happened_in(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene()
+    oracle = oracle_of(scene)
+    with scene.start_recording(tmp_path / "run") as recording:
+        oracle.step(20)
+        scene.data.qvel[:] = 1e9
+        oracle.step(10)
+    recorded = read(recording.path)
+    assert recorded.rows.tobytes() == oracle.array().tobytes()
+    assert recorded.flagged == [0, 20, 21]
+    marks = [(event.kind, event.axis) for event in recorded.events]
+    assert marks == [("begin", 0), ("edit", 20), ("stop", 20), ("episode", 21)]
