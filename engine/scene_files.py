@@ -93,7 +93,7 @@ def scene_bundle(scene: "Scene | BatchScene", *, allow_missing: Collection[str] 
         origin=_neutral_origin(world.source.origin),
         model_digest=world.codec.digest.hex(),
         members={name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
-        fields=world.codec.fields.table.packed(),
+        fields=world.codec.fields.table.checks,
         portable_note=world.portable.missing,
         n_envs=int(getattr(scene, "n_envs", 0)),
         playback=str(scene.playback),

@@ -48,14 +48,14 @@ class ChangedField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SceneManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scene consists of. ``members``: sha256 of each, by name.
+    """What a scene consists of.
 
-    ``model_digest``: of the compiled model without its version and without paths. ``fields``: a
-    table of checksums per field, to name in what another model differs. ``portable_note``: why
-    there is no portable model, or in what it differs. ``n_envs``: 0 for one world without
-    environments. ``channels``: what the script logged, with the names of each one's values.
-    ``plugins``: MuJoCo's plugins by the number that the exact model knows them by.
-    ``missing``: what changes the physics and could not come along.
+    ``members``: sha256 of each, by name. ``model_digest``: of the compiled model without its
+    version and without paths. ``fields``: sizes, and checksums of all other fields, to name in
+    what another model differs. ``portable_note``: why there is no portable model. ``n_envs``: 0
+    for one world without environments. ``channels``: what the script logged, with the names of
+    each one's values. ``plugins``: MuJoCo's plugins by the number that the exact model knows them
+    by. ``missing``: what changes the physics and could not come along.
     """
 
     format: int
@@ -66,7 +66,7 @@ class SceneManifest(msgspec.Struct, frozen=True, kw_only=True):
     origin: str
     model_digest: str
     members: dict[str, str]
-    fields: bytes = b""
+    fields: dict[str, int] = {}
     portable_note: str = ""
     n_envs: int = 0
     playback: str = "follow"

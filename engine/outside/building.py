@@ -198,9 +198,12 @@ class _Builder:
         return ""
 
     def _difference(self, model: Any, manifest: SceneManifest) -> str:
-        theirs = FieldTable.unpacked(manifest.fields, model) if manifest.fields else None
-        named = ModelFields(model).differences(theirs) if theirs is not None else ""
-        return named or "it is another model, or another version of the same"
+        mine = ModelFields(model)
+        checks = mine.table.checks
+        # What only one of two versions of MuJoCo has can't be compared.
+        theirs = checks | {name: n for name, n in manifest.fields.items() if name in checks}
+        named = mine.differences(FieldTable(theirs, size_count=len(mine.sizes)))
+        return named or "in what only one of both versions of MuJoCo has"
 
     # --- models
 
