@@ -23,10 +23,13 @@ from stroboscope.engine.files.manifest import INDEX_NAME
 from stroboscope.engine.files.scan import AttachmentPlace, FileScan
 from stroboscope.engine.files.source import ByteSource
 
-__all__ = ["FileContents", "read_attachment"]
+__all__ = ["PROFILE", "FileContents", "other_program", "read_attachment"]
 
 _FOOTER_BYTES = RECORD_HEAD + 20
 _VERSION_AT = 5
+_HEADER_LOOK = 4096
+PROFILE = "stroboscope"
+"""What the header of every file of ours says."""
 # Of so many places with damage it is worked out which steps are lost.
 _MOST_EXPLAINED = 30
 
@@ -123,6 +126,19 @@ class FileContents:
             what = f"entry {wrong:,} of its index says what can't be"
             raise _NoIndexError(Damage(what=what, offset=place.offset, nbytes=place.nbytes))
         self.entries = entries
+
+
+def other_program(source: ByteSource) -> str:
+    """Return which other program an MCAP file is of; empty when it is one of ours, or damaged."""
+    look = source.read(len(MAGIC), min(_HEADER_LOOK, max(source.size - len(MAGIC), 0)))
+    try:
+        opcode, header = Fields(look).record()
+        texts = Fields(header)
+        profile, library = texts.string(), texts.string()
+    except ContainerError:
+        return ""
+    is_other = opcode == Opcode.HEADER and profile != PROFILE
+    return (library or profile or "an unknown one")[:80] if is_other else ""
 
 
 class _NoIndexError(Exception):

@@ -16,9 +16,9 @@ from stroboscope.engine.files.block_head import HEAD_BYTES, BlockError, BlockHea
 from stroboscope.engine.files.checksums import chunk_damage, data_damage
 from stroboscope.engine.files.chunk_index import BlockIndex, ChunkKind
 from stroboscope.engine.files.compression import Decompressor
-from stroboscope.engine.files.contents import FileContents, read_attachment
+from stroboscope.engine.files.contents import FileContents, other_program, read_attachment
 from stroboscope.engine.files.damage import Damage
-from stroboscope.engine.files.errors import FileDamagedError, FileError
+from stroboscope.engine.files.errors import FileDamagedError, FileError, FileFormatError
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
 from stroboscope.engine.files.happenings import FileEvents, FileSignals
 from stroboscope.engine.files.low_rate import Signal
@@ -357,6 +357,13 @@ class TrajectoryReader:
                 return unpack_manifest(self.path, read_attachment(self._source, place))
             except FileDamagedError as error:
                 damaged = error
+        other = other_program(self._source)
+        if other and not places:
+            raise FileFormatError(
+                self.path,
+                f"is an MCAP file of another program ({other})",
+                "open it with that one; this opens what Stroboscope has recorded",
+            )
         raise damaged or FileDamagedError(
             self.path,
             "has no manifest, which says what its numbers are: it was cut off right at its "

@@ -34,6 +34,7 @@ from stroboscope.engine.files.container import (
     statistics_record,
     string,
 )
+from stroboscope.engine.files.contents import PROFILE
 from stroboscope.engine.files.disk import Disk, write_all
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
@@ -429,7 +430,7 @@ class TrajectoryWriter:
         }
         library = f"stroboscope {manifest.stroboscope}"
         try:
-            head = MAGIC + record(Opcode.HEADER, string("stroboscope"), string(library))
+            head = MAGIC + record(Opcode.HEADER, string(PROFILE), string(library))
             metadata = record(Opcode.METADATA, string("stroboscope"), mapping(hint))
             self._metadata_index = metadata_index_record(
                 "stroboscope", offset=len(head), length=len(metadata)

@@ -12,8 +12,10 @@ import pytest
 from mcap.reader import NonSeekingReader, make_reader
 from mcap.records import Channel, Chunk, ChunkIndex, Message, MessageIndex
 from mcap.stream_reader import StreamReader, breakup_chunk
+from mcap.writer import Writer
 from recordings import write_small
 
+from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.reader import TrajectoryReader
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
@@ -135,6 +137,20 @@ def test_signals_and_events_are_json_with_a_schema(path: Path) -> None:
                 assert schema.encoding == "jsonschema"
                 properties = json.loads(schema.data)["properties"]
                 assert set(json.loads(message.data)) <= set(properties)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_file_of_another_program_is_refused_by_its_name(tmp_path: Path, finished: bool) -> None:
+    path = tmp_path / "robot.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start(profile="ros2", library="some recorder 1.0")
+        channel = writer.register_channel("/tf", "json", 0)
+        writer.add_message(channel, 0, b"{}", 0)
+        if finished:
+            writer.finish()
+    with pytest.raises(FileFormatError, match=r"of another program \(some recorder 1\.0\)"):
+        TrajectoryReader(path)
 
 
 @pytest.mark.skipif(
