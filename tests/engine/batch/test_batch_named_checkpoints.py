@@ -11,7 +11,7 @@ import stroboscope.engine as physics
 from stroboscope.debugger_protocol import ctl
 from stroboscope.debugger_protocol import time_messages as tm
 from stroboscope.debugger_protocol.client import CommandError, DebuggerClient
-from stroboscope.debugger_protocol.messages import CheckpointOrigin
+from stroboscope.debugger_protocol.messages import CheckpointOrigin, OwnerActivity
 
 COUNT = 6
 PENDULUM = """
@@ -50,6 +50,10 @@ def named(flock: Callable[..., Any]) -> tuple[DebuggerClient, Any, Made]:
     made = Made(birds)
     client.step(birds.id, 12)
     assert client.wait_until(lambda c: len(c.checkpoints(birds.id)) == 2, 30.0)
+    # The script has written the controls of its next step, before which it is parked.
+    assert client.wait_until(
+        lambda c: 12 in birds.rows and c.scenes()[0].activity is OwnerActivity.PARKED, 30.0
+    )
     return client, birds, made
 
 
