@@ -167,7 +167,12 @@ def _verify(options: argparse.Namespace) -> int:
 
     if options.jobs is not None and options.jobs < 1:
         raise ValueError(f"--jobs must be 1 or more, not {options.jobs}")
-    worst = 0
+    with TrajectoryReader(options.file) as reader:
+        with _bar("comparing checksums") as show:
+            damage = reader.check(show)
+        for each in damage:
+            _say(f"DAMAGED {each}")
+        worst = 2 if damage and reader.complete else 0  # cut off is no more than that
     with load_trajectory(options.file, scene=options.scene) as first:
         chosen = {first.name: first} if options.scene is not None else first.others()
         for name, trajectory in chosen.items():

@@ -10,6 +10,7 @@ import pytest
 from plain_recording import PlainRun, record_plain
 
 from stroboscope.app.main.cli import main
+from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 
 MODEL = """
@@ -69,6 +70,22 @@ def test_verify_ends_with_0_for_a_run_that_reproduces_and_1_for_one_that_does_no
     other = _record(tmp_path / "other.mcap", tamper=tamper)
     assert main(["verify", str(other.path)]) == 1
     assert "differs from step 70 on" in capsys.readouterr().out
+
+
+def test_verify_finds_damage_that_no_frame_shows(
+    run: PlainRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = bytearray(run.path.read_bytes())
+    with TrajectoryReader(run.path) as reader:
+        index = reader.index(0)
+        behind = int(index.offset[0] + index.nbytes[0])
+    data[behind + 20] ^= 1  # where other tools look for messages
+    damaged = tmp_path / "damaged.mcap"
+    damaged.write_bytes(data)
+    assert main(["verify", str(damaged)]) == 2
+    told = capsys.readouterr().out
+    assert "DAMAGED at byte 0: the checksum of all data is wrong" in told
+    assert "reproduces bit for bit" in told
 
 
 def test_a_file_cut_off_is_said_to_be_and_repaired_into_a_whole_one(
