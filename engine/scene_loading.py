@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine import creation
-from stroboscope.engine.arguments import checked_path
+from stroboscope.engine.arguments import checked_path, plain_text
 from stroboscope.engine.changed_fields import changed_values, write_changes
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.scene_manifest import ChangedField, SceneManifest
@@ -77,7 +77,10 @@ def scene_of(
     if options is not None:
         options.apply(guarded.model.opt, adapter=adapter)
     chosen = playback or (options and options.playback) or _playback_of(manifest)
-    origin = guarded.path.name if manifest is None else f"{guarded.path.name}: {manifest.origin}"
+    # Names of files may be anything, what clients are told only what UTF-8 can hold.
+    origin = plain_text(guarded.path.name, "the name of a file")
+    if manifest is not None:
+        origin = f"{origin}: {manifest.origin}"
     source = ModelSource(guarded.model, None, origin, "it was loaded from a file")
     scene = _opened(guarded, name or _name_of(guarded), source, n_envs, Playback(chosen))
     if guarded.portable and options is None:
@@ -116,7 +119,7 @@ def _environments_in(guarded: GuardedModel, manifest: SceneManifest) -> int | No
 def _name_of(guarded: GuardedModel) -> str:
     name = guarded.name.strip()
     fits = name.isprintable() and 0 < len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
-    return name if fits else guarded.path.stem
+    return name if fits else plain_text(guarded.path.stem, "the name of a file")
 
 
 def _opened(

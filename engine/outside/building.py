@@ -29,7 +29,7 @@ from stroboscope.engine.mujoco_adapter import MujocoAdapter, load_mujoco
 from stroboscope.engine.outside.answers import Built, Question
 from stroboscope.engine.outside.named_files import NamedFiles
 
-__all__ = ["build", "import_all"]
+__all__ = ["build", "import_all", "plain"]
 
 # What is imported late elsewhere: modules, and codecs, which are modules as well.
 _LATE = ("defusedxml.ElementTree", "defusedxml.common", "xml.etree.ElementTree", "linecache")
@@ -227,10 +227,11 @@ class _Builder:
     def _from_xml(self, path: Path, *, root: Path) -> Any:
         NamedFiles(path, root=root, limits=self._limits).check()
         module = self._adapter.module
-        if path.suffix.lower() in _XML_SUFFIXES:
+        if path.suffix.lower() in _XML_SUFFIXES and plain(str(path)) == str(path):
             spec = self._guarded(lambda: module.MjSpec.from_file(str(path)))
         else:
-            # By another name MuJoCo takes it for nothing; what it names is looked for here then.
+            # By another name MuJoCo takes it for nothing, or can't open it; what it names is looked
+            # for in this folder then.
             os.chdir(path.parent)
             text = path.read_text(encoding="utf-8-sig")
             spec = self._guarded(lambda: module.MjSpec.from_string(text))
@@ -305,7 +306,7 @@ class _Builder:
 
     def _name(self, model: Any) -> str:
         own = bytes(model.names).partition(b"\0")[0].decode("utf-8", errors="replace")
-        return own if own not in ("", "MuJoCo Model") else self._path.stem
+        return plain(own if own not in ("", "MuJoCo Model") else self._path.stem)
 
     def _source(self) -> bytes | Path:
         return self._path if self._content is None else self._content
@@ -344,6 +345,11 @@ def _main_file(names: tuple[str, ...]) -> str:
     return min(files, key=lambda name: (name.count("/"), name), default="")
 
 
+def plain(text: str) -> str:
+    """Return text that UTF-8 can hold: names of files may be anything."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _short(error: object) -> str:
-    text = " ".join(str(error).split())
+    text = " ".join(plain(str(error)).split())
     return text if len(text) <= _LONGEST_NOTE else f"{text[: _LONGEST_NOTE - 1]}…"

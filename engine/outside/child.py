@@ -6,6 +6,7 @@ It gets a :class:`Question` in its environment and, for content that is in no fi
 on standard input. Whatever happens to it, whoever asked is another process.
 """
 
+import json
 import os
 import sys
 
@@ -14,7 +15,7 @@ import msgspec
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.errors import FileError, FileFormatError
 from stroboscope.engine.outside.answers import MAGIC, Answer, Question, Trouble
-from stroboscope.engine.outside.building import build, import_all
+from stroboscope.engine.outside.building import build, import_all, plain
 from stroboscope.engine.outside.confinement import confine_files, limit_resources
 
 __all__ = ["QUESTION", "main"]
@@ -25,7 +26,7 @@ QUESTION = "STROBOSCOPE_OUTSIDE_QUESTION"
 
 def main() -> int:
     """Answer the question of the environment."""
-    question = msgspec.json.decode(os.environ.pop(QUESTION), type=Question)
+    question = msgspec.convert(json.loads(os.environ.pop(QUESTION)), type=Question)
     limit_resources(question.limits)
     # What libraries print is no part of the answer.
     output = os.fdopen(os.dup(1), "wb")
@@ -58,8 +59,8 @@ def main() -> int:
 
 def _trouble(error: EngineError) -> Trouble:
     if isinstance(error, FileError):
-        return Trouble(type(error).__name__, error.wrong, error.todo)
-    return Trouble("FileFormatError", str(error), "repair it, or get another copy")
+        return Trouble(type(error).__name__, plain(error.wrong), plain(error.todo))
+    return Trouble("FileFormatError", plain(str(error)), "repair it, or get another copy")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ The one entrance for all that opens files: ``stroboscope open``, ``load_scene``,
 """
 
 import dataclasses
+import json
 import os
 import signal
 import subprocess
@@ -122,7 +123,8 @@ def _run(
     """Let the process answer; return its exit code, or None when it took too long."""
     environment = {
         **os.environ,
-        QUESTION: msgspec.json.encode(question).decode(),
+        # Python's own JSON takes names of files that are no UTF-8.
+        QUESTION: json.dumps(msgspec.to_builtins(question)),
         # Each thread of these would take a piece of the address space.
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",

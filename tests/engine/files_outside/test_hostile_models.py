@@ -12,8 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import corpus
+import msgspec
 import pytest
 
+import stroboscope.engine as physics
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.outside.confinement import confine_files
 from stroboscope.engine.outside.guard import guarded_model
@@ -235,3 +237,21 @@ for name, mode in (({str(tmp_path / "outside")!r}, "r"), ("/etc/passwd", "r"),
     # This process itself is free.
     assert callable(confine_files)
     assert (tmp_path / "outside").read_text() == "not mine"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+def test_names_of_files_may_be_anything(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff\xfe \xe4 'q' \n"
+    os.mkdir(folder)
+    for name, text in (
+        (b"\xf0 good.xml", "<mujoco/>"),
+        (b"\xf0 bad.xml", '<mujoco><include file="../x"/></mujoco>'),
+    ):
+        with open(folder + b"/" + name, "w") as file:
+            file.write(text)
+    scene = physics.load_scene(os.fsdecode(folder + b"/\xf0 good.xml"))
+    assert scene.name == "\\udcf0 good"
+    assert scene.world.source.origin == "\\udcf0 good.xml"
+    msgspec.json.encode(scene.backend.describe(1, scene.name))
+    with pytest.raises(FileError, match="lies outside"):
+        guarded_model(os.fsdecode(folder + b"/\xf0 bad.xml"))
