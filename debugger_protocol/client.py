@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol import messages as wire
 from stroboscope.debugger_protocol.arrays import parse_asset, unpack_arrays
 from stroboscope.debugger_protocol.client_connection import ClientConnection, fetch_asset
-from stroboscope.debugger_protocol.client_time import TimeClient
+from stroboscope.debugger_protocol.client_recording import RecordingClient
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionInfo,
     find_session,
@@ -96,7 +96,7 @@ class Frame:
     notes: tuple[str, ...] = ()
 
 
-class DebuggerClient(TimeClient):
+class DebuggerClient(RecordingClient):
     """A connected client. Methods may be called from any thread and block until they are done.
 
     Commands raise CommandError (the server's reason), CommandTimeout (where the owner thread is)

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from stroboscope.debugger_protocol import ctl_edits, ctl_time
+from stroboscope.debugger_protocol import ctl_edits, ctl_record, ctl_time
 from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionInfo,
@@ -25,6 +25,7 @@ from stroboscope.debugger_protocol.connection_file import (
     read_connection_file,
 )
 from stroboscope.debugger_protocol.ctl_edits import EDIT_COMMANDS
+from stroboscope.debugger_protocol.ctl_record import RECORD_COMMANDS
 from stroboscope.debugger_protocol.ctl_time import TIME_COMMANDS
 from stroboscope.debugger_protocol.exceptions import (
     CommandError,
@@ -113,6 +114,7 @@ def _parser() -> argparse.ArgumentParser:
 
     ctl_edits.add_arguments(add_edit)
     ctl_time.add_arguments(add_edit)
+    ctl_record.add_arguments(add_edit)
     watch = add("watch", _watch, "follow all scenes until Ctrl+C")
     watch.add_argument("--once", action="store_true", help="print one table and end")
     return parser
@@ -263,8 +265,8 @@ def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def _edit(name: str, arguments: argparse.Namespace, out: TextIO) -> int:
-    run = {**EDIT_COMMANDS, **TIME_COMMANDS}[name]
-    if ctl_edits.only_looks(name, arguments) or ctl_time.only_looks(name, arguments):
+    run = {**EDIT_COMMANDS, **TIME_COMMANDS, **RECORD_COMMANDS}[name]
+    if any(part.only_looks(name, arguments) for part in (ctl_edits, ctl_time, ctl_record)):
         info = _session(arguments.session)
         with DebuggerClient.connect(info, passing=True, name="ctl") as client:
             run(client, _scene(client, arguments.scene).scene_id, arguments, out)

@@ -36,6 +36,12 @@ from stroboscope.debugger_protocol.edit_messages import (
     SetControlNoise,
 )
 from stroboscope.debugger_protocol.message_base import Command, Message
+from stroboscope.debugger_protocol.recording_messages import (
+    SaveHistory,
+    SceneRecording,
+    StartRecording,
+    StopRecording,
+)
 from stroboscope.debugger_protocol.scene_description import ChannelInfo, SceneDescription
 from stroboscope.debugger_protocol.time_messages import (
     BreakWhen,
@@ -126,6 +132,7 @@ __all__ = [
     "Rows",
     "RunUntil",
     "SaveCheckpoint",
+    "SaveHistory",
     "SceneAdded",
     "SceneChannels",
     "SceneCheckpoints",
@@ -135,6 +142,7 @@ __all__ = [
     "SceneFindings",
     "SceneHistory",
     "SceneInterventions",
+    "SceneRecording",
     "SceneRemoved",
     "SceneRestored",
     "SceneRollouts",
@@ -150,10 +158,12 @@ __all__ = [
     "SetSpeed",
     "SetStopRules",
     "ShowGhosts",
+    "StartRecording",
     "StatesCompared",
     "Step",
     "StepBack",
     "StepForward",
+    "StopRecording",
     "Subscribe",
     "Unsubscribe",
     "Welcome",
@@ -554,6 +564,9 @@ ClientMessage = (
     | ShowGhosts
     | StepBack
     | StepForward
+    | StartRecording
+    | StopRecording
+    | SaveHistory
     | RequestControl
     | ReleaseControl
     | Subscribe
@@ -585,6 +598,7 @@ ServerMessage = (
     | Rows
     | SceneConditions
     | SceneHistory
+    | SceneRecording
     | SceneRollouts
     | SceneStops
     | StatesCompared

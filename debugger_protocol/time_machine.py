@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import Clock, TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.recording_messages import RecordingInfo
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     GhostRef,
@@ -252,3 +253,21 @@ class TimeMachine(abc.ABC):
 
     def fork(self, source: int, targets: Sequence[int]) -> None:  # noqa: B027 - optional
         """Copy the state of one environment to others."""
+
+    # --- recording; none where the engine records nothing; also while the scene runs
+
+    def start_recording(self, name: str, *, mode: str) -> str:
+        """Record the scene from its next physics step on; return the file."""
+        raise CommandError("this scene's engine records nothing")
+
+    def stop_recording(self) -> str:
+        """End the newest recording; return the file, which is complete."""
+        raise CommandError("this scene's engine records nothing")
+
+    def save_history(self, name: str) -> str:
+        """Write what is remembered into a file; return it."""
+        raise CommandError("this scene's engine saves nothing")
+
+    def recordings(self) -> tuple[RecordingInfo, ...]:
+        """Return what records the scene, oldest first; asked ten times a second."""
+        return ()

@@ -19,6 +19,7 @@ CAPABILITIES: tuple[str, ...] = (
     "history",
     "stops",
     "rollouts",
+    "recordings",
 )
 
 RELAY = "relay"

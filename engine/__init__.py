@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.options import Cone, Integrator, Jacobian, SceneOptions, Solver
     from stroboscope.engine.outside.trust import trust_folder
     from stroboscope.engine.pose_controller import PoseControllerParams
+    from stroboscope.engine.recording.for_clients import set_recordings_folder
     from stroboscope.engine.recording.recording import Recording
     from stroboscope.engine.recording.several_scenes import start_recording
     from stroboscope.engine.recording.trajectory_file import TrajectoryFile
@@ -120,6 +121,7 @@ __all__ = [
     "load_trajectory",
     "ready_made",
     "rollout",
+    "set_recordings_folder",
     "shutdown",
     "start_recording",
     "trust_folder",
@@ -144,6 +146,7 @@ _HOMES = {
     "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),
     "pose_controller": ("PoseControllerParams",),
     "recording.recording": ("Recording",),
+    "recording.for_clients": ("set_recordings_folder",),
     "recording.several_scenes": ("start_recording",),
     "recording.trajectory_file": ("TrajectoryFile",),
     "rollouts.rollout": ("Rollouts", "rollout"),

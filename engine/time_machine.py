@@ -7,6 +7,7 @@ import numpy as np
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.recording_messages import RecordingInfo
 from stroboscope.debugger_protocol.time_machine import (
     FinishedRun,
     HistoryState,
@@ -27,10 +28,17 @@ from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.history.branches import Branches
 from stroboscope.engine.history.navigation import Navigation
 from stroboscope.engine.history.past import Past, RecordedStretch
+from stroboscope.engine.recording.for_clients import (
+    recordings_of,
+    save_history_for_client,
+    start_for_client,
+    stop_for_client,
+)
 from stroboscope.engine.rollouts.desk import RolloutDesk
 from stroboscope.engine.rollouts.row_source import RowSource, StandingState
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
 
 __all__ = ["MujocoTimeMachine"]
@@ -46,6 +54,8 @@ class MujocoTimeMachine(TimeMachine):
 
     def __init__(self, scene: "Scene") -> None:
         self._scene = scene
+        self._recorded: Scene | BatchScene = scene
+        """What is recorded: one of many environments is not by itself."""
         self._history = scene.history
         self._past = Past(scene)
         self._navigation = Navigation(scene)
@@ -228,6 +238,24 @@ class MujocoTimeMachine(TimeMachine):
             outcome=bad.message if bad is not None else "ended",
             event_step=bad.axis - begin if bad is not None else -1,
         )
+
+    # --- recording
+
+    def start_recording(self, name: str, *, mode: str) -> str:
+        """Record the scene into a file in the script's folder."""
+        return start_for_client(self._recorded, name, mode=mode)
+
+    def stop_recording(self) -> str:
+        """End the newest recording."""
+        return stop_for_client(self._recorded)
+
+    def save_history(self, name: str) -> str:
+        """Write what is remembered into a file in the script's folder."""
+        return save_history_for_client(self._recorded, name)
+
+    def recordings(self) -> tuple[RecordingInfo, ...]:
+        """Return what records the scene."""
+        return recordings_of(self._recorded)
 
     # --- stops
 

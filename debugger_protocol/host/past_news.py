@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from stroboscope.debugger_protocol.recording_messages import SceneRecording
 from stroboscope.debugger_protocol.time_messages import (
     Environments,
     SceneConditions,
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
 
 __all__ = ["PastNews"]
+
+_Told: TypeAlias = (
+    SceneRollouts | SceneStops | SceneConditions | Environments | SceneRecording | None
+)
 
 # What is remembered grows with every step; it is told so often [s].
 _HISTORY_INTERVAL: Final = 0.1
@@ -61,11 +66,15 @@ class PastNews:
         self._told_at, self._history = now, history
         yield history
 
-    def _present(
-        self,
-    ) -> tuple[SceneRollouts | None, SceneStops, SceneConditions, Environments | None]:
+    def _present(self) -> tuple[_Told, ...]:
         past = self._past
-        return past.rollouts, past.stops.stops, past.stops.conditions, past.environments
+        return (
+            past.rollouts,
+            past.stops.stops,
+            past.stops.conditions,
+            past.environments,
+            past.recording.told,
+        )
 
 
 def _is_news(history: SceneHistory, told: SceneHistory | None) -> bool:
@@ -83,4 +92,5 @@ def _says_nothing(message: msgspec.Struct) -> bool:
     return message in (
         SceneStops(scene_id=getattr(message, "scene_id", 0), stops=()),
         SceneConditions(scene_id=getattr(message, "scene_id", 0), conditions=()),
+        SceneRecording(scene_id=getattr(message, "scene_id", 0)),
     )

@@ -15,11 +15,17 @@ from stroboscope.debugger_protocol.host.deriving import derive
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
 from stroboscope.debugger_protocol.host.named_environments import check_environments
 from stroboscope.debugger_protocol.host.playback import Ticket
+from stroboscope.debugger_protocol.host.recording_desk import RECORDING_WORDS, RecordingDesk
 from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
 from stroboscope.debugger_protocol.host.stop_desk import StopDesk
 from stroboscope.debugger_protocol.host.works import Work, Works
 from stroboscope.debugger_protocol.message_base import Command
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.recording_messages import (
+    SaveHistory,
+    StartRecording,
+    StopRecording,
+)
 from stroboscope.debugger_protocol.time_machine import HistoryState, TimeMachine
 from stroboscope.debugger_protocol.time_messages import (
     BreakWhen,
@@ -75,6 +81,7 @@ TIME_WORDS: dict[type[Command], str] = {
     RemoveCondition: "remove condition",
     SelectEnvironments: "environments",
     Fork: "fork",
+    **RECORDING_WORDS,
 }
 """The commands that a :class:`TimeDesk` performs, and what they are called."""
 
@@ -102,6 +109,7 @@ class TimeDesk:
         self.environments: Environments | None = None
         self.ghosts = Ghosts(self)
         self.stops = StopDesk(link, host)
+        self.recording = RecordingDesk(link.scene_id)
         self.works = Works(link)
         self._link = link
         self._host = host
@@ -163,6 +171,7 @@ class TimeDesk:
             self.history = history
         self._refresh_rollouts(machine.rollouts())
         self.stops.refresh(machine)
+        self.recording.refresh(machine)
         count = machine.environment_count()
         if count:
             self._refresh_environments(machine, count)
@@ -284,6 +293,8 @@ class TimeDesk:
                 self._link.selection_changed()
             case SelectEnvironments() | Fork():
                 self._environments(machine, command)
+            case StartRecording() | StopRecording() | SaveHistory():
+                ticket.note = self.recording.perform(machine, command)
             case _:
                 self._stops(machine, ticket, command)
         return True

@@ -74,7 +74,7 @@ class BatchTimeMachine(MujocoTimeMachine):
 
     def __init__(self, scene: "BatchScene") -> None:
         super().__init__(scene.selected)  # type: ignore[arg-type]
-        self._batch = scene
+        self._batch = self._recorded = scene
         self._selected = scene.selected
         self._envs = scene.environments
         self._rows = scene.batch_history

@@ -98,6 +98,11 @@ class FlightRecorder(Recording):
         return not self._is_over
 
     @property
+    def keep_last(self) -> float:
+        """How much is kept [s of simulation time]."""
+        return self._wanted.keep_last or 0.0
+
+    @property
     def error(self) -> RecordingError | None:
         """Why a file could not be written."""
         if self._error is not None:

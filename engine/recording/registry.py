@@ -5,6 +5,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from stroboscope.engine.recording.by_owner import SHORT_PATIENCE_S, OwnersTask, wait_for
@@ -32,6 +33,8 @@ class RecordingRegistry:
     """What is being recorded; any thread."""
 
     def __init__(self) -> None:
+        self.folder: Path | None = None
+        """Where clients' recordings go; None: where the script was started."""
         self._lock = threading.Lock()
         self._recordings: list[_Recording] = []
         self._knows_forks = False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import golden_edits
+import golden_recording
 import golden_session
 import golden_time
 import golden_window
@@ -24,8 +25,18 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.window_messages import window_dialect
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "protocol.md"
-CLIENT = [*golden_session.CLIENT, *golden_edits.CLIENT, *golden_time.CLIENT]
-SERVER = [*golden_session.SERVER, *golden_edits.SERVER, *golden_time.SERVER]
+CLIENT = [
+    *golden_session.CLIENT,
+    *golden_edits.CLIENT,
+    *golden_time.CLIENT,
+    *golden_recording.CLIENT,
+]
+SERVER = [
+    *golden_session.SERVER,
+    *golden_edits.SERVER,
+    *golden_time.SERVER,
+    *golden_recording.SERVER,
+]
 WINDOW = golden_window.MESSAGES
 WRITTEN = [*CLIENT, *SERVER, *WINDOW]
 OF_CLIENTS = [*CLIENT, *golden_edits.OLD_CLIENT, *golden_time.OLD_CLIENT]

@@ -1,0 +1,55 @@
+"""``stroboscope ctl record``: recording scenes of a running session from the terminal."""
+
+import argparse
+from typing import TextIO
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_time import Add, Command
+
+__all__ = ["RECORD_COMMANDS", "add_arguments", "only_looks"]
+
+_ACTIONS = ("start", "stop", "save", "list")
+
+
+def add_arguments(add: Add) -> None:
+    """Add the parser of :data:`RECORD_COMMANDS`; ``add`` makes one from a name and a help text."""
+    record = add("record", "record a scene into a file of the script's folder, or save its history")
+    record.add_argument("action", choices=_ACTIONS, help="save: what is remembered by now")
+    record.add_argument("name", nargs="?", default="", help="of the file, no path")
+    record.add_argument(
+        "--mode",
+        choices=("exact", "minimal", "auto"),
+        default="exact",
+        help="every bit of every state (default), inputs and digests, or what the scene allows",
+    )
+
+
+def only_looks(name: str, arguments: argparse.Namespace) -> bool:
+    """Return whether a command changes nothing, so that it needs no control."""
+    return name == "record" and arguments.action == "list"
+
+
+def _record(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    match a.action:
+        case "start":
+            out.write(f"recording into {client.start_recording(scene_id, a.name, mode=a.mode)}\n")
+        case "stop":
+            out.write(f"recorded {client.stop_recording(scene_id)}\n")
+        case "save":
+            out.write(f"saved {client.save_history(scene_id, a.name)}\n")
+        case _:
+            told = client.recordings(scene_id)
+            for each in told:
+                how = (
+                    f"the last {each.keep_last:g} s"
+                    if each.keep_last
+                    else f"{each.frames:,} frames"
+                )
+                failure = f": {each.failure}" if each.failure else ""
+                out.write(f"{each.path}  {how}, {each.nbytes / 1e6:.1f} MB{failure}\n")
+            if not told:
+                out.write("nothing is recorded\n")
+
+
+RECORD_COMMANDS: dict[str, Command] = {"record": _record}
+"""What the word does with a client, a scene and its arguments."""

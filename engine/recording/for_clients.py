@@ -1,0 +1,104 @@
+"""Recording for clients of the debugger: they name a file, the script has chosen the folder."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.recording_messages import RecordingInfo
+from stroboscope.engine.arguments import checked_path
+from stroboscope.engine.errors import EngineError
+from stroboscope.engine.recording.flight_recorder import FlightRecorder
+from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.trajectory_file import TrajectoryFile
+from stroboscope.engine.runtime import current_runtime
+
+if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
+    from stroboscope.engine.scene import Scene
+
+__all__ = [
+    "recordings_of",
+    "save_history_for_client",
+    "set_recordings_folder",
+    "start_for_client",
+    "stop_for_client",
+]
+
+_T = TypeVar("_T")
+_SUFFIX = ".mcap"
+_MOST_NUMBER = 10_000
+
+
+def set_recordings_folder(folder: str | os.PathLike[str]) -> None:
+    """Say where recordings go that are asked for in the window or by ``stroboscope ctl``.
+
+    The folder that the script was started in, unless said; it is made when it is needed. Any
+    thread.
+    """
+    current_runtime().recordings.folder = Path(checked_path(folder, "folder")).absolute()
+
+
+def start_for_client(scene: "Scene | BatchScene", name: str, *, mode: str) -> str:
+    """Start a recording; return the file. Raises CommandError."""
+    path = _free_path(scene, name)
+    recording = _told(lambda: scene.start_recording(TrajectoryFile(path, mode=mode)))
+    return str(recording.path)
+
+
+def stop_for_client(scene: "Scene | BatchScene") -> str:
+    """End the newest recording; return the file. Raises CommandError."""
+    return str(_told(scene.stop_recording))
+
+
+def save_history_for_client(scene: "Scene | BatchScene", name: str) -> str:
+    """Save what is remembered; return the file. Raises CommandError."""
+    path = _free_path(scene, name)
+    return str(_told(lambda: scene.save_history(path)))
+
+
+def recordings_of(scene: "Scene | BatchScene") -> tuple[RecordingInfo, ...]:
+    """Return what clients are told of the recordings of a scene."""
+    return tuple(_info(each) for each in scene.recorders.recordings if isinstance(each, Recording))
+
+
+def _info(recording: Recording) -> RecordingInfo:
+    keeps = recording.keep_last if isinstance(recording, FlightRecorder) else 0.0
+    error = recording.error
+    return RecordingInfo(
+        path=str(recording.path),
+        frames=recording.frames,
+        nbytes=recording.nbytes,
+        keep_last=keeps,
+        failure="" if error is None else str(error),
+    )
+
+
+def _free_path(scene: "Scene | BatchScene", name: str) -> Path:
+    """Return a file in the script's folder that is not there yet."""
+    folder = scene.runtime.recordings.folder or Path.cwd()
+    stem = name.removesuffix(_SUFFIX) or _plain(scene.name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(
+            f"there is no folder {folder} to record into ({error.strerror or error}): the script "
+            "may name another one, physics.set_recordings_folder(…)"
+        ) from error
+    for number in range(1, _MOST_NUMBER):
+        path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{_SUFFIX}"
+        if not path.exists():
+            return path
+    raise CommandError(f"there are {_MOST_NUMBER:,} recordings called {stem!r}: take another name")
+
+
+def _plain(name: str) -> str:
+    return "".join(c if c.isalnum() or c in " -_()" else "_" for c in name).strip() or "scene"
+
+
+def _told(action: Callable[[], _T]) -> _T:
+    try:
+        return action()
+    except (EngineError, ValueError, TypeError) as error:
+        raise CommandError(str(error)) from error
