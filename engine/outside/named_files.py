@@ -72,7 +72,11 @@ class NamedFiles:
         folders: list[str] = []
         for element in root.iter():
             tag = element.tag if isinstance(element.tag, str) else ""
-            for name, value in element.attrib.items():
+            attributes = dict(element.attrib)
+            if tag == "config":
+                # What a plugin takes has names of its own.
+                attributes = {attributes.get("key", "").strip(): attributes.get("value", "")}
+            for name, value in attributes.items():
                 if not _NAMES_A_FILE.fullmatch(name) or not value.strip():
                     continue
                 text = self._plain(value, f"{tag} {name}", file)

@@ -145,6 +145,11 @@ def _roundabout(folder: Path, secrets: Path) -> Iterator[Path]:
         "with_backslashes": (
             {}, b'<mujoco><include file="..\\..\\secrets\\secret.xml"/></mujoco>'
         ),
+        "in_a_plugin_s_settings": (
+            {},
+            b'<mujoco><extension><plugin plugin="mujoco.pid"><instance name="i"><config key="file" '
+            b'value="' + str(target).encode() + b'"/></instance></plugin></extension></mujoco>',
+        ),
         "from_home": ({}, b'<mujoco><include file="~/secret.xml"/></mujoco>'),
         "with_a_dtd": (
             {},
