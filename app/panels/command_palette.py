@@ -32,6 +32,7 @@ class CommandPalette(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._actions = actions
         layout = QVBoxLayout(self)
         layout.setContentsMargins(METRICS.gap, METRICS.gap, METRICS.gap, METRICS.gap)

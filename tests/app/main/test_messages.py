@@ -1,5 +1,6 @@
 """What the window says: banners that go when they are over, whole sentences, commands found."""
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -53,6 +54,14 @@ def _open_palette(desktop, wait_until):
 
 def _listed(palette):
     return [palette.list.item(row).text() for row in range(palette.list.count())]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Escape, Qt.Key.Key_Return])
+def test_a_palette_that_was_closed_is_gone(desktop, wait_until, key):
+    palette = _open_palette(desktop, wait_until)
+    QTest.keyClicks(palette.field, "theme")
+    QTest.keyClick(palette.field, key)
+    wait_until(lambda: desktop.window.findChild(CommandPalette) is None)
 
 
 def test_the_palette_finds_commands_by_other_words_and_says_when_there_is_none(

@@ -372,7 +372,7 @@ def test_the_palette_finds_a_command_every_step_of_a_plot_arrives_and_a_small_sc
     QTest.keyClicks(palette.field, "contact points")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     wait_until(lambda: desktop.window.scene_view.viewport.options.contacts)
-    wait_until(lambda: not palette.isVisible())
+    wait_until(lambda: desktop.window.findChild(CommandPalette) is None)
     # Every step of a plotted signal arrives.
     desktop.sessions.selection.select(JOINT)
     wait_until(lambda: desktop.window.inspector.row("position") is not None)
