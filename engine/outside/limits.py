@@ -13,8 +13,8 @@ class GuardLimits:
     ``result``: the compiled model, which the application then has in its own memory.
     """
 
-    wall_s: float = 19.0
-    cpu_s: int = 19
+    wall_s: float = 18.0
+    cpu_s: int = 18
     memory: int = 4 << 30
     result: int = 1 << 30
     # Ten thousand free bodies have 300,000; whoever looks at a scene keeps many states of it.
