@@ -22,28 +22,42 @@ SHORT_PATIENCE_S = 0.5
 class OwnersTask:
     """``action`` is called once: by the owner, or here when that has ended or does not step now.
 
-    It is told whether the scene stands still meanwhile.
+    It is told whether it may touch the scene, which else may be moving: the owner calls ``late``
+    when it steps again.
     """
 
-    def __init__(self, scene: "SceneLife", action: Callable[[bool], None]) -> None:
-        self._action = action
+    def __init__(
+        self,
+        scene: "SceneLife",
+        action: Callable[[bool], None],
+        *,
+        late: Callable[[], None] | None = None,
+    ) -> None:
+        self._action, self._late = action, late
         self._lock = threading.Lock()
         self._done = threading.Event()
         if is_mine(scene):
             self._run(True)
         else:
-            scene.call_soon(lambda: self._run(True))
+            scene.call_soon(self._answered)
 
     def wait(self, deadline: float) -> None:
         """Wait for the owner until ``deadline``, monotonic [s]; then it is done here."""
         if not self._done.wait(max(deadline - time.monotonic(), 0.0)):
             self._run(False)
 
-    def _run(self, stands_still: bool) -> None:
+    def _answered(self) -> None:
+        if not self._run(True) and self._late is not None:
+            self._late()
+
+    def _run(self, stands_still: bool) -> bool:
+        """Return whether it was not done before."""
         with self._lock:
-            if not self._done.is_set():
-                self._done.set()
-                self._action(stands_still)
+            if self._done.is_set():
+                return False
+            self._done.set()
+            self._action(stands_still)
+            return True
 
 
 def is_mine(scene: "SceneLife") -> bool:

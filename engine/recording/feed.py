@@ -159,6 +159,10 @@ class SceneFeed:
         if not self._is_read():
             self.discard()
 
+    def forget_parent(self) -> None:
+        """In a forked child: whoever was about to make room is not here."""
+        self._room = threading.Condition()
+
     # --- by the thread that writes
 
     def made_room(self) -> None:

@@ -150,7 +150,7 @@ class FileRecording(Recording):
         for tap in taps:
             tap.scene.recorders.remove(self)
         reads = self._thread.is_reading()
-        endings = [OwnersTask(tap.scene, _ending(tap, reads=reads)) for tap in taps]
+        endings = [OwnersTask(tap.scene, _ending(tap, reads=reads), late=tap.leave) for tap in taps]
         wait_for(endings, patience=patience)
         if is_last:
             self._thread.end()
@@ -204,10 +204,18 @@ class FileRecording(Recording):
         taps, self._taps = self._taps, {}
         self._thread.disown()
         for tap in taps.values():
+            for feed in tap.feeds:
+                feed.forget_parent()
+            tap.scene.recorders.forget_parent()
             tap.scene.recorders.remove(self)
             tap.leave()
 
 
 def _ending(tap: AnyTap, *, reads: bool) -> Callable[[bool], None]:
-    """Return what ends a scene's part; without the state it stands in when it may be moving."""
-    return lambda stands_still: tap.end(with_final=reads and stands_still)
+    """Return what ends a scene's part: where that may be moving, what is there by now is all."""
+
+    def end(stands_still: bool) -> None:
+        if stands_still:
+            tap.end(with_final=reads)
+
+    return end

@@ -188,9 +188,10 @@ class FlightRecorder(Recording):
             if saves:
                 self.save(final_row(scene, scene.world, knows=stands_still))
             self._is_over = True
-            self._leave()
+            if stands_still:
+                self._leave()
 
-        wait_for([OwnersTask(scene, end)], patience=PATIENCE_S)
+        wait_for([OwnersTask(scene, end, late=self._leave)], patience=PATIENCE_S)
         for saving in self._savings:
             saving.finish()
 
@@ -205,6 +206,7 @@ class FlightRecorder(Recording):
     def disown(self) -> None:
         """In a forked child: nothing is written."""
         self._is_over = True
+        self._scene.recorders.forget_parent()
         self._leave()
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -67,6 +68,7 @@ class SceneRecorders:
         self._feeds: tuple[tuple[_Recording, Listener, TrajectoryFile], ...] = ()
         self.notes = Notes()
         """What happened at the rows that the history keeps."""
+        self._lock = threading.Lock()
         self._shapes: dict[str, _Shape] = {}
         self._refused: set[str] = set()
         self._failure = 0
@@ -74,11 +76,17 @@ class SceneRecorders:
 
     def add(self, recording: _Recording, feed: Listener, wanted: TrajectoryFile) -> None:
         """Tell ``feed`` what happens from now on."""
-        self._feeds = (*self._feeds, (recording, feed, wanted))
+        with self._lock:
+            self._feeds = (*self._feeds, (recording, feed, wanted))
 
     def remove(self, recording: _Recording) -> None:
         """Tell a recording no more; any thread."""
-        self._feeds = tuple(each for each in self._feeds if each[0] is not recording)
+        with self._lock:
+            self._feeds = tuple(each for each in self._feeds if each[0] is not recording)
+
+    def forget_parent(self) -> None:
+        """In a forked child: whoever held the lock is not here."""
+        self._lock = threading.Lock()
 
     @property
     def recordings(self) -> tuple[_Recording, ...]:
