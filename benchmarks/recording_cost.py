@@ -2,7 +2,7 @@
 
 A scene that is recorded takes turns with one that is not, nobody attached. Processor time of the
 stepping thread, and steps per second by the clock, which the thread that writes takes part in. The
-size is that of a closed file with its model, index and manifest, at random controls.
+size is that of a closed file with scene, index and manifest; controls are random, 50 times a second.
 """
 
 import os
@@ -19,7 +19,7 @@ from subjects import humanoid_path
 import stroboscope.engine as physics
 
 _STEPS = 4_000
-_FRAMES = 20_000
+_FRAMES = 100_000
 # 118 numbers per state: a 7-dof arm with position servos in an otherwise empty world.
 _ARM = """
 <mujoco>
