@@ -27,6 +27,19 @@ MINIMUM_VERSION = (3, 3)
 _STAGE_CALLBACKS = ("passive", "contactfilter", "act_dyn", "act_gain", "act_bias", "sensor")
 
 
+@functools.cache
+def _library(module: str) -> ctypes.CDLL | None:
+    """Return the library that belongs to a module's file; None where it isn't beside it.
+
+    Remembered, as a process that may read no file any more can't look for it.
+    """
+    folder = pathlib.Path(module).parent
+    files = [*folder.glob("libmujoco*.so*"), *folder.glob("libmujoco*.dylib")]
+    files += folder.glob("mujoco.dll")
+    # It is loaded already: this is another reference to it.
+    return ctypes.CDLL(str(files[0])) if files else None
+
+
 @dataclasses.dataclass(frozen=True)
 class MujocoAdapter:
     """The MuJoCo that is there: its module, its functions as they were before any wrapping."""
@@ -68,13 +81,9 @@ class MujocoAdapter:
 
         Python has no function for that: the library itself is asked. Empty where it can't be.
         """
-        folder = pathlib.Path(self.module.__file__).parent
-        files = [*folder.glob("libmujoco*.so*"), *folder.glob("libmujoco*.dylib")]
-        files += folder.glob("mujoco.dll")
-        if not files:
+        library = _library(str(self.module.__file__))
+        if library is None:
             return ()
-        # It is loaded already: this is another reference to it.
-        library = ctypes.CDLL(str(files[0]))
         # A plugin's description begins with its name.
         library.mjp_getPluginAtSlot.restype = ctypes.POINTER(ctypes.c_char_p)
         slots = (library.mjp_getPluginAtSlot(i) for i in range(library.mjp_pluginCount()))

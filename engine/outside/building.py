@@ -51,7 +51,7 @@ def import_all() -> None:
             continue
     for name in _CODECS:
         codecs.lookup(name)
-    load_mujoco()
+    load_mujoco().plugin_names()  # which looks for MuJoCo's library
 
 
 def build(question: Question, content: bytes | None) -> tuple[Built, tuple[bytes, ...]]:

@@ -359,6 +359,10 @@ def test_plugins_of_mujoco_travel_by_their_names(tmp_path: Path) -> None:
     manifest = json.loads(dict(members(file.read_bytes()))["manifest.json"])
     assert list(manifest["plugins"].values()) == ["mujoco.pid"]
     assert stepped(physics.load_scene(file)) == stepped(scene)
+    # A script's own model has no portable one beside it.
+    adopted = physics.create_scene("Mine", scene.model, data=mujoco.MjData(scene.model))
+    own = adopted.export(tmp_path / "mine.strobe")
+    assert stepped(physics.load_scene(own)) == stepped(adopted)
     # Where the number means another plugin, the portable model is taken, which has the name.
     number = next(iter(manifest["plugins"]))
     other = repacked(file, lambda m: m.update(plugins={number: "mujoco.sdf.bolt"}))
