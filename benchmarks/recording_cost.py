@@ -2,7 +2,7 @@
 
 A scene that is recorded takes turns with one that is not, nobody attached. Processor time of the
 stepping thread, and steps per second by the clock, which the thread that writes takes part in. The
-size is that of a closed file with scene, index and manifest; controls are random, 50 times a second.
+size is that of a closed file with scene, index and manifest; controls are random, at 50 Hz.
 """
 
 import os
