@@ -212,11 +212,11 @@ def _failure(
     """Say why there is no answer."""
     said = _last_words(complaints)
     memory = f"{limits.memory / 2**30:g} GiB of memory"
-    if code is None or (code is not None and -code == getattr(signal, "SIGXCPU", 0)):
+    if code is None or (-code == getattr(signal, "SIGXCPU", None)):
         return FileFormatError(
             file, f"compiling it took more than {limits.wall_s:g} s and was ended", _SIMPLER
         )
-    if -code == getattr(signal, "SIGXFSZ", 0):
+    if -code == getattr(signal, "SIGXFSZ", None):
         return FileFormatError(file, "compiled it is too large", _SIMPLER)
     if any(word in said for word in ("bad_alloc", "MemoryError", "allocate memory")):
         return FileFormatError(file, f"it needs more than {memory}", _SIMPLER)
