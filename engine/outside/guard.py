@@ -7,6 +7,7 @@ The one entrance for all that opens files: ``stroboscope open``, ``load_scene``,
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ _ERRORS: dict[str, type[FileError]] = {
 }
 _COMMAND = (sys.executable, "-P", "-m", "stroboscope.engine.outside.child")
 _SIMPLER = "make it smaller or simpler, or open it in a script of your own if you trust it"
+_DIGEST = re.compile("[0-9a-f]{64}")
 _LAST_BYTES = 4096
 _LONGEST_LINE = 300
 
@@ -171,6 +173,8 @@ def _answer(output: IO[bytes], file: Path, limits: GuardLimits) -> tuple[Answer 
         return None, 0
     at = len(MAGIC) + 8 + length
     if answer.built is not None:
+        if _DIGEST.fullmatch(answer.built.digest) is None:
+            return None, 0
         if sum(answer.built.sizes) > 2 * limits.result or min(answer.built.sizes) < 0:
             raise FileFormatError(file, "compiled it is too large", _SIMPLER)
         if os.fstat(output.fileno()).st_size != at + sum(answer.built.sizes):

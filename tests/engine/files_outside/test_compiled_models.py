@@ -71,6 +71,7 @@ def test_a_child_that_crashes_is_told_as_the_file_s_fault(
         "M + '\\xff' * 8",
         "M + '\\x10' + '\\0' * 7 + '{' * 16",
         "M + '\\x02' + '\\0' * 7 + '{}'",
+        "M + chr(len(B)) + '\\0' * 7 + B",
     ],
 )
 def test_an_answer_that_makes_no_sense_is_not_believed(
@@ -80,6 +81,7 @@ def test_an_answer_that_makes_no_sense_is_not_believed(
 
     code = (
         "import sys; from stroboscope.engine.outside.answers import MAGIC; M = MAGIC.decode();"
+        """B = '{"built":{"kind":"mjb","name":"x","exact":true,"digest":"zz"}}';"""
         f"sys.stdout.buffer.write(({answer}).encode('latin-1'))"
     )
     monkeypatch.setattr(guard, "_COMMAND", (sys.executable, "-c", code))
