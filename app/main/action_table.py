@@ -135,6 +135,14 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ),
     _spec(
         "Run",
+        "link_times",
+        "Link times",
+        checkable=True,
+        tip="Other recorded runs, and scenes that are paused, are looked at at the same time.",
+        words="synchronize sync several files compare together replay",
+    ),
+    _spec(
+        "Run",
         "go_live",
         "Back to live",
         "End",
@@ -236,6 +244,13 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Shift+G",
         tip="Leave what is looked at in the picture, see-through; once more: remove it.",
         words="onion skin overlay compare translucent",
+    ),
+    _spec(
+        "View",
+        "ghost_scene",
+        "Ghost of another scene…",
+        tip="Show another scene, or another recorded run, in this one, at the same time.",
+        words="compare overlay trajectory file replay translucent",
     ),
     _spec("View", "clear_ghosts", "Remove all ghosts", "Ctrl+Alt+G", words="overlay"),
     _spec(

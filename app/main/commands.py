@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox
 
+from stroboscope.app.main.beside_commands import BesideCommands
 from stroboscope.app.main.camera_commands import CameraCommands
 from stroboscope.app.main.picture_commands import PictureCommands
 from stroboscope.app.main.places import Places
@@ -39,6 +40,7 @@ class Commands:
         self.places = Places(window)
         self.time = TimeTravel(window)
         self.travel = TravelCommands(window)
+        self.beside = BesideCommands(window)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -80,6 +82,7 @@ class Commands:
         table |= self.places.handlers()
         table |= self.time.handlers()
         table |= self.travel.handlers()
+        table |= self.beside.handlers()
         table["free_camera"] = self._escape(table["free_camera"])
         return table
 
@@ -92,6 +95,7 @@ class Commands:
         self.pictures.refresh()
         self.time.refresh()
         self.travel.refresh()
+        self.beside.refresh()
         a["theme"].setChecked(w.palette_tokens.name == LIGHT.name)
         a["scope_scene"].setChecked(w.sessions.scope is Scope.SCENE)
         a["full_screen"].setChecked(w.isFullScreen())

@@ -1,4 +1,4 @@
-"""Brings ghosts and other environments of the shown scene into the picture."""
+"""Brings ghosts, other scenes and other environments into the picture of the shown one."""
 
 import dataclasses
 import math
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 
+from stroboscope.app.main.scene_ghosts import SceneGhosts
 from stroboscope.app.main.scene_view import SceneView
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.ghosts import GhostEntry, ghost_colour
@@ -88,6 +89,7 @@ class GhostFeed:
         self._grids: weakref.WeakKeyDictionary[SceneModel, _Grid] = weakref.WeakKeyDictionary()
         # By what is shown: distances don't change with every step.
         self._spacing: tuple[object, float] = (None, 1.0)
+        self._scenes = SceneGhosts(view, changed=self._draw)
         sessions.shown_changed.connect(self._follow)
         view.instant_changed.connect(self._on_instant)
         scene_view.grid.environment_picked.connect(self._on_picked)
@@ -115,6 +117,7 @@ class GhostFeed:
             before.described.disconnect(self._on_described)
             before.want(_WHO, ())
         self._scene, self._drawn = scene, None
+        self._scenes.follow(scene)
         if scene is not None:
             scene.ghosts.changed.connect(self._on_wanted)
             scene.environments.changed.connect(self._on_wanted)
@@ -182,6 +185,7 @@ class GhostFeed:
             *(id(frame) for frame in frames.values()),
             scene.ghosts.drawn,
             scene.environments.told,
+            self._scenes.key(),
         )
         if key == self._drawn:
             return
@@ -193,6 +197,7 @@ class GhostFeed:
         grid = _Grid()
         if (ghosts := frames.get(Topic.GHOSTS)) is not None:
             others += self._ghosts(ghosts, scene.ghosts.drawn, len(description.bodies))
+        others += self._scenes.poses(description, self._ghost_rgba)
         if (environments := frames.get(Topic.ENVIRONMENTS)) is not None:
             found, marks, grid = self._environments(environments, scene, description)
             others += found
@@ -207,10 +212,11 @@ class GhostFeed:
         found = []
         for xpos, xquat, number in _poses(frame, "number", bodies):
             if 0 <= number < len(drawn):
-                color = QColor(ghost_colour(self._palette, drawn[number].colour))
-                rgba = (color.redF(), color.greenF(), color.blueF(), _OPACITY)
-                found.append(OtherPose(xpos, xquat, rgba))
+                found.append(OtherPose(xpos, xquat, self._ghost_rgba(drawn[number].colour)))
         return found
+
+    def _ghost_rgba(self, number: int) -> Rgba:
+        return (*_rgba(ghost_colour(self._palette, number))[:3], _OPACITY)
 
     def _environments(
         self, frame: SceneFrame, scene: SceneModel, description: SceneDescription

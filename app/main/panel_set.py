@@ -88,6 +88,7 @@ def _make_tree(window: "MainWindow") -> QWidget:
         make_mime=mime_of_element,
         plot=window.plot_element,
         leave=lambda: window.scene_view.setFocus(),
+        fill_scene=window.commands.beside.fill_scene_menu,
     )
     return window.tree
 

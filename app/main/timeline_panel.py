@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QWidget
 
 from stroboscope.app.main.timeline_link import LinkedRange
+from stroboscope.app.panels.icons import Icon
 from stroboscope.app.panels.timeline.panel import TimelinePanel
 
 if TYPE_CHECKING:
@@ -27,5 +28,6 @@ def make_timeline(window: "MainWindow") -> QWidget:
         window.commands.time,
         events=(a["previous_event"], a["next_event"]),
     )
+    window.timeline.add_button(a["link_times"], Icon.SYNC)
     window.timeline.try_wanted.connect(window.commands.travel.try_else)
     return window.timeline

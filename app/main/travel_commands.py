@@ -58,7 +58,7 @@ class TravelCommands:
         stops = scene.stops.stops if scene is not None else ()
         environments = live and scene is not None and scene.environments.count > 0
         failed = environments and scene is not None and bool(scene.environments.told.failed)
-        ghosts = live and scene is not None and bool(scene.ghosts.entries)
+        ghosts = scene is not None and bool(scene.ghosts.all if live else scene.ghosts.scenes)
         rows = live and scene is not None and scene.history.has_rows
         for name, enabled in (
             ("checkpoint", live),

@@ -40,5 +40,6 @@ def make_rollouts(window: "MainWindow") -> QWidget:
         window.palette_tokens,
         tell=window.commands.travel.tell,
         try_else=window.commands.travel.try_else,
+        scene_menu=window.commands.beside.ghost_menu,
     )
     return window.rollouts

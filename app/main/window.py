@@ -471,6 +471,7 @@ class MainWindow(QMainWindow):
         s.scope_changed.disconnect(self._on_scope)
         self.timeline_link.close()
         self.commands.time.close()
+        self.commands.beside.close()
         self.plot_feed.close()
         self.panels.close()
         s.refreshes.paint = lambda: None

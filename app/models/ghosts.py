@@ -1,8 +1,9 @@
-"""See-through others in the picture: checkpoints, rows, rollouts, environments of a scene."""
+"""See-through others in the picture: checkpoints, rows, rollouts of a scene, and other scenes."""
 
 import dataclasses
 from typing import TYPE_CHECKING
 
+from stroboscope.app.models.body_match import match_bodies, why_no_match
 from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource, ShowGhosts
 from stroboscope.resources.themes import Palette
@@ -10,9 +11,10 @@ from stroboscope.resources.themes import Palette
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["MAX_GHOSTS", "GhostEntry", "GhostsModel", "ghost_colour"]
+__all__ = ["MAX_GHOSTS", "GhostEntry", "GhostsModel", "SceneGhost", "ghost_colour", "scene_title"]
 
 MAX_GHOSTS = 16
+_TOO_MANY = f"{MAX_GHOSTS} ghosts are shown, the most there can be: remove one first."
 
 
 def ghost_colour(palette: Palette, number: int) -> str:
@@ -21,6 +23,11 @@ def ghost_colour(palette: Palette, number: int) -> str:
     others = tuple(each for each in palette.plot if each not in first)
     colours = (*first, *others)
     return colours[number % len(colours)]
+
+
+def scene_title(scene: "SceneModel") -> str:
+    """Return what a scene is called among those of other applications, or of other files."""
+    return f"{scene.history.recording or scene.session.name} · {scene.name}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,20 +40,39 @@ class GhostEntry:
     on: bool = True
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class SceneGhost:
+    """A ghost of another scene, of any application, as it is in view; the rest as in GhostEntry."""
+
+    ref: "SceneModel"
+    label: str
+    colour: int
+    on: bool = True
+
+
 class GhostsModel:
-    """The ghosts of one scene; ``changed`` when they are others. GUI thread only."""
+    """The ghosts of one scene; ``changed`` when they are others. GUI thread only.
+
+    Those of another scene are drawn by the window, all others by the application.
+    """
 
     def __init__(self, scene: "SceneModel") -> None:
         self.changed: Signal[[]] = Signal()
         self.entries: tuple[GhostEntry, ...] = ()
+        self.scenes: tuple[SceneGhost, ...] = ()
         self.drawn: tuple[GhostEntry, ...] = ()
         """What the numbers in frames mean: those that the application has said it shows."""
         self._scene = scene
         self._newest = -1
 
-    def has(self, ref: GhostRef) -> bool:
+    @property
+    def all(self) -> "tuple[GhostEntry | SceneGhost, ...]":
+        """Those that the application draws, then those that the window does."""
+        return (*self.entries, *self.scenes)
+
+    def has(self, ref: "GhostRef | SceneModel") -> bool:
         """Return whether there is a ghost of that."""
-        return any(entry.ref == ref for entry in self.entries)
+        return any(entry.ref == ref for entry in self.all)
 
     def find(self, ref: GhostRef) -> GhostEntry | None:
         """Return the ghost of something, None when there is none."""
@@ -56,16 +82,42 @@ class GhostsModel:
         """Show a ghost; return why not, empty when it is asked for."""
         if self.has(ref):
             return ""
-        if len(self.entries) >= MAX_GHOSTS:
-            return f"{MAX_GHOSTS} ghosts are shown, the most there can be: remove one first."
-        taken = {entry.colour for entry in self.entries}
-        colour = next(number for number in range(MAX_GHOSTS + 1) if number not in taken)
-        self._replace((*self.entries, GhostEntry(ref, label, colour)))
+        if len(self.all) >= MAX_GHOSTS:
+            return _TOO_MANY
+        self._replace((*self.entries, GhostEntry(ref, label, self._free_colour())))
         return ""
 
-    def remove(self, ref: GhostRef) -> None:
+    def add_scene(self, other: "SceneModel") -> str:
+        """Show another scene; return why not, empty when it is shown."""
+        if self.has(other):
+            return ""
+        mine, theirs = self._scene.description, other.description
+        if mine is None or theirs is None:
+            return "Its model has not come yet: try again when it has."
+        match = match_bodies(mine, theirs)
+        if match is None:
+            return f"{other.name!r} can't be shown here: {why_no_match(mine, theirs)}."
+        if len(self.all) >= MAX_GHOSTS:
+            return _TOO_MANY
+        label = " · ".join(part for part in (scene_title(other), match.note) if part)
+        self._replace_scenes((*self.scenes, SceneGhost(other, label, self._free_colour())))
+        return ""
+
+    def toggle_scene(self, other: "SceneModel") -> str:
+        """Show another scene, or no more; return why not."""
+        if self.has(other):
+            self.remove(other)
+            return ""
+        return self.add_scene(other)
+
+    def _free_colour(self) -> int:
+        taken = {entry.colour for entry in self.all}
+        return next(number for number in range(MAX_GHOSTS + 1) if number not in taken)
+
+    def remove(self, ref: "GhostRef | SceneModel") -> None:
         """Show one no more."""
         self._replace(tuple(entry for entry in self.entries if entry.ref != ref))
+        self._replace_scenes(tuple(entry for entry in self.scenes if entry.ref is not ref))
 
     def toggle(self, ref: GhostRef, label: str) -> str:
         """Show a ghost of something, or no more; return why not."""
@@ -74,8 +126,14 @@ class GhostsModel:
             return ""
         return self.add(ref, label)
 
-    def switch(self, ref: GhostRef, *, on: bool) -> None:
+    def switch(self, ref: "GhostRef | SceneModel", *, on: bool) -> None:
         """Draw one or not, without forgetting it."""
+        self._replace_scenes(
+            tuple(
+                dataclasses.replace(entry, on=on) if entry.ref is ref else entry
+                for entry in self.scenes
+            )
+        )
         self._replace(
             tuple(
                 dataclasses.replace(entry, on=on) if entry.ref == ref else entry
@@ -86,6 +144,7 @@ class GhostsModel:
     def clear(self) -> None:
         """Show none."""
         self._replace(())
+        self._replace_scenes(())
 
     def keep(self, source: GhostSource, numbers: set[int], scene_id: int) -> None:
         """Leave out those of something that is not there any more."""
@@ -98,6 +157,11 @@ class GhostsModel:
         ]
         if gone:
             self._replace(tuple(entry for entry in self.entries if entry not in gone))
+
+    def _replace_scenes(self, scenes: tuple[SceneGhost, ...]) -> None:
+        if scenes != self.scenes:
+            self.scenes = scenes
+            self.changed.emit()
 
     def _replace(self, entries: tuple[GhostEntry, ...]) -> None:
         if entries == self.entries:

@@ -7,6 +7,7 @@ no row yet.
 import bisect
 import dataclasses
 import enum
+import math
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.numbers import count_text
@@ -207,6 +208,37 @@ class HistoryModel:
         else:
             time = segment.time + steps * self._pace(at)
         return RowPlace(segment.episode, segment.physics_step + steps, time, segment)
+
+    def axis_at(self, time: float, *, episode: int) -> int | None:
+        """Return the row of an episode that is in view at ``time`` [s], the nearest there is.
+
+        ``episode``: the nearest one that is remembered. None where nothing is known.
+        """
+        if not self.has_rows or not self.segments:
+            return None
+        axis = self._axis_in(episode, time)
+        if axis is None:
+            episodes = {segment.episode for segment in self.segments}
+            nearest = min(episodes, key=lambda number: (abs(number - episode), number))
+            axis = self._axis_in(nearest, time)
+        return None if axis is None else max(axis, self.first)
+
+    def _axis_in(self, episode: int, time: float) -> int | None:
+        """Return the row of one episode, of its newest segment that has begun at ``time`` [s]."""
+        axis = None
+        for at in reversed(range(len(self.segments))):
+            segment = self.segments[at]
+            if segment.episode != episode:
+                continue
+            pace = self._pace(at)
+            # Sums of timesteps are a little off.
+            steps = math.floor((time - segment.time) / pace + 0.01) if pace > 0.0 else 0
+            is_last = at + 1 == len(self.segments)
+            end = self.live if is_last else self._begins[at + 1] - 1
+            axis = min(max(segment.begin + steps, segment.begin), max(end, segment.begin))
+            if steps >= 0:
+                break
+        return axis
 
     @property
     def branch_text(self) -> str:

@@ -27,6 +27,7 @@ class Icon(enum.StrEnum):
     NEXT = "mdi6.chevron-right"
     TO_LIVE = "mdi6.page-last"
     FIT = "mdi6.arrow-expand-horizontal"
+    SYNC = "mdi6.sync"
     FOLLOW = "mdi6.arrow-collapse-right"
     FAST_FORWARD = "mdi6.fast-forward"
     RESTORE = "mdi6.backup-restore"

@@ -143,6 +143,7 @@ class TreePanel(QWidget):
         make_mime: MakeMime | None = None,
         plot: Callable[[SceneModel, Element], None] | None = None,
         leave: Callable[[], None] = lambda: None,
+        fill_scene: Callable[[QMenu, SceneModel], None] = lambda _menu, _scene: None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -150,6 +151,7 @@ class TreePanel(QWidget):
         self._make_mime = make_mime
         self._plot = plot
         self._leave = leave
+        self._fill_scene_menu = fill_scene
         self._sessions = sessions
         self._palette = palette
         self._session_items: dict[int, QStandardItem] = {}
@@ -484,6 +486,7 @@ class TreePanel(QWidget):
             menu.addAction("Load keyframe", lambda: edits.load_keyframe(index))
         else:
             scene = node.scene
+            self._fill_scene_menu(menu, scene)
             if self._sessions.visibility.hidden(scene):
                 menu.addAction("Show everything", lambda: self._sessions.visibility.show_all(scene))
             if node.session.state is SessionState.LOST:

@@ -88,6 +88,8 @@ class TimelinePanel(QWidget):
         self._range = axis_range
         self._scene: SceneModel | None = None
         self._asks = False
+        self._palette = palette
+        self._added: list[tuple[QAction, Icon]] = []
         self._build(palette, events)
         self._paced = PacedRefresh(self, sessions.refreshes, refresh=self._refresh, rate=_RATE)
         self.set_theme(palette)
@@ -106,6 +108,9 @@ class TimelinePanel(QWidget):
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
+        self._palette = palette
+        for action, which in self._added:
+            action.setIcon(icon(which, palette))
         self.strip.set_theme(palette)
         self.follow.setIcon(icon(Icon.FOLLOW, palette))
         self.fit.setIcon(icon(Icon.FIT, palette))
@@ -132,12 +137,20 @@ class TimelinePanel(QWidget):
 
     # --- building
 
+    def add_button(self, action: QAction, which: Icon) -> None:
+        """Put a button for an action at the end of the bar; it is there while the action is."""
+        self._added.append((action, which))
+        action.setIcon(icon(which, self._palette))
+        button = self._action_button(self._row, action)
+        button.setVisible(action.isVisible())
+        action.changed.connect(lambda: button.setVisible(action.isVisible()))
+
     def _build(self, palette: Palette, events: tuple[QAction, QAction]) -> None:
         bar = QWidget()
         bar.setObjectName("timelineBar")
         bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         bar.setFixedHeight(METRICS.compact_height + 4)
-        row = QHBoxLayout(bar)
+        row = self._row = QHBoxLayout(bar)
         row.setContentsMargins(METRICS.padding, 1, METRICS.gap, 1)
         row.setSpacing(METRICS.grid)
         self.where = ElidedLabel()

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QGridLayout, QToolButton, QWidget
 
 from stroboscope.app.models.editing import why_not_changeable
-from stroboscope.app.models.ghosts import MAX_GHOSTS, GhostEntry, ghost_colour
+from stroboscope.app.models.ghosts import MAX_GHOSTS, GhostEntry, SceneGhost, ghost_colour
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
@@ -18,6 +18,7 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["GhostLegend"]
 
+_AnyGhost = GhostEntry | SceneGhost
 _NAME_WIDTH = 190
 _SHOWN = 8
 _SWATCH = 10
@@ -33,7 +34,7 @@ class GhostLegend(CornerFrame):
         super().__init__(area)
         self._palette = palette
         self._built: object = None
-        self.rows: list[tuple[GhostEntry, QToolButton, QToolButton]] = []
+        self.rows: list[tuple[_AnyGhost, QToolButton, QToolButton]] = []
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(METRICS.gap, METRICS.grid, 2, METRICS.grid)
         self._grid.setHorizontalSpacing(METRICS.grid)
@@ -62,7 +63,7 @@ class GhostLegend(CornerFrame):
     def refresh(self) -> None:
         """List the ghosts of the shown scene."""
         scene = self.follower.scene
-        entries = scene.ghosts.entries if scene is not None else ()
+        entries = scene.ghosts.all if scene is not None else ()
         why_not = why_not_changeable(scene)
         key = (scene, entries, why_not)
         if key != self._built:
@@ -83,10 +84,11 @@ class GhostLegend(CornerFrame):
                 widget.hide()
                 widget.deleteLater()
 
-    def _fill(self, scene: SceneModel, entries: tuple[GhostEntry, ...], why_not: str) -> None:
+    def _fill(self, scene: SceneModel, entries: tuple[_AnyGhost, ...], why_not: str) -> None:
         title = label("Ghosts", "section")
         self._grid.addWidget(title, 0, 0, 1, 2)
-        clear = self._tool(Icon.CLOSE, "Remove all ghosts", why_not)
+        mine = any(isinstance(entry, GhostEntry) for entry in entries)
+        clear = self._tool(Icon.CLOSE, "Remove all ghosts", why_not if mine else "")
         clear.clicked.connect(scene.ghosts.clear)
         # Before they are dressed buttons have no height.
         for line in range(min(len(entries), _SHOWN) + 1):
@@ -102,13 +104,15 @@ class GhostLegend(CornerFrame):
             name = ElidedLabel(entry.label)
             name.setFixedWidth(_NAME_WIDTH)
             set_property(name, "role", "" if entry.on else "muted")
+            # What the window draws itself needs no application.
+            refused = "" if isinstance(entry, SceneGhost) else why_not
             eye = self._tool(
                 Icon.EYE if entry.on else Icon.EYE_OFF,
                 f"Hide {entry.label}" if entry.on else f"Show {entry.label}",
-                why_not,
+                refused,
             )
             eye.clicked.connect(lambda _=False, e=entry: scene.ghosts.switch(e.ref, on=not e.on))
-            remove = self._tool(Icon.CLOSE, f"Remove {entry.label}", why_not)
+            remove = self._tool(Icon.CLOSE, f"Remove {entry.label}", refused)
             remove.clicked.connect(lambda _=False, e=entry: scene.ghosts.remove(e.ref))
             for place, widget in enumerate((swatch, name, eye, remove)):
                 self._grid.addWidget(widget, line, place)
@@ -117,7 +121,7 @@ class GhostLegend(CornerFrame):
             more = label(f"+{len(entries) - _SHOWN} more of at most {MAX_GHOSTS}", "small")
             self._grid.addWidget(more, _SHOWN + 1, 1)
 
-    def _swatch(self, entry: GhostEntry) -> QIcon:
+    def _swatch(self, entry: _AnyGhost) -> QIcon:
         ratio = self.devicePixelRatioF()
         picture = QPixmap(QSize(_SWATCH, _SWATCH) * ratio)
         picture.setDevicePixelRatio(ratio)

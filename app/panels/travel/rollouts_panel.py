@@ -28,7 +28,8 @@ _EMPTY = (
 class RolloutsPanel(KeptTable):
     """Rollouts of the shown scene, and below them what is left of scenes that have ended.
 
-    ``tell`` says a sentence in the status bar, ``try_else`` asks what to simulate.
+    ``tell`` says a sentence in the status bar, ``try_else`` asks what to simulate; ``scene_menu``
+    lists the other scenes, to be ghosts.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class RolloutsPanel(KeptTable):
         *,
         tell: Callable[[str], None],
         try_else: Callable[[], None],
+        scene_menu: Callable[[], QMenu],
     ) -> None:
         self._try_else = try_else
+        self._scene_menu = scene_menu
         self._known: dict[GhostRef, RolloutInfo] = {}
         self._pair: frozenset[GhostRef] = frozenset()
         self.dialog: QInputDialog | None = None
@@ -60,6 +63,11 @@ class RolloutsPanel(KeptTable):
         self.ghost_button = self.button(
             "Ghost", "Show the selected ones in the picture and in the plots.", self._ghost_chosen
         )
+        self.scene_button = self.button(
+            "Scene…",
+            "Show another scene, or another recorded run, as a ghost at the same time.",
+            self._open_scenes,
+        )
         self.compare_button = self.button(
             "Compare",
             "List what differs between two, most different first, and since which step.",
@@ -74,6 +82,7 @@ class RolloutsPanel(KeptTable):
         return (
             self.try_button,
             self.ghost_button,
+            self.scene_button,
             self.compare_button,
             self.number_button,
             self.drop_button,
@@ -134,6 +143,8 @@ class RolloutsPanel(KeptTable):
         why_not = why_not_changeable(self.scene)
         self.allow(self.try_button, why_not)
         self.allow(self.ghost_button, "" if refs else "Select a rollout.")
+        alone = len(self.sessions.all_scenes()) < 2
+        self.allow(self.scene_button, "No other scene is open." if alone else "")
         self.allow(self.compare_button, "" if len(refs) == 2 else "Select two rollouts.")
         none = "" if self._known else "There are no rollouts yet."
         self.allow(self.number_button, why_not or none)
@@ -153,6 +164,11 @@ class RolloutsPanel(KeptTable):
         drop.triggered.connect(lambda _=False: self.delete_chosen())
 
     # --- what a person does
+
+    def _open_scenes(self) -> None:
+        menu, button = self._scene_menu(), self.scene_button
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
     def _ghost_chosen(self) -> None:
         for ref in self.chosen():

@@ -1,0 +1,267 @@
+"""Two recorded runs in one window: at the same time, one in the picture of the other."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from plain_recording import PlainRun, record_plain
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
+
+from stroboscope.app.models.view_options import ViewOptions
+from stroboscope.app.panels.tree_items import TreeNode
+from stroboscope.debugger_protocol.messages import Play, PlaybackMode
+from stroboscope.debugger_protocol.topics import Topic
+
+ARM = """
+<mujoco>
+  <option timestep="{timestep}"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="2 2 .1"/>
+    <body name="arm" pos="0 0 .6">
+      <joint name="shoulder" axis="0 1 0" damping=".05"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+      {more}
+    </body>
+  </worldbody>
+  <actuator><position joint="shoulder" kp="8"/></actuator>
+</mujoco>
+"""
+HAND = """<body name="hand" pos=".3 0 0"><joint name="wrist" axis="0 1 0"/>
+          <geom type="box" size=".05 .05 .05" mass=".1"/></body>"""
+BALL = """
+<mujoco>
+  <worldbody>
+    <body name="ball" pos="0 0 1"><freejoint/><geom size=".1"/></body>
+  </worldbody>
+</mujoco>
+"""
+SHOW = """
+from stroboscope.engine.trajectory.showing import show_trajectory
+
+show_trajectory({path!r}, launch=False)
+"""
+RUNS = """
+import stroboscope.engine as physics
+
+scene = physics.create_scene("Live", '''{model}''')
+if physics.debugger.attach(60, launch=False):
+    while physics.debugger.is_attached():
+        scene.step()
+"""
+
+
+def arm(*, timestep: float = 0.01, more: str = "") -> str:
+    return ARM.format(timestep=timestep, more=more)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Callable[..., PlainRun]:
+    """``record("a", xml, steps=60, swing=1.0)``: a run in a file."""
+
+    def make(name: str, xml: str, *, steps: int, swing: float = 0.0, **options: Any) -> PlainRun:
+        def control(step: int, data: Any) -> None:
+            data.ctrl[:] = swing * math.sin(0.1 * step)
+
+        model = mujoco.MjModel.from_xml_string(xml)
+        path = tmp_path / f"{name}.mcap"
+        return record_plain(path, model, steps=steps, control=control, **options)
+
+    return make
+
+
+@pytest.fixture
+def opened(desktop, run_script: Callable[..., Any], wait_until) -> Callable[[PlainRun], Any]:
+    """``opened(run)``: its scene in the window, in a process of its own, at its first row."""
+
+    def show(run: PlainRun) -> Any:
+        before = desktop.sessions.all_scenes()
+        run_script(SHOW.format(path=str(run.path)))
+        wait_until(lambda: len(desktop.sessions.all_scenes()) > len(before))
+        scene = next(each for each in desktop.sessions.all_scenes() if each not in before)
+        wait_until(lambda: scene.history.view == 0 and scene.history.is_replay)
+        wait_until(lambda: scene.description is not None and scene.session.has_control)
+        return scene
+
+    return show
+
+
+def menu_of(desktop, scene) -> dict[str, Any]:
+    """Return what the tree offers for a scene, by its text."""
+    menu = desktop.window.tree.menu_of(TreeNode(scene.session, scene))
+    return {action.text(): action for action in menu.actions()}
+
+
+def picture(desktop) -> np.ndarray:
+    image = desktop.window.scene_view.viewport.grab_image()
+    image = image.convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint8)
+    pixels = pixels.reshape(image.height(), image.bytesPerLine())[:, : 4 * image.width()]
+    return pixels.reshape(image.height(), image.width(), 4)[..., :3].astype(np.int16)
+
+
+def look(desktop, wait_until, axis: int) -> None:
+    scene = desktop.sessions.shown
+    desktop.window.commands.time.choose(axis)
+    wait_until(lambda: scene.history.view == axis and not scene.session.pending)
+    wait_until(lambda: (pose := scene.latest(Topic.POSE)) is not None and pose.axis == axis)
+
+
+def test_another_run_is_a_ghost_at_the_same_time(desktop, record, opened, wait_until):
+    first = opened(record("first", arm(), steps=60, swing=1.0))
+    other = opened(record("other", arm(timestep=0.004), steps=150, swing=-1.0))
+    assert desktop.sessions.shown is first
+    look(desktop, wait_until, 30)
+    without = picture(desktop)
+    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    # 30 steps of 10 ms are 75 of 4 ms.
+    wait_until(lambda: other.history.view == 75)
+    wait_until(lambda: (pose := other.latest(Topic.POSE)) is not None and pose.axis == 75)
+    legend = desktop.window.travel.ghosts
+    wait_until(lambda: [entry.ref for entry, *_ in legend.rows] == [other])
+    drawn = desktop.window.scene_view.drawn_scene
+    wait_until(lambda: len(desktop.window.scene_view.viewport._scene.others) == 1)
+    assert drawn is first
+    with_ghost = picture(desktop)
+    assert (np.abs(with_ghost - without).max(axis=-1) > 24).sum() > 200
+    look(desktop, wait_until, 10)
+    wait_until(lambda: other.history.view == 25)
+    legend.rows[0][2].click()
+    wait_until(lambda: not desktop.window.scene_view.viewport._scene.others)
+    look(desktop, wait_until, 30)
+    assert (np.abs(picture(desktop) - without).max(axis=-1) > 24).sum() == 0
+    assert other.history.view == 25
+
+
+def test_linked_runs_are_looked_at_at_the_same_time(desktop, record, opened, wait_until):
+    link = desktop.window.actions_by_name["link_times"]
+    first = opened(record("first", arm(), steps=60))
+    assert not link.isVisible()
+    other = opened(record("other", arm(timestep=0.004), steps=75))
+    button = next(
+        each
+        for each in desktop.window.timeline.findChildren(QToolButton)
+        if each.defaultAction() is link
+    )
+    wait_until(lambda: link.isVisible() and button.isVisible())
+    look(desktop, wait_until, 20)
+    assert other.history.view == 0
+    button.click()
+    wait_until(lambda: other.history.view == 50)
+    look(desktop, wait_until, 8)
+    wait_until(lambda: other.history.view == 20)
+    # It ends at 0.3 s, and stays there.
+    look(desktop, wait_until, 50)
+    wait_until(lambda: other.history.view is None)
+    assert other.status.axis == 75
+    QTest.keyClick(
+        desktop.window.scene_view.viewport, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier
+    )
+    wait_until(lambda: other.history.view == 0)
+    QTest.keyClick(desktop.window.scene_view.viewport, Qt.Key.Key_Space)
+    wait_until(lambda: first.history.view is None)
+    wait_until(lambda: other.history.view is None)
+    # Now the other one leads.
+    desktop.sessions.show(other)
+    look(desktop, wait_until, 25)
+    wait_until(lambda: first.history.view == 10)
+    link.trigger()
+    look(desktop, wait_until, 50)
+    assert first.history.view == 10
+
+
+def test_a_run_of_another_model_is_refused_in_words(desktop, record, opened, wait_until):
+    first = opened(record("first", arm(), steps=20))
+    other = opened(record("ball", BALL, steps=20))
+    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    said = desktop.window.status.currentMessage()
+    assert "no body of 'Plain' (ball) has the name of one of 'Plain' (arm)" in said
+    assert not first.ghosts.all
+    assert other.history.view == 0
+
+
+def test_bodies_that_both_models_have_are_drawn(desktop, record, opened, wait_until):
+    first = opened(record("first", arm(more=HAND), steps=40, swing=1.0))
+    other = opened(record("other", arm(), steps=40, swing=-1.0))
+    look(desktop, wait_until, 30)
+    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    drawn = desktop.window.scene_view.viewport._scene
+    wait_until(lambda: len(drawn.others) == 1)
+    items = drawn.ghost_items(drawn.others[0], ViewOptions())
+    assert {int(drawn.items.body[item]) for item in items} == {1}
+    assert first.ghosts.scenes[0].label == "other.mcap · Plain · 1 of 2 bodies"
+
+
+def test_a_run_in_the_picture_of_a_live_scene_follows_it(
+    desktop, record, opened, run_script, wait_until
+):
+    run_script(RUNS.format(model=arm()))
+    live = desktop.sessions.shown
+    wait_until(lambda: live.status is not None)
+    other = opened(record("other", arm(), steps=100, swing=1.0))
+    menu = desktop.window.commands.beside.ghost_menu()
+    menu.actions()[0].trigger()
+    assert [ghost.ref for ghost in live.ghosts.scenes] == [other]
+    desktop.sessions.step(40)
+    wait_until(lambda: live.status.axis == 40 and other.history.view == 40)
+    look(desktop, wait_until, 15)
+    wait_until(lambda: other.history.view == 15)
+    # A scene that runs goes on, whatever is looked at beside it.
+    desktop.sessions.show(other)
+    desktop.window.actions_by_name["link_times"].trigger()
+    live.session.send(lambda i: Play(id=i, scene_id=None))
+    wait_until(lambda: live.mode is PlaybackMode.PLAYING)
+    before = live.status.axis
+    look(desktop, wait_until, 30)
+    wait_until(lambda: live.status.axis > before + 20)
+    assert live.mode is PlaybackMode.PLAYING
+
+
+def test_a_ghost_goes_when_its_application_is_removed_from_the_window(
+    desktop, record, opened, wait_until
+):
+    first = opened(record("first", arm(), steps=40, swing=1.0))
+    other = opened(record("other", arm(), steps=40, swing=-1.0))
+    look(desktop, wait_until, 30)
+    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    drawn = desktop.window.scene_view.viewport._scene
+    wait_until(lambda: len(drawn.others) == 1)
+    desktop.sessions.remove(other.session)
+    wait_until(lambda: not drawn.others and not first.ghosts.all)
+
+
+def test_a_scene_is_no_ghost_in_itself(desktop, record, opened):
+    only = opened(record("only", arm(), steps=10))
+    assert not any("ghost" in text for text in menu_of(desktop, only))
+    assert not desktop.window.actions_by_name["ghost_scene"].isEnabled()
+
+
+def test_linked_runs_stay_as_many_episodes_apart_as_they_were(desktop, record, opened, wait_until):
+    link = desktop.window.actions_by_name["link_times"]
+    first = opened(record("first", arm(), steps=60, resets=(20, 40)))
+    other = opened(record("other", arm(), steps=60, resets=(30,)))
+    wait_until(lambda: link.isVisible())
+    link.trigger()
+    # The same episode of both, at 0.05 s; then one that only the first has.
+    look(desktop, wait_until, 25)
+    wait_until(lambda: other.history.view == 35)
+    look(desktop, wait_until, 45)
+    wait_until(lambda: other.history.view == 35)
+    look(desktop, wait_until, 50)
+    wait_until(lambda: other.history.view == 40)
+    link.trigger()
+    # Now the second one of the first, and the first one of the other.
+    desktop.sessions.show(other)
+    look(desktop, wait_until, 3)
+    desktop.sessions.show(first)
+    look(desktop, wait_until, 24)
+    link.trigger()
+    wait_until(lambda: other.history.view == 4)
+    look(desktop, wait_until, 47)
+    wait_until(lambda: other.history.view == 37)
