@@ -69,6 +69,12 @@ class Stepper:
         self.has_failed = False
         """Whether the script's own data is as MuJoCo left it when a step failed."""
 
+    def use_ring(self) -> None:
+        """Write rows into the ring that the history has now, which is another one."""
+        at_hand = list(self._at_hand)
+        at_hand[3] = self._history.ring
+        self._at_hand = tuple(at_hand)
+
     def step(self, count: int, *, timestep: float | None) -> None:
         """Complete an application step of ``count`` physics steps of ``timestep`` [s].
 
@@ -404,6 +410,7 @@ class Stepper:
         count = max(0, round((data.time - begin) / float(self._model.opt.timestep)))
         self._counters.add_physics(count)
         self._history.synced(data.time)
+        self._scene.recorders.synced()
         self._complete(count)
         self._link.sync()
 

@@ -10,6 +10,7 @@ from stroboscope.engine.instrument.wrapping import Gate, Wrapping
 from stroboscope.engine.mujoco_adapter import load_mujoco
 
 if TYPE_CHECKING:
+    from stroboscope.engine.recording.registry import RecordingRegistry
     from stroboscope.engine.scene import Scene
 
 __all__ = ["Instrumentation"]
@@ -18,7 +19,8 @@ __all__ = ["Instrumentation"]
 class Instrumentation:
     """At most one per process, because there is one ``mujoco`` module; any thread.
 
-    While no session is open the wrapped functions call MuJoCo's own and nothing else.
+    While no session is open, and nothing recorded, the wrapped functions call MuJoCo's own and
+    nothing else.
     """
 
     def __init__(self) -> None:
@@ -27,6 +29,7 @@ class Instrumentation:
         self._gate = Gate()
         self._session_open = False
         self._waits_for_first = False
+        self._recordings: RecordingRegistry | None = None
         self._files = ModelFiles(adapter.module)
         self.scenes = AdoptedScenes(self._make_scene, gate=self._gate, adapter=adapter)
         self._wrapping = Wrapping(adapter.module, self._gate, self.scenes)
@@ -49,7 +52,13 @@ class Instrumentation:
             name or scene_name(model, file=file), model, data, source=file, keep_alive=False
         )
         self.scenes.add(data, scene)
+        self._follow_recordings(scene)
         return scene
+
+    def _follow_recordings(self, scene: "Scene") -> None:
+        """Have wrapped calls step scenes while something is recorded, too."""
+        self._recordings = scene.runtime.recordings
+        self._recordings.on_change = self._update_gate
 
     def remove(self) -> None:
         """Put MuJoCo's own functions back, wherever ours stand."""
@@ -87,8 +96,12 @@ class Instrumentation:
         self._update_gate()
 
     def _update_gate(self) -> None:
-        self._gate.idle = not (self._session_open or self._waits_for_first)
+        records = self._recordings is not None and bool(self._recordings.recordings)
+        self._gate.idle = not (self._session_open or self._waits_for_first or records)
 
     def _make_scene(self, model: Any, data: Any) -> "Scene":
         file = self._files.file_of(model)
-        return adopt_scene(scene_name(model, file=file), model, data, source=file, keep_alive=False)
+        name = scene_name(model, file=file)
+        scene = adopt_scene(name, model, data, source=file, keep_alive=False)
+        self._follow_recordings(scene)
+        return scene

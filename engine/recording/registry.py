@@ -35,6 +35,8 @@ class RecordingRegistry:
     def __init__(self) -> None:
         self.folder: Path | None = None
         """Where clients' recordings go; None: where the script was started."""
+        self.on_change: Callable[[], None] = _nobody
+        """Called when there is something to record, and when there is nothing any more."""
         self._lock = threading.Lock()
         self._recordings: list[_Recording] = []
         self._knows_forks = False
@@ -50,6 +52,7 @@ class RecordingRegistry:
                 self._knows_forks = True
                 forked = functools.partial(_forked, weakref.ref(self))
                 os.register_at_fork(after_in_child=forked)
+        self.on_change()
 
     def remove(self, recording: _Recording) -> None:
         """Forget a recording that has ended; harmless when it is not known."""
@@ -57,6 +60,7 @@ class RecordingRegistry:
             self._recordings = [each for each in self._recordings if each is not recording]
             if not self._recordings:
                 self._errors.end()
+        self.on_change()
 
     @property
     def recordings(self) -> tuple[_Recording, ...]:
@@ -94,6 +98,10 @@ class RecordingRegistry:
         self._errors.end()
         for recording in recordings:
             recording.disown()
+
+
+def _nobody() -> None:
+    """Tell nobody."""
 
 
 def _telling(scene: "SceneLife", error: Exception) -> Callable[[bool], None]:

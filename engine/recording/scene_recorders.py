@@ -71,6 +71,7 @@ class SceneRecorders:
         self._lock = threading.Lock()
         self._shapes: dict[str, _Shape] = {}
         self._refused: set[str] = set()
+        self._is_synced = False
         self._failure = 0
         """Which exception was recorded; its id, as an exception keeps alive all it has passed."""
 
@@ -115,6 +116,18 @@ class SceneRecorders:
                 data=data or {},
             )
         )
+
+    def synced(self) -> None:
+        """Say once that steps which the script takes by itself can't be recorded."""
+        if not self._feeds or self._is_synced:
+            return
+        self._is_synced = True
+        text = (
+            "steps that the script takes by calling mj_step itself, and reports by sync(), are not "
+            "recorded: call scene.step(), or start the script with `stroboscope run`"
+        )
+        _log.warning("scene %r: %s", self._scene.link.name, text)
+        self.happened("warning", text)
 
     def edited(self, option: str, *, before: Sequence[float], values: Sequence[float]) -> None:
         """Record that somebody has edited a physics option in the debugger."""
