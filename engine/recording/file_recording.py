@@ -43,6 +43,8 @@ class FileRecording(Recording):
         self._scenes = tuple(scenes)
         self._lock = threading.RLock()
         self._told = False
+        self._registry = scenes[0].runtime.recordings
+        self._registry.check_free(wanted.path)
         self._attachments = attachments = Attachments()
         records: list[SceneRecord] = []
         parts = []
@@ -57,7 +59,6 @@ class FileRecording(Recording):
         self._taps: dict[int, AnyTap] = {
             id(scene): self._tap(scene, part) for scene, part in zip(scenes, parts, strict=True)
         }
-        self._registry = scenes[0].runtime.recordings
         self._thread.begin([feed for tap in self._taps.values() for feed in tap.feeds])
         self._registry.add(self)
 

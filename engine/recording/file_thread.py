@@ -130,7 +130,7 @@ class FileThread:
     @property
     def frames(self) -> int:
         """How many frames were written."""
-        return sum(builder.frames for builder in self._builders)
+        return self._frames_before + sum(builder.frames for builder in self._builders)
 
     def flush_soon(self) -> None:
         """Write all that was handed on now, not only when it is due."""

@@ -50,6 +50,7 @@ class FlightRecorder(Recording):
         self._error: EngineError | None = None
         self._is_over = False
         _check_folder(wanted.path)
+        scene.runtime.recordings.check_free(wanted.path)
         # What takes long of it is kept with the scene's model: a stop should not have to wait.
         record_of(scene, wanted, index=0, attachments=Attachments())
 

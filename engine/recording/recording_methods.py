@@ -64,6 +64,7 @@ class RecordingMethods:
         self._refuse_of_environments("save_history")
         scene = cast("Scene", self)
         wanted = TrajectoryFile(path)
+        scene.runtime.recordings.check_free(wanted.path)
         saving = Saving(wanted, scene, path=wanted.path, final=final_row(scene, scene.world))
         return saving.stop()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from stroboscope.engine.errors import RecordingError
 from stroboscope.engine.recording.by_owner import SHORT_PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.uncaught import UncaughtErrors
 
@@ -24,6 +25,10 @@ class _Recording(Protocol):
     @property
     def scenes(self) -> "tuple[SceneLife, ...]":
         """Those that it still records."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Its files."""
 
     def disown(self) -> None:
         """In a forked child: leave the file to the parent."""
@@ -53,6 +58,16 @@ class RecordingRegistry:
                 forked = functools.partial(_forked, weakref.ref(self))
                 os.register_at_fork(after_in_child=forked)
         self.on_change()
+
+    def check_free(self, path: Path) -> None:
+        """Raise RecordingError when ``path`` is being recorded into: it would be replaced."""
+        for recording in self.recordings:
+            for other in recording.paths:
+                if other.absolute() == path.absolute():
+                    raise RecordingError(
+                        f"{path} is being recorded into: stop that recording first, or name "
+                        "another file"
+                    )
 
     def remove(self, recording: _Recording) -> None:
         """Forget a recording that has ended; harmless when it is not known."""

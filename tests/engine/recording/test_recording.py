@@ -209,3 +209,22 @@ def test_wrapped_calls_of_a_script_that_does_not_know_us_are_recorded(
         assert recorded.kinds() == ["begin", "episode"]
     finally:
         instrumentation.remove()
+
+
+def test_a_file_that_is_being_recorded_into_is_not_replaced(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene("arm")
+    oracle = oracle_of(scene)
+    with scene.start_recording(tmp_path / "run"):
+        oracle.step(10)
+        for again in (tmp_path / "run.mcap", physics.TrajectoryFile(tmp_path / "run", keep_last=1)):
+            with pytest.raises(physics.RecordingError, match="is being recorded into"):
+                scene.start_recording(again)
+        with pytest.raises(physics.RecordingError, match="is being recorded into"):
+            scene.save_history(tmp_path / "run")
+        oracle.step(10)
+    assert read(tmp_path / "run.mcap").rows.tobytes() == oracle.array().tobytes()
+    with scene.start_recording(tmp_path / "run"):
+        oracle.step(5)
+    assert read(tmp_path / "run.mcap").axes == list(range(20, 26))
