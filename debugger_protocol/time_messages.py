@@ -287,7 +287,7 @@ class SegmentKind(enum.StrEnum):
     EDIT = "edit"
 
 
-class Segment(msgspec.Struct, frozen=True, kw_only=True):
+class Segment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stretch of the axis in which every state follows from the one before.
 
     ``parent_axis``: the row that it continues, -1 when its first state came from elsewhere.

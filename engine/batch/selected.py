@@ -19,6 +19,7 @@ from stroboscope.engine.batch.environments import OneEnvCounters
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.history.segments import SegmentList
+from stroboscope.engine.history.spans import axes_of, last_before
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.row_layout import RowLayout
@@ -346,6 +347,14 @@ class EnvRing:
         if self.holds(axis):
             return axis
         return self.first if 0 <= axis < self.first else default
+
+    def last_remembered(self, axis: int) -> int:
+        """Return the last one before ``axis`` that is remembered; -1 when none is."""
+        return last_before(self.spans(), axis)
+
+    def axes(self, first: int, last: int) -> NDArray[np.int64]:
+        """Return all that are remembered from ``first`` to ``last``, which counts."""
+        return axes_of(self.spans(), first, last)
 
     def row(self, axis: int) -> Row | None:
         """Return a copy of the row of ``axis``; None when it is not there."""

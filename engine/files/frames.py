@@ -61,7 +61,7 @@ class RowBlock:
         return len(self.axes)
 
 
-class FileEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FileEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that happened, at one instant of one scene.
 
     ``kind``: begin, episode, restore, branch, edit (these five begin a stretch in which every state

@@ -1,6 +1,5 @@
 """Finding rows: by step, time and episode, and so many steps away from another one."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,12 +27,7 @@ class Navigation:
 
     def axes(self, first: int, last: int) -> NDArray[np.int64]:
         """Return the remembered axes from ``first`` to ``last``, which counts."""
-        ring = self._history.ring
-        spans = [
-            np.arange(max(begin, first), min(end, last + 1), dtype=np.int64)
-            for begin, end in ring.spans()
-        ]
-        return np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64)
+        return self._history.ring.axes(first, last)
 
     # --- by name
 
@@ -110,27 +104,22 @@ class Navigation:
         for stretch in found:
             if self._end(stretch) == live and time >= float(self._scene.world.live().time):
                 return live
-            for begin, end in reversed(list(self._parts_of(stretch))):
-                if ring.time(begin) <= time:
-                    return self._last_before(time, begin, end)
+            # Nobody may have followed parts of it.
+            axes = ring.axes(stretch.segment.begin, self._end(stretch) - 1)
+            if len(axes) and ring.time(int(axes[0])) <= time:
+                return self._last_before(time, axes)
         raise CommandError(f"nothing is remembered of episode {episode} at or before {time:g} s")
 
-    def _parts_of(self, stretch: Stretch) -> Iterator[tuple[int, int]]:
-        """Go through what is remembered of a stretch: nobody may have followed parts of it."""
-        for begin, end in self._history.ring.spans():
-            begin, end = max(begin, stretch.segment.begin), min(end, self._end(stretch))
-            if begin < end:
-                yield begin, end
-
-    def _last_before(self, time: float, begin: int, end: int) -> int:
-        """Return the last remembered row from ``begin`` to before ``end`` that is not later."""
+    def _last_before(self, time: float, axes: NDArray[np.int64]) -> int:
+        """Return the last row of these that is not later; the first one isn't."""
+        begin, end = 0, len(axes)
         while begin + 1 < end:
             middle = (begin + end) // 2
-            if self._history.ring.time(middle) <= time:
+            if self._history.ring.time(int(axes[middle])) <= time:
                 begin = middle
             else:
                 end = middle
-        return begin
+        return int(axes[begin])
 
     # --- by steps
 
@@ -153,7 +142,7 @@ class Navigation:
         if wanted > total or (wanted == total and not is_inside):
             return live
         # The first row of that step: steps never fall along the axis.
-        low, high = first, live
+        low, high = self._around(axis, wanted, first, live)
         while low < high:
             middle = (low + high) // 2
             if self._step(middle) < wanted:
@@ -161,6 +150,21 @@ class Navigation:
             else:
                 high = middle
         return self._from(axis, low)
+
+    def _around(self, axis: int, wanted: int, first: int, live: int) -> tuple[int, int]:
+        """Return between which two axes the step ``wanted`` begins.
+
+        It is looked for near ``axis`` first: rows that are far away may have to be read from a
+        file.
+        """
+        reach = 2
+        if self._step(axis) < wanted:
+            while axis + reach < live and self._step(axis + reach) < wanted:
+                reach *= 4
+            return axis, min(axis + reach, live)
+        while axis - reach > first and self._step(axis - reach) >= wanted:
+            reach *= 4
+        return max(axis - reach, first), axis
 
     def steps_between(self, axis: int, live: int) -> int:
         """Return how many application steps lie between two axes."""
@@ -190,8 +194,8 @@ class Navigation:
         near = self._nearest(wanted)
         if wanted >= axis or near < axis:
             return near
-        ends = [min(end, axis) for begin, end in self._history.ring.spans() if begin < axis]
-        return max(ends) - 1 if ends else near
+        before = self._history.ring.last_remembered(axis)
+        return before if before >= 0 else near
 
     def _nearest(self, axis: int) -> int:
         """Return ``axis``, or the nearest one after it that is there."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stroboscope.engine.history.ahead import BlockOrder, BlocksAhead
 from stroboscope.engine.history.block import Block, Dropped, block_bytes
 from stroboscope.engine.history.packing import RowPacking
+from stroboscope.engine.history.spans import axes_of, last_before
 
 __all__ = ["RowRing", "RowTap"]
 
@@ -283,6 +284,14 @@ class RowRing:
             return axis
         later = (begin for begin, _end in self.spans() if begin >= axis)
         return min(later, default=default)
+
+    def last_remembered(self, axis: int) -> int:
+        """Return the last one before ``axis`` that is remembered; -1 when none is."""
+        return last_before(self.spans(), axis)
+
+    def axes(self, first: int, last: int) -> NDArray[np.int64]:
+        """Return all that are remembered from ``first`` to ``last``, which counts."""
+        return axes_of(self.spans(), first, last)
 
     def _end(self, block: Block) -> int:
         return block.begin + self.at if block is self._head else block.end

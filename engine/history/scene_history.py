@@ -142,6 +142,7 @@ class SceneHistory:
         self.recording, self.recording_end = name, self._scene.counters.axis
         self.keyframes = keyframes
         self.ring = self._make_ring(make_ring)
+        self._scene.stepper.use_ring()
         self.segments = SegmentList(stretches)
         last = stretches[-1].segment
         self.episode = self._episodes = last.episode
@@ -169,6 +170,7 @@ class SceneHistory:
         self.keyframes = Keyframes()
         self.segments = SegmentList()
         self.ring = self._make_ring(RowRing)
+        self._scene.stepper.use_ring()
         self.forget()
 
     def _make_ring(self, make: Callable[..., RowRing]) -> RowRing:

@@ -1,5 +1,6 @@
 """States that were stepped to once more: who steps back is to wait for each of them only once."""
 
+import bisect
 from collections import OrderedDict
 
 import numpy as np
@@ -20,6 +21,7 @@ class Waypoints:
     def __init__(self, *, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._kept: OrderedDict[int, tuple[Row, bytes]] = OrderedDict()
+        self._axes: list[int] = []
         self._nbytes = 0
         self._edits = 0
 
@@ -27,6 +29,7 @@ class Waypoints:
         """Keep the state before the step ``axis``."""
         self._forget(axis)
         self._kept[axis] = row, hidden
+        bisect.insort(self._axes, axis)
         self._nbytes += row.nbytes + len(hidden)
         while self._nbytes > self._most_bytes:
             self._forget(next(iter(self._kept)))
@@ -38,11 +41,14 @@ class Waypoints:
         """
         if edits != self._edits:
             self._kept.clear()
+            self._axes.clear()
             self._nbytes, self._edits = 0, edits
-        found = max((each for each in self._kept if after < each <= axis), default=-1)
-        return (found, *self._kept[found]) if found >= 0 else None
+        at = bisect.bisect_right(self._axes, axis) - 1
+        found = self._axes[at] if at >= 0 else -1
+        return (found, *self._kept[found]) if found > after else None
 
     def _forget(self, axis: int) -> None:
         gone = self._kept.pop(axis, None)
         if gone is not None:
+            del self._axes[bisect.bisect_left(self._axes, axis)]
             self._nbytes -= gone[0].nbytes + len(gone[1])

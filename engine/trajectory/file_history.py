@@ -12,6 +12,7 @@ from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.history.spans import axes_of, last_before
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
 if TYPE_CHECKING:
@@ -84,11 +85,37 @@ class FileRing(RowRing):
     def next_remembered(self, axis: int, default: int) -> int:
         """Return ``axis`` or the next one that is remembered; ``default`` when none is."""
         if axis >= self.file_end:
-            return super().next_remembered(axis, default)
+            return self._next_own(axis, default)
         at = int(np.searchsorted(self._ends, axis, side="right"))
         if at < len(self._begins):
             return max(axis, int(self._begins[at]))
-        return super().next_remembered(self.file_end, default)
+        return self._next_own(self.file_end, default)
+
+    def _next_own(self, axis: int, default: int) -> int:
+        if super().holds(axis):
+            return axis
+        return min((begin for begin, _ in self._own_spans() if begin >= axis), default=default)
+
+    def last_remembered(self, axis: int) -> int:
+        """Return the last one before ``axis`` that is remembered; -1 when none is."""
+        own = last_before(self._own_spans(), axis)
+        if own >= self.file_end:
+            return own
+        at = int(np.searchsorted(self._begins, axis)) - 1
+        return min(int(self._ends[at]), axis) - 1 if at >= 0 else -1
+
+    def axes(self, first: int, last: int) -> NDArray[np.int64]:
+        """Return all that are remembered from ``first`` to ``last``, which counts."""
+        chosen = slice(
+            int(np.searchsorted(self._ends, first, side="right")),
+            int(np.searchsorted(self._begins, last, side="right")),
+        )
+        begins = np.maximum(self._begins[chosen], first)
+        counts = np.minimum(self._ends[chosen], last + 1) - begins
+        # Each of them repeated, and how far each axis is from there: there may be millions.
+        places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        own = axes_of(self._own_spans(), first, last)
+        return np.concatenate((np.repeat(begins, counts) + places, own))
 
     def holds(self, axis: int) -> bool:
         """Return whether the step that began at ``axis`` is remembered."""

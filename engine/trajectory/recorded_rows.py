@@ -74,12 +74,9 @@ class RecordedRows:
         index = self.index
         firsts, lasts, counts = index.first_axis, index.last_axis, index.count
         if not (lasts - firsts + 1 == counts).all():  # every so many steps only
-            axes = np.concatenate(
-                [
-                    np.linspace(firsts[i], lasts[i], counts[i], dtype=np.int64)
-                    for i in range(len(index))
-                ]
-            )
+            places = np.arange(self.count) - np.repeat(index.frames[:-1], counts)
+            strides = np.maximum((lasts - firsts) // np.maximum(counts - 1, 1), 1)
+            axes = np.repeat(firsts, counts) + places * np.repeat(strides, counts)
             return np.stack((axes, axes + 1), axis=1)
         begins = np.flatnonzero(np.r_[True, firsts[1:] != lasts[:-1] + 1])
         ends = np.r_[begins[1:], len(firsts)] - 1

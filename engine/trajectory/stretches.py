@@ -8,8 +8,10 @@ from stroboscope.engine.history.segments import Options, Stretch
 
 __all__ = ["STRETCH_KINDS", "stretches_of"]
 
-STRETCH_KINDS = frozenset(SegmentKind)
+STRETCH_KINDS = {kind.value: kind for kind in SegmentKind}
 """The kinds of events with which a stretch begins."""
+
+_NONE: Options = {}
 
 
 def stretches_of(
@@ -41,7 +43,7 @@ def stretches_of(
 def _stretch(event: FileEvent) -> Stretch:
     segment = Segment(
         segment_id=0,
-        kind=SegmentKind(event.kind),
+        kind=STRETCH_KINDS[event.kind],
         begin=event.axis,
         episode=event.episode,
         parent_axis=event.parent_axis,
@@ -50,7 +52,8 @@ def _stretch(event: FileEvent) -> Stretch:
         time=event.time,
         text=event.text,
     )
-    return Stretch(segment, event.total_steps, _options(event.data.get("options")))
+    told = event.data.get("options")
+    return Stretch(segment, event.total_steps, _options(told) if told else _NONE)
 
 
 def _options(told: object) -> Options:
