@@ -11,6 +11,7 @@ import pathlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stroboscope.engine.errors import StateCorruptError
 from stroboscope.engine.live_data import LiveData
@@ -26,12 +27,21 @@ _COUNTED = {
     "nv_awake": "dof_awake_ind",
     "nparent_awake": "parent_awake_ind",
 }
-# Whole numbers are indices of their own array, but for the steps that a tree still has to rest,
-# below zero, and for states of sleep.
-_LEAST = {"tree_asleep": -(1 << 20)}
-_STATES, _MOST_STATE = frozenset({"tree_awake", "body_awake"}), 2
+# Whole numbers are indices of their own array, but for these. Below zero is how many steps a tree
+# still has to rest.
+_LEAST = {"tree_asleep": -(1 << 20), "wrap_obj": -2, "flexvert_conage": -(1 << 31)}
+_MOST = {"tree_awake": 2, "body_awake": 2, "flexvert_conage": (1 << 31) - 1}
+# Rows of sparse matrices, paths of tendons: where each begins in another array, and how long it is.
+_ROWS = {
+    "moment_rowadr": ("moment_rownnz", "moment_colind"),
+    "ten_J_rowadr": ("ten_J_rownnz", "ten_J_colind"),
+    "ten_wrapadr": ("ten_wrapnum", "wrap_obj"),
+}
+_LENGTHS = {length: target for length, target in _ROWS.values()}
 # Handles of this process, not numbers that could be copied elsewhere.
 _NOT_NUMBERS = frozenset({"plugin_data"})
+# What the model says; another process may know the same plugin by another number.
+_OF_MODEL = frozenset({"plugin"})
 _COUNTER_BYTES = 8
 # Their plugins keep all that changes in plugin_state or act.
 _TRUSTED_PLUGINS = ("mujoco.pid", "mujoco.sensor.touch_grid", "mujoco.sdf.", "mujoco.elasticity.")
@@ -98,19 +108,26 @@ class HiddenState:
             most = int(getattr(data, _COUNTED[name]).size)
             if not 0 <= value <= most:
                 raise StateCorruptError(f"{name} is {value}, of {most} at most")
+        whole: dict[str, NDArray[np.integer[Any]]] = {}
         for name in self._names:
             array = getattr(data, name)
             end = at + array.nbytes
-            if array.dtype.kind in "iu" and array.size:
-                least, most = _LEAST.get(name, -1), array.size - 1
-                if name in _STATES:
-                    most = _MOST_STATE
-                values = np.frombuffer(source[at:end], dtype=array.dtype)
+            if array.dtype.kind in "iu" and name not in _OF_MODEL:
+                whole[name] = values = np.frombuffer(source[at:end], dtype=array.dtype)
+                least, most = _LEAST.get(name, -1), _most(name, data)
                 lowest, highest = int(values.min()), int(values.max())
                 if lowest < least or highest > most:
                     wrong = lowest if lowest < least else highest
                     raise StateCorruptError(f"{name} holds {wrong}, of {least} to {most}")
             at = end
+        for begins, (lengths, target) in _ROWS.items():
+            if begins in whole and lengths in whole:
+                furthest = int((whole[begins].astype(np.int64) + whole[lengths]).max())
+                if furthest > getattr(data, target).size:
+                    raise StateCorruptError(
+                        f"{begins} and {lengths} reach to {furthest}, {target} has "
+                        f"{getattr(data, target).size}"
+                    )
 
     def copy_from(self, source: memoryview) -> None:
         """Put back what :meth:`copy_to` wrote for the same model."""
@@ -123,8 +140,24 @@ class HiddenState:
         for name in self._names:
             array = getattr(data, name)
             end = at + array.nbytes
-            memoryview(array).cast("B")[:] = source[at:end]
+            if name not in _OF_MODEL:
+                memoryview(array).cast("B")[:] = source[at:end]
             at = end
+
+
+def _most(name: str, data: Any) -> int:
+    """Return the largest number that MuJoCo writes into an array of whole numbers."""
+    if name in _MOST:
+        return _MOST[name]
+    if name in _ROWS:
+        return int(getattr(data, _ROWS[name][1]).size)
+    if name in _LENGTHS:
+        return int(getattr(data, _LENGTHS[name]).size)
+    if name == "wrap_obj":
+        return len(data.geom_xpos) - 1
+    if name.endswith("_colind"):
+        return int(data.qvel.size) - 1
+    return int(getattr(data, name).size) - 1
 
 
 def _names_outside_arena(data: Any) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import mujoco
 import numpy as np
 import pytest
+from random_models import disturb, random_model
 
 from stroboscope.engine.errors import StateCorruptError
 from stroboscope.engine.hidden_state import HiddenState
@@ -35,6 +36,31 @@ def _state(steps: int) -> tuple[HiddenState, bytearray, mujoco.MjData]:
 def test_what_mujoco_has_written_is_believed(steps: int) -> None:
     hidden, content, _ = _state(steps)
     hidden.check(bytes(content))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_mujoco_has_written_for_models_of_all_kinds_is_believed(seed: int) -> None:
+    model = mujoco.MjModel.from_xml_string(random_model(seed).xml)
+    data = mujoco.MjData(model)
+    hidden = HiddenState(HeldData(data))
+    content, rng = bytearray(hidden.nbytes), np.random.default_rng(seed)
+    for _ in range(30):
+        disturb(model, data, rng, gently=False)
+        mujoco.mj_step(model, data)
+        hidden.copy_to(memoryview(content))
+        hidden.check(bytes(content))
+
+
+def test_rows_of_sparse_matrices_beyond_their_end_are_refused() -> None:
+    model = mujoco.MjModel.from_xml_string(random_model(1).xml)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data)
+    hidden = HiddenState(HeldData(data))
+    content = bytearray(hidden.nbytes)
+    data.ten_wrapadr[-1], data.ten_wrapnum[-1] = data.wrap_obj.size - 1, 2
+    hidden.copy_to(memoryview(content))
+    with pytest.raises(StateCorruptError, match="ten_wrapadr and ten_wrapnum reach to"):
+        hidden.check(bytes(content))
 
 
 @pytest.mark.parametrize("name", ["body_awake_ind", "dof_awake_ind", "tree_asleep"])

@@ -4,26 +4,12 @@ Every integrator and solver, delayed actuators and sensors, plastic springs, plu
 flexes, equality switches, sleeping islands: whatever a checkpoint calls exact.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
+from random_models import RandomModel, disturb, random_model
 
 import stroboscope.engine as physics
-
-if "random_models" not in sys.modules:
-    _spec = importlib.util.spec_from_file_location(
-        "random_models", Path(__file__).with_name("random_models.py")
-    )
-    assert _spec is not None
-    assert _spec.loader is not None
-    sys.modules["random_models"] = importlib.util.module_from_spec(_spec)
-    _spec.loader.exec_module(sys.modules["random_models"])
-
-from random_models import RandomModel, disturb, random_model
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 STEPS = 200
