@@ -42,6 +42,8 @@ FLUSH_S: Final = 0.25
 # What closing a file adds per block, and besides that.
 _END_BYTES_PER_BLOCK: Final = 256
 _END_BYTES: Final = 16 << 10
+# Values are written before they are due when so many of them wait.
+_MANY_VALUES: Final = 8192
 
 
 class FileThread:
@@ -220,7 +222,8 @@ class FileThread:
     def _drain(self, *, flush: bool) -> None:
         for feed, builder in zip(self._feeds, self._builders, strict=True):
             self._write_events(feed)
-            self._write_values(feed)
+            if flush or len(feed.values) > _MANY_VALUES:
+                self._write_values(feed)
             while feed.items:
                 item = feed.items[0]
                 if isinstance(item, RowSource):
