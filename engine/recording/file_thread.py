@@ -180,7 +180,7 @@ class FileThread:
         try:
             action()
         except _FullError:
-            self._guarded(self._close)
+            self._guarded(self._close_full)
             self.is_full = self.error is None
             self._stop_reading()
         except EngineError as error:
@@ -224,6 +224,7 @@ class FileThread:
             self._write_events(feed)
             if flush or len(feed.values) > _MANY_VALUES:
                 self._write_values(feed)
+                self._check_size()
             while feed.items:
                 item = feed.items[0]
                 if isinstance(item, RowSource):
@@ -299,6 +300,10 @@ class FileThread:
         self._writer.write_block(block)
         self._largest_block = max(self._largest_block, self._writer.nbytes - before)
         self._blocks += 1
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """End the file when another block might make it larger than is wanted."""
         end = _END_BYTES + _END_BYTES_PER_BLOCK * self._blocks
         if self._writer.nbytes + 2 * self._largest_block + end > self._wanted.max_size:
             if not self._wanted.rotate:
@@ -311,6 +316,12 @@ class FileThread:
         return TrajectoryWriter(
             self.paths[-1], self._manifest, attachments=self._attachments, disk=self._disk
         )
+
+    def _close_full(self) -> None:
+        for builder in self._builders:
+            with contextlib.suppress(_FullError):
+                builder.flush()  # there is some room left for that
+        self._close()
 
     def _close(self) -> None:
         self._writer.close()

@@ -379,3 +379,24 @@ def test_a_script_that_just_ends_leaves_a_complete_file(
     assert recorded.complete
     assert recorded.has_final
     assert recorded.axes == list(range(124))
+
+
+def test_what_is_logged_counts_into_the_size_of_a_file(
+    make_scene: Make, wait_until: Callable[..., None], tmp_path: Path
+) -> None:
+    scene = make_scene("arm")
+    recording = scene.start_recording(physics.TrajectoryFile(tmp_path / "run", max_size=200_000))
+    random = np.random.default_rng(0)
+    scene.step()
+
+    def fill() -> bool:
+        for _ in range(500):
+            scene.log("noise", random.normal(size=20))
+        return recording.error is not None
+
+    wait_until(fill)
+    with pytest.raises(physics.RecordingFullError):
+        scene.step()
+    rows, complete = stored(recording.path)
+    assert complete
+    assert len(rows) == 1
