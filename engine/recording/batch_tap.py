@@ -100,9 +100,10 @@ class BatchTap:
         """Take no more rows; ``with_final``: but the states that the environments stand in."""
         self.leave()
         self._seal()
-        for env, feed in zip(self._envs.tolist(), self.feeds, strict=True):
+        for place, (env, feed) in enumerate(zip(self._envs.tolist(), self.feeds, strict=True)):
             if with_final:
-                feed.put(env_final(self.scene, env))
+                follows = not self._flagged[place]
+                feed.put(env_final(self.scene, env)._replace(follows=follows))
             feed.is_over = True
 
     def leave(self) -> None:

@@ -59,6 +59,8 @@ class FinalRow(NamedTuple):
     timestep: float
     wall: int
     hidden: bytes
+    follows: bool = True
+    """Whether the last step has led there: else somebody has replaced the state since."""
 
     def block(self, index: int) -> RowBlock | None:
         """Return it as the last block of the scene ``index``; None without a row."""
@@ -72,7 +74,7 @@ class FinalRow(NamedTuple):
             steps=np.array([self.step]),
             timesteps=np.array([self.timestep]),
             wall=np.array([self.wall]),
-            flags=np.zeros(1, dtype=np.uint8),
+            flags=np.array([not self.follows], dtype=np.uint8),
             hidden=self.hidden,
         )
 

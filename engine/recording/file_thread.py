@@ -222,9 +222,6 @@ class FileThread:
     def _drain(self, *, flush: bool) -> None:
         for feed, builder in zip(self._feeds, self._builders, strict=True):
             self._write_events(feed)
-            if flush or len(feed.values) > _MANY_VALUES:
-                self._write_values(feed)
-                self._check_size()
             while feed.items:
                 item = feed.items[0]
                 if isinstance(item, RowSource):
@@ -240,6 +237,9 @@ class FileThread:
                     self._change_model(item, feed, builder)
                 feed.items.popleft()
                 feed.made_room()
+            if flush or len(feed.values) > _MANY_VALUES:
+                self._write_values(feed)
+                self._check_size()
             if flush:
                 builder.flush()
 

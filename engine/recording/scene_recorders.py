@@ -223,6 +223,7 @@ class SceneRecorders:
             timestep=trouble.timestep,
             wall=wall_ns(),
             hidden=self._scene.history.keyframes.at(counters.axis) or b"",
+            follows=self._scene.history.ring.coming_follows,
         )
 
     def failed(self, error: Exception) -> None:

@@ -4,9 +4,11 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.errors import SceneDestroyedError
 from stroboscope.engine.files.frames import FileEvent, SceneRecord
 from stroboscope.engine.history.block import Block
@@ -46,12 +48,15 @@ class SceneTap:
         self._add(begin_event(self.scene, self.feed.record.index, "recording begins"))
         self.scene.history.add_tap(self)
         self.scene._update_fast_path()
+        if self.feed.hidden is not None:  # the history may have copied it some steps ago
+            self.slept(self.scene.counters.axis, self.scene.world.codec.read_row()[1])
 
     def end(self, *, with_final: bool) -> None:
         """Take no more rows; ``with_final``: but the state that the scene stands in."""
+        final = final_row(self.scene, self.scene.world) if with_final else None
         self.leave()
-        if with_final:
-            self.feed.put(final_row(self.scene, self.scene.world))
+        if final is not None:
+            self._put_final(final)
         self.feed.is_over = True
 
     def leave(self) -> None:
@@ -85,13 +90,20 @@ class SceneTap:
 
     def leaving(self, world: "World") -> None:
         """Take the last state of the old model."""
-        self.feed.put(final_row(self.scene, world))
+        self._put_final(final_row(self.scene, world))
 
     def entered(self) -> None:
         """Go on with the new model."""
         change = self._on_model()
         self.feed.hidden = {} if self.scene.world.codec.keeps_sleep else None
         self.feed.put(change)
+
+    def _put_final(self, final: FinalRow) -> None:
+        if not (final.follows or self.scene.history.is_replaced) and final.row is not None:
+            event = begin_event(self.scene, self.feed.record.index, "the state was changed")
+            kind = str(SegmentKind.EDIT)
+            self._add(msgspec.structs.replace(event, kind=kind, time=float(final.row[0])))
+        self.feed.put(final)
 
     def _add(self, event: FileEvent) -> None:
         standing = (event.axis, event.episode, event.physics_step, event.step_count, event.time)
@@ -155,6 +167,7 @@ def final_row(scene: "Scene", world: "World", *, knows: bool = True) -> FinalRow
         timestep=scene.timestep_of_state,
         wall=wall_ns(),
         hidden=hidden,
+        follows=row is None or scene.stepper.is_where_it_was_left,
     )
 
 
