@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             return opening.main(arguments[1:], complain=_show_dialog)
         case "info" | "verify" | "repair" | "cut" | "export" | "replay":
+            if command == "export" and (film := _film(arguments[1:])) is not None:
+                return film
             from stroboscope.engine.trajectory import commands
 
             return commands.main(command, arguments[1:])
@@ -105,6 +107,22 @@ def _say(text: str) -> None:
 def _complain(text: str) -> None:
     sys.stderr.write(text.rstrip("\n") + "\n")
     sys.stderr.flush()
+
+
+# --- export
+
+
+def _film(arguments: list[str]) -> int | None:
+    """Make a film, where that is what is asked for, and return the exit code; else None."""
+    if not any(each.removeprefix("--to=") in ("mp4", "gif") for each in arguments):
+        return None
+    missing = _missing_for_the_window()
+    if missing:
+        _complain(f"A film needs {missing}")
+        return 1
+    from stroboscope.app.main import film_export
+
+    return film_export.main(arguments) if film_export.wants_film(arguments) else None
 
 
 # --- open
@@ -187,12 +205,8 @@ def _window(arguments: list[str]) -> int:
     if rest:
         _complain(f"stroboscope: unknown option {rest[0]!r}\n\n{_USAGE}")
         return 2
-    missing = [name for name in _APP_MODULES if importlib.util.find_spec(name) is None]
-    if missing:
-        _complain(
-            f"The window needs {', '.join(missing)}, which this Python does not have.\n"
-            f'Install it with:  {sys.executable} -m pip install "stroboscope[app]"'
-        )
+    if missing := _missing_for_the_window():
+        _complain(f"The window needs {missing}")
         return 1
     from stroboscope.debugger_protocol.exceptions import ProtocolError
     from stroboscope.debugger_protocol.window_link import WindowLock
@@ -208,6 +222,17 @@ def _window(arguments: list[str]) -> int:
         return _open_window(options.session, lock, options.settings)
     finally:
         lock.release()
+
+
+def _missing_for_the_window() -> str:
+    """Return which packages are missing, and how they are installed; empty when none is."""
+    missing = [name for name in _APP_MODULES if importlib.util.find_spec(name) is None]
+    if not missing:
+        return ""
+    return (
+        f"{', '.join(missing)}, which this Python does not have.\n"
+        f'Install it with:  {sys.executable} -m pip install "stroboscope[app]"'
+    )
 
 
 def _hand_over(session_id: str) -> int:

@@ -14,7 +14,7 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.reader import TrajectoryReader
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "progress_bar"]
 
 COMMANDS = ("info", "verify", "repair", "cut", "export", "replay")
 # Events that `info` tells of one by one.
@@ -46,7 +46,7 @@ def _say(text: str) -> None:
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[float], None]]:
+def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """Show progress, 0 to 1, in a terminal; in a file nothing."""
     tqdm = importlib.import_module("tqdm").tqdm
     form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed} of about {elapsed}+{remaining}"
@@ -168,7 +168,7 @@ def _verify(options: argparse.Namespace) -> int:
     if options.jobs is not None and options.jobs < 1:
         raise ValueError(f"--jobs must be 1 or more, not {options.jobs}")
     with TrajectoryReader(options.file) as reader:
-        with _bar("comparing checksums") as show:
+        with progress_bar("comparing checksums") as show:
             damage = reader.check(show)
         for each in damage:
             _say(f"DAMAGED {each}")
@@ -176,7 +176,7 @@ def _verify(options: argparse.Namespace) -> int:
     with load_trajectory(options.file, scene=options.scene) as first:
         chosen = {first.name: first} if options.scene is not None else first.others()
         for name, trajectory in chosen.items():
-            with _bar(f"verifying {name}") as show:
+            with progress_bar(f"verifying {name}") as show:
                 found = trajectory.verify(jobs=options.jobs, progress=show)
             _say(f"{name}: {found}")
             worst = max(worst, found.exit_code)
@@ -197,7 +197,7 @@ def _repair_arguments(parser: argparse.ArgumentParser) -> None:
 def _repair(options: argparse.Namespace) -> int:
     from stroboscope.engine.files.repair import repair
 
-    with _bar("repairing") as show:
+    with progress_bar("repairing") as show:
         made = repair(options.file, options.output, progress=show)
     for damage in made.damage:
         _say(f"was damaged {damage}")
@@ -221,7 +221,7 @@ def _cut(options: argparse.Namespace) -> int:
     if end < 0:
         with TrajectoryReader(options.file) as reader:
             end += 1 + reader.frame_count(reader.scenes[0])
-    with _bar("cutting") as show:
+    with progress_bar("cutting") as show:
         made = cut(options.file, options.output, begin=options.begin, end=end, progress=show)
     for scene, (begin, behind) in made.frames.items():
         _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of scene {scene}")
@@ -246,7 +246,10 @@ def _export(options: argparse.Namespace) -> int:
     if target.exists() and target.samefile(source):
         raise ValueError(f"{target} is the file itself: name another one with --output")
     module = importlib.import_module(f"stroboscope.engine.trajectory.export.{function[0]}")
-    with load_trajectory(source, scene=options.scene) as trajectory, _bar("exporting") as show:
+    with (
+        load_trajectory(source, scene=options.scene) as trajectory,
+        progress_bar("exporting") as show,
+    ):
         made = getattr(module, function[1])(trajectory, target, progress=show)
     _say(f"{made}: {len(trajectory):,} frames")
     return 0
@@ -257,7 +260,10 @@ _EXPORTS = {
     "npz": (".npz", ("tables", "write_arrays")),
     "foxglove": (".foxglove.mcap", ("foxglove", "write_foxglove")),
 }
-_EXPORT_KINDS = "csv: a table; npz: NumPy arrays; foxglove: for Foxglove and PlotJuggler"
+_EXPORT_KINDS = (
+    "csv: a table; npz: NumPy arrays; foxglove: for Foxglove and PlotJuggler; mp4 or gif: a film, "
+    "see stroboscope export FILE --to mp4 --help"
+)
 
 
 # --- replay

@@ -82,6 +82,23 @@ class RecordedRows:
         ends = np.r_[begins[1:], len(firsts)] - 1
         return np.stack((firsts[begins], lasts[ends] + 1), axis=1)
 
+    def played(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return frames, rising, and how much was simulated until each [s]: (n,) each.
+
+        Those at the ends of blocks: in between, it grows evenly. It goes on where time goes back.
+        """
+        index = self.index
+        step = self.record.timestep * self.record.every
+        inside = index.last_time - index.first_time
+        usual = np.maximum(index.count - 1, 0) * step
+        # Within a block with a reset time goes back as well.
+        inside = np.where(np.isfinite(inside) & (inside >= 0.0), inside, usual)
+        between = index.first_time[1:] - index.last_time[:-1]
+        between = np.where(np.isfinite(between) & (between > 0.0), between, step)
+        begins = np.concatenate(([0.0], np.cumsum(inside[:-1] + between)))
+        frames = np.stack((index.frames[:-1], index.frames[1:] - 1), axis=1)
+        return frames.ravel(), np.stack((begins, begins + inside), axis=1).ravel()
+
     # --- what stands there
 
     def stored(self, frame: int) -> Row | None:

@@ -11,12 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stroboscope.engine.arguments import checked_path, finite_number, whole_number
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileError
-from stroboscope.engine.files.frames import FileEvent, Manifest
+from stroboscope.engine.files.frames import FileEvent, Manifest, SceneRecord
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.segments import Stretch
@@ -30,6 +32,8 @@ from stroboscope.engine.trajectory.stretches import stretches_of
 from stroboscope.engine.trajectory.verify import Verification, verify_rows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from stroboscope.engine.scene import Scene
 
 __all__ = ["Trajectory", "load_trajectory"]
@@ -69,6 +73,11 @@ class Trajectory:
     def manifest(self) -> Manifest:
         """What the file says about itself: versions, platform, scenes."""
         return self._reader.manifest
+
+    @property
+    def record(self) -> SceneRecord:
+        """What the file says about the scene: its columns, its mode, how often it was recorded."""
+        return self._record
 
     @property
     def name(self) -> str:
@@ -246,6 +255,20 @@ class Trajectory:
             if first <= last and self._rows.time(first) <= wanted + 1e-9:
                 return self._last_before(wanted + 1e-9, first, last)
         raise ValueError(f"no frame of {self.path} is at or before {wanted:g} s")
+
+    def frames_at(self, interval: float) -> "NDArray[np.int64]":
+        """Return the frames that stand ``interval`` seconds of simulated time apart, from 0 on.
+
+        Some come more than once where frames are rarer than that. Where time goes back, as after a
+        reset, they go on with the next ones. Raises ValueError for an interval that is not above 0.
+        """
+        seconds = finite_number(interval, "interval", unit="s")
+        if seconds <= 0.0:
+            raise ValueError(f"interval must be above 0 s, not {seconds:g}")
+        frames, played = self._rows.played()
+        instants = np.arange(int(played[-1] / seconds + 1e-6) + 1) * seconds
+        chosen: NDArray[np.int64] = np.rint(np.interp(instants, played, frames)).astype(np.int64)
+        return chosen
 
     def _last_before(self, wanted: float, first: int, last: int) -> int:
         while first < last:

@@ -1,5 +1,6 @@
 """Frames come back as they were, and the scene goes on from any of them, bit for bit."""
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -162,3 +163,14 @@ def test_rows_and_time_are_read_without_building_the_scene(run: PlainRun) -> Non
         assert trajectory.timings(0) == {}
         assert np.isfinite(trajectory.time(-1))
         assert [each.kind for each in trajectory.events] == ["begin", "episode", "episode"]
+
+
+def test_frames_are_chosen_by_the_time_that_was_simulated_until_there(run: PlainRun) -> None:
+    with load_trajectory(run.path) as trajectory:
+        assert trajectory.frames_at(0.004).tolist() == list(range(121))
+        assert trajectory.frames_at(0.04).tolist() == list(range(0, 121, 10))
+        twice = trajectory.frames_at(0.002).tolist()
+        assert (twice[0], twice[-1], len(twice)) == (0, 120, 241)
+        assert all(0 <= later - earlier <= 1 for earlier, later in itertools.pairwise(twice))
+        with pytest.raises(ValueError, match="interval must be above 0 s, not -1"):
+            trajectory.frames_at(-1.0)

@@ -1,0 +1,108 @@
+"""A film of a recorded run, made without a window: what is in the file is what was recorded."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import imageio_ffmpeg
+import mujoco
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from plain_recording import record_plain
+
+MODEL = """
+<mujoco>
+  <option timestep="0.01"/>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <geom name="floor" type="plane" size="2 2 .1"/>
+    <camera name="side" pos="0 -2 .6" xyaxes="1 0 0 0 0 1"/>
+    <body name="arm" pos="0 0 .6">
+      <joint name="shoulder" axis="0 1 0" damping=".05"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".05" rgba=".9 .2 .1 1"/>
+    </body>
+  </worldbody>
+  <actuator><position joint="shoulder" kp="8"/></actuator>
+</mujoco>
+"""
+WIDTH, HEIGHT = 160, 96
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """2 s of an arm that swings, with a reset after the first."""
+
+    def control(step: int, data: Any) -> None:
+        data.ctrl[:] = 1.5 * math.sin(0.1 * step)
+
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    path = tmp_path_factory.mktemp("run") / "arm.mcap"
+    record_plain(path, model, steps=200, control=control, resets=(100,))
+    return path
+
+
+def _command(path: Path, *more: str) -> list[str]:
+    size = ("--size", f"{WIDTH}x{HEIGHT}")
+    main = "import sys; from stroboscope.app.main.cli import main; sys.exit(main(sys.argv[1:]))"
+    return [sys.executable, "-c", main, "export", str(path), "--to", "mp4", *size, *more]
+
+
+def _export(path: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(_command(path, *more), check=False, capture_output=True, text=True)
+
+
+def _pictures(film: Path) -> NDArray[np.uint8]:
+    """Return (n, height, width, 3)."""
+    reader = imageio_ffmpeg.read_frames(str(film))
+    next(reader)  # what it is
+    frames = [np.frombuffer(frame, np.uint8).reshape(HEIGHT, WIDTH, 3) for frame in reader]
+    return np.array(frames)
+
+
+def test_a_film_has_the_length_of_the_run_and_shows_it_moving(run: Path, tmp_path: Path) -> None:
+    film = tmp_path / "arm.mp4"
+    done = _export(run, "--fps", "20", "--speed", "0.5", "-o", str(film), "--camera", "side")
+    assert done.returncode == 0, done.stderr
+    pictures = _pictures(film)
+    # 2 s at half the speed and 20 frames per second, with one more: both ends are in it.
+    assert len(pictures) == 81
+    assert "81 frames" in done.stdout
+    assert pictures[0].std() > 10.0  # neither black nor of one colour
+    moved = np.abs(np.diff(pictures.astype(int), axis=0)).max(axis=(1, 2, 3))
+    assert np.count_nonzero(moved > 40) > 60
+    # After the reset the arm stands where it stood in the beginning.
+    apart = np.abs(pictures.astype(int) - pictures[0].astype(int)).mean(axis=(1, 2, 3))
+    assert apart[40] < 0.5 * apart[30:40].min(), apart[30:46]
+
+
+def test_what_makes_no_sense_is_refused_with_what_would(run: Path, tmp_path: Path) -> None:
+    film = tmp_path / "arm.mp4"
+    for more, said in (
+        (("--camera", "top"), "no camera 'top'; it has 'side'"),
+        (("--speed", "0"), "--speed must be above 0"),
+        (("--size", "big"), "--size is 'big'; it must be like 1280x720"),
+        (("--scene", "Other"), "has no scene 'Other'"),
+    ):
+        done = _export(run, "-o", str(film), *more)
+        assert done.returncode == 4
+        assert said in done.stderr
+        assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_leaves_no_half_film(run: Path, tmp_path: Path, wait_until: Any) -> None:
+    film = tmp_path / "arm.mp4"
+    # Slow enough that it is never done before it is told to end.
+    process = subprocess.Popen(_command(run, "-o", str(film), "--speed", "0.0005"))
+    try:
+        wait_until(lambda: list(tmp_path.iterdir()))
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(60) == 130
+        assert not list(tmp_path.iterdir())
+    finally:
+        process.kill()
+        process.wait()
