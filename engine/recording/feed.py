@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock, SceneRecord
+from stroboscope.engine.foxglove_messages import SceneMessages
 from stroboscope.engine.recording.rows_entry import RowSource
 
 __all__ = ["Attachments", "FinalRow", "NewModel", "SceneFeed", "Value"]
@@ -85,6 +86,7 @@ class NewModel(NamedTuple):
     record: SceneRecord
     attachments: Attachments
     event: FileEvent
+    messages: SceneMessages
 
 
 class SceneFeed:
@@ -94,12 +96,15 @@ class SceneFeed:
         self,
         record: SceneRecord,
         *,
+        messages: SceneMessages,
         wake: Callable[[], None],
         is_read: Callable[[], bool],
         drops: bool,
         hidden: bool,
     ) -> None:
         self.record = record
+        self.messages = messages
+        """Makes what other tools show; for the thread that writes."""
         self.items: deque[RowSource | FinalRow | NewModel] = deque()
         """Rows in the order of the axis, and what divides them."""
         self.events: deque[FileEvent] = deque()

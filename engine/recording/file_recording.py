@@ -12,10 +12,12 @@ from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.errors import RecordingError, RecordingFullError
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import SceneRecord
+from stroboscope.engine.foxglove_messages import SceneMessages
 from stroboscope.engine.recording.batch_tap import BatchTap
 from stroboscope.engine.recording.by_owner import PATIENCE_S, SHORT_PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.feed import Attachments, FinalRow, NewModel, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
+from stroboscope.engine.recording.for_tools import messages_of
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.scene_records import manifest_of, record_of, records_of
 from stroboscope.engine.recording.scene_tap import SceneTap, model_event
@@ -64,9 +66,11 @@ class FileRecording(Recording):
 
     def _tap(self, scene: AnyScene, records: Sequence[SceneRecord]) -> AnyTap:
         is_batch = records[0].env >= 0
+        messages = self._messages_of(scene)
         feeds = [
             SceneFeed(
                 record,
+                messages=messages,
                 wake=self._thread.wake,
                 is_read=self._thread.is_reading,
                 drops=self._wanted.slow_disk is SlowDisk.DROP,
@@ -79,6 +83,10 @@ class FileRecording(Recording):
             return BatchTap(cast("BatchScene", scene), envs, feeds)
         one = cast("Scene", scene)
         return SceneTap(one, feeds[0], on_model=lambda: self._new_model(one))
+
+    def _messages_of(self, scene: AnyScene) -> SceneMessages:
+        world = scene.world
+        return messages_of(world.model, adapter=world.adapter, max_size=self._wanted.max_size)
 
     def begin(self, scene: AnyScene) -> None:
         """Begin to record one of the scenes; by its owner."""
@@ -165,7 +173,8 @@ class FileRecording(Recording):
             self._attachments = attachments = self._attachments.following()
         index = self._taps[id(scene)].listener.index
         record = record_of(scene, self._wanted, index=index, attachments=attachments)
-        return NewModel(record, attachments, model_event(scene, record))
+        event = model_event(scene, record)
+        return NewModel(record, attachments, event, self._messages_of(scene))
 
     def _ended_by_itself(self) -> None:
         """Tell everybody that nothing is recorded any more; on the thread that wrote."""

@@ -29,6 +29,7 @@ from stroboscope.engine.recording.feed import (
     Value,
     wall_ns,
 )
+from stroboscope.engine.recording.for_tools import ForTools
 from stroboscope.engine.recording.rows_entry import RowSource
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
@@ -90,6 +91,7 @@ class FileThread:
         self._ends = self._is_due = False
         self._is_reading = True
         self._disowned = False
+        self._for_tools = ForTools(wanted.transforms_hz)
         self._writer = self._open()
         self._thread = threading.Thread(
             target=self._run, name=f"stroboscope recording {wanted.path.name}", daemon=True
@@ -107,6 +109,7 @@ class FileThread:
                     hidden=feed.hidden,
                 )
             )
+        self._for_tools.begin(self._feeds)
         self._thread.start()
 
     # --- any thread
@@ -242,6 +245,8 @@ class FileThread:
                 self._check_size()
             if flush:
                 builder.flush()
+        if flush:
+            self._for_tools.flush(self._writer, wall_ns())
 
     def _take(self, item: RowSource, builder: BlockBuilder) -> None:
         if not item.is_dropped:
@@ -274,6 +279,7 @@ class FileThread:
         events = _taken(feed.events)
         if events:
             self._writer.write_events(events)
+            self._for_tools.write_events(self._writer, events)
             for event in events:
                 if event.kind in _STRETCHES:
                     self._begun[event.scene] = event
@@ -298,13 +304,14 @@ class FileThread:
     def _write_block(self, block: RowBlock) -> None:
         before = self._writer.nbytes
         self._writer.write_block(block)
+        self._for_tools.write_block(self._writer, block)
         self._largest_block = max(self._largest_block, self._writer.nbytes - before)
         self._blocks += 1
         self._check_size()
 
     def _check_size(self) -> None:
         """End the file when another block might make it larger than is wanted."""
-        end = _END_BYTES + _END_BYTES_PER_BLOCK * self._blocks
+        end = _END_BYTES + _END_BYTES_PER_BLOCK * (self._blocks + self._for_tools.chunks)
         if self._writer.nbytes + 2 * self._largest_block + end > self._wanted.max_size:
             if not self._wanted.rotate:
                 raise _FullError
@@ -352,13 +359,15 @@ class FileThread:
             clock=wall_ns(),
         )
         self._blocks = self._largest_block = 0
+        self._for_tools.next_file()
         self._writer = self._open()
         self._writer.write_events(list(self._begun.values()))
 
     def _change_model(self, change: NewModel, feed: SceneFeed, builder: BlockBuilder) -> None:
         """Go on in another file, whose rows of this scene belong to another model."""
         self._writer.write_events([change.event])
-        feed.record = change.record
+        self._for_tools.write_events(self._writer, [change.event])
+        feed.record, feed.messages = change.record, change.messages
         self._attachments.update(change.attachments)
         used = {each.record.model for each in self._feeds}
         for name in self._attachments.keys() - used:

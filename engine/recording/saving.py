@@ -10,6 +10,7 @@ from stroboscope.engine.errors import EngineError, RecordingError
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
+from stroboscope.engine.recording.for_tools import messages_of
 from stroboscope.engine.recording.past_of_scene import fill_with_past
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.scene_records import manifest_of, record_of
@@ -43,6 +44,7 @@ class Saving(Recording):
         # What is in memory is no larger than that.
         wanted = dataclasses.replace(wanted, max_size=_LARGEST, rotate=False)
         attachments = Attachments()
+        world = scene.world
         record = record_of(scene, wanted, index=0, attachments=attachments)
         self._thread = FileThread(
             wanted,
@@ -56,6 +58,7 @@ class Saving(Recording):
         )
         feed = SceneFeed(
             record,
+            messages=messages_of(world.model, adapter=world.adapter, max_size=_LARGEST),
             wake=self._thread.wake,
             is_read=self._thread.is_reading,
             drops=False,

@@ -68,6 +68,10 @@ class TrajectoryFile:
     ``save_on_stop`` when the simulation stops by itself or an exception ends the script, and only
     then. Further stops go into files of their own (``run-2.mcap``, …), up to ten.
 
+    ``transforms_hz``: how often per second of wall time the file says, at most, in a form that
+    Foxglove and PlotJuggler show, where each body is and what joints and controls are (topics
+    ``/tf`` and ``/signals``, beside ``/scene`` and ``/log``); None: not at all.
+
     ``signals``: names of the script's own channels to record, None: all of them. ``envs``:
     environments of a batched scene, in the forms of ``envs_idx``, None: all. ``raise_on_error``:
     whether the next step raises RecordingError where the disk fails; in any case it is logged once,
@@ -90,6 +94,7 @@ class TrajectoryFile:
     envs: object = None
     raise_on_error: bool = False
     slow_disk: str = SlowDisk.WAIT
+    transforms_hz: float | None = 30.0
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense; keep the others as what they are meant to be."""
@@ -110,6 +115,7 @@ class TrajectoryFile:
             "signals": _optional(_names, self.signals, "signals"),
             "raise_on_error": flag(self.raise_on_error, "raise_on_error"),
             "slow_disk": _one_of(SlowDisk, self.slow_disk, "slow_disk"),
+            "transforms_hz": _optional(_positive, self.transforms_hz, "transforms_hz [Hz]"),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
