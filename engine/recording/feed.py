@@ -16,6 +16,7 @@ from stroboscope.engine.recording.rows_entry import RowSource
 __all__ = ["Attachments", "FinalRow", "NewModel", "SceneFeed", "Value"]
 
 _MOST_PENDING: Final = 8
+_WORTH_WAKING: Final = 4
 _MOST_VALUES: Final = 100_000
 # How often whoever waits for room looks whether there is anybody left who makes some [s].
 _LOOK_S: Final = 0.1
@@ -138,8 +139,9 @@ class SceneFeed:
                 self._room.wait(_LOOK_S)
 
     def sealed(self) -> None:
-        """Say that rows were sealed."""
-        self._wake()
+        """Say that rows were sealed: a few of them at once disturb the owner less often."""
+        if len(self.items) >= _WORTH_WAKING:
+            self._wake()
 
     def _drop(self) -> None:
         """Have the newest sealed rows left out, and say so in the file."""
