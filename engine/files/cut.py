@@ -29,6 +29,8 @@ __all__ = ["CutOut", "cut"]
 
 # What says how a stretch of states begins: the last one before a part belongs to it.
 _STRETCHES = frozenset({"begin", "episode", "restore", "branch", "edit"})
+# What other tools keep showing once they were told, by schema.
+_LASTING = frozenset({"foxglove.SceneUpdate"})
 # What holds until it is changed again.
 _STANDING = frozenset({"option", "model"})
 
@@ -184,8 +186,11 @@ class _Parts:
             if kind is ChunkKind.SIGNALS:
                 if self._has_sample(message):
                     yield message
-            elif kind is ChunkKind.MESSAGES and self._has_time(message.log_time):
-                yield message
+            elif kind is ChunkKind.MESSAGES:
+                if self._has_time(message.log_time):
+                    yield message
+                elif self._lasts(message):
+                    yield message._replace(log_time=self._log_time(self._first_wall or 0))
 
     def _has_sample(self, message: Message) -> bool:
         for scene, (first, last) in self._axes.items():
@@ -196,9 +201,21 @@ class _Parts:
                     return False
         return False
 
-    def _has_time(self, log_time: int) -> bool:
+    def _log_time(self, wall: int) -> int:
         manifest = self._reader.manifest
-        wall = log_time - round(manifest.created * 1e9) + manifest.clock
+        return round(manifest.created * 1e9) - manifest.clock + wall
+
+    def _lasts(self, message: Message) -> bool:
+        """Return whether a message from before the part still holds in it."""
+        schema = message.channel.schema
+        is_lasting = schema is not None and schema[0] in _LASTING
+        before = self._first_wall is not None and message.log_time < self._log_time(
+            self._first_wall
+        )
+        return is_lasting and before
+
+    def _has_time(self, log_time: int) -> bool:
+        wall = log_time - self._log_time(0)
         return (self._first_wall is None or wall >= self._first_wall) and (
             self._end_wall is None or wall < self._end_wall
         )

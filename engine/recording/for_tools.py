@@ -73,6 +73,7 @@ class ForTools:
         """Begin anew: in each file the shapes are told again, and topics have schemas."""
         self._is_told.clear()
         self._schemas.clear()
+        self._due.clear()
         self._period = 0
         self.chunks = 0
 
