@@ -196,6 +196,22 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ),
     _spec(
         "Run",
+        "record",
+        "Record…",
+        "Ctrl+Alt+R",
+        tip="Every step of the shown scene, into a file that replays it; once more: stop.",
+        words="recording trajectory mcap file log capture start stop",
+    ),
+    _spec(
+        "Run",
+        "save_history",
+        "Save history…",
+        "Ctrl+S",
+        tip="What the shown scene remembers, into a file, as if it had been recorded.",
+        words="recording trajectory mcap file past flight recorder write",
+    ),
+    _spec(
+        "Run",
         "new_condition",
         "Stop when…",
         "F9",

@@ -9,6 +9,7 @@ from stroboscope.app.main.beside_commands import BesideCommands
 from stroboscope.app.main.camera_commands import CameraCommands
 from stroboscope.app.main.picture_commands import PictureCommands
 from stroboscope.app.main.places import Places
+from stroboscope.app.main.recording_commands import RecordingCommands
 from stroboscope.app.main.time_travel import TimeTravel
 from stroboscope.app.main.travel_commands import TravelCommands
 from stroboscope.app.main.view_commands import ViewCommands
@@ -41,6 +42,7 @@ class Commands:
         self.time = TimeTravel(window)
         self.travel = TravelCommands(window)
         self.beside = BesideCommands(window)
+        self.recording = RecordingCommands(window)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -83,6 +85,7 @@ class Commands:
         table |= self.time.handlers()
         table |= self.travel.handlers()
         table |= self.beside.handlers()
+        table |= self.recording.handlers()
         table["free_camera"] = self._escape(table["free_camera"])
         return table
 
@@ -96,6 +99,7 @@ class Commands:
         self.time.refresh()
         self.travel.refresh()
         self.beside.refresh()
+        self.recording.refresh()
         a["theme"].setChecked(w.palette_tokens.name == LIGHT.name)
         a["scope_scene"].setChecked(w.sessions.scope is Scope.SCENE)
         a["full_screen"].setChecked(w.isFullScreen())

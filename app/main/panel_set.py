@@ -122,7 +122,9 @@ def _make_view(window: "MainWindow") -> QWidget:
 
 
 def _make_log(window: "MainWindow") -> QWidget:
-    window.log_panel = LogPanel(window.sessions.log, window.palette_tokens)
+    window.log_panel = LogPanel(
+        window.sessions.log, window.palette_tokens, open_file=window.open_file
+    )
     return window.log_panel
 
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
 
 from stroboscope.app.main.findings_button import FindingsButton
 from stroboscope.app.main.intervention_button import InterventionButton
+from stroboscope.app.main.recording_button import RecordingButton
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.sessions import SessionsModel
@@ -55,6 +56,9 @@ class StatusLine(QStatusBar):
         set_property(self.recording, "level", "stop")
         self.recording.hide()
         self.addPermanentWidget(self.recording)
+        self.recorded = RecordingButton(sessions, palette)
+        self.recorded.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.addPermanentWidget(self.recorded)
         self.interventions = InterventionButton(sessions, palette)
         self.interventions.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.addPermanentWidget(self.interventions)
@@ -84,6 +88,7 @@ class StatusLine(QStatusBar):
     def close_panel(self) -> None:
         """Stop listening."""
         self._timer.stop()
+        self.recorded.close_panel()
         self.interventions.close_panel()
         self.findings.close_panel()
         self._sessions.session_changed.disconnect(self._on_session)
@@ -94,6 +99,7 @@ class StatusLine(QStatusBar):
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self._palette = palette
+        self.recorded.set_theme(palette)
         self.interventions.set_theme(palette)
         self.findings.set_theme(palette)
         self._refresh_counter()

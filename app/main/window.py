@@ -147,6 +147,7 @@ class MainWindow(QMainWindow):
         self._build_panels()
         self.status = StatusLine(s, s.log, lambda: self.scene_view.viewport, p)
         self.status.counter.clicked.connect(self.show_log)
+        self.status.recorded.clicked.connect(lambda _=False: self.commands.recording.stop())
         self.status.findings.clicked.connect(lambda _=False: self.panels.show("findings"))
         self.status.findings.counted.connect(lambda count: self.panels.count("findings", count))
         self.setStatusBar(self.status)
@@ -472,6 +473,7 @@ class MainWindow(QMainWindow):
         self.timeline_link.close()
         self.commands.time.close()
         self.commands.beside.close()
+        self.commands.recording.close()
         self.plot_feed.close()
         self.panels.close()
         s.refreshes.paint = lambda: None

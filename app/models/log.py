@@ -17,6 +17,7 @@ class LogLine:
     """One sentence; ``source`` names the script or scene, ``time`` is simulation time [s].
 
     ``found``: a finding about a model, which has a panel of its own and alarms nobody here.
+    ``file``: one that it is about, to be opened; empty: none.
     """
 
     level: LogLevel
@@ -25,6 +26,7 @@ class LogLine:
     source: str = ""
     time: float | None = None
     found: bool = False
+    file: str = ""
 
     def as_text(self) -> str:
         """Return the line as it is copied to the clipboard."""
@@ -61,11 +63,18 @@ class LogModel:
         sim_time: float | None = None,
         wall_time: float | None = None,
         found: bool = False,
+        file: str = "",
     ) -> None:
         """Append a line and tell everybody."""
         when = time.time() if wall_time is None else wall_time
         line = LogLine(
-            level=level, text=text, wall_time=when, source=source, time=sim_time, found=found
+            level=level,
+            text=text,
+            wall_time=when,
+            source=source,
+            time=sim_time,
+            found=found,
+            file=file,
         )
         if len(self._lines) == self._lines.maxlen:
             self.forgotten += 1

@@ -389,11 +389,10 @@ class Network:
         error = answer.exception()
         if error is None:
             message = answer.result()
-            if isinstance(message, AssetChunk):
+            if isinstance(message, AssetChunk | Done):
                 self._put(Received(key, msgspec.structs.replace(message, id=id)))
             else:
-                value = message.value if isinstance(message, Done) else None
-                self._put(Received(key, Done(id=id, value=value)))
+                self._put(Received(key, Done(id=id)))
         elif not isinstance(error, ConnectionLost):
             kind = FailureKind.TIMEOUT if isinstance(error, CommandTimeout) else FailureKind.REFUSED
             self._put(Received(key, Failed(id=id, kind=kind, reason=str(error))))

@@ -10,6 +10,7 @@ from stroboscope.app.models.environments import EnvironmentsModel
 from stroboscope.app.models.frames import FrameHistory, FrameSet, SceneFrame
 from stroboscope.app.models.ghosts import GhostsModel
 from stroboscope.app.models.history import HistoryModel
+from stroboscope.app.models.recording import RecordingModel
 from stroboscope.app.models.rollouts import RolloutsModel
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.stops import StopsModel
@@ -74,6 +75,7 @@ class SceneModel:
         self.ghosts = GhostsModel(self)
         self.trials = TrialsModel(self)
         self.environments = EnvironmentsModel(self)
+        self.recording = RecordingModel(self)
         self._histories = {instant: FrameHistory(instant) for instant in Instant}
         self._wanted: dict[str, tuple[frozenset[Topic], float | None]] = {}
         # The rate [Hz] at which each topic is subscribed.
@@ -226,6 +228,7 @@ class SceneModel:
         self._subscribed = {}
         self.edits.close()
         self.history.close()
+        self.recording.close()
         self.removed.emit()
 
     # --- what is wanted

@@ -24,6 +24,7 @@ from stroboscope.debugger_protocol.messages import (
     SceneEdited,
     SceneFindings,
     SceneInterventions,
+    SceneRecording,
     SceneRemoved,
     SceneRestored,
     SceneStatus,
@@ -80,6 +81,7 @@ class PendingCommand:
     then: Callable[[int, int | None], object] | None = None
     otherwise: Callable[[int, str], object] | None = None
     piece: Callable[[Rows | StatesCompared], object] | None = None
+    note: Callable[[str], object] | None = None
 
 
 class SessionModel:
@@ -176,18 +178,20 @@ class SessionModel:
         then: Callable[[int, int | None], object] | None = None,
         otherwise: Callable[[int, str], object] | None = None,
         piece: Callable[[Rows | StatesCompared], object] | None = None,
+        note: Callable[[str], object] | None = None,
     ) -> int | None:
         """Send the command that ``make`` builds from a fresh id; None when not connected.
 
         When it is done ``then`` is called with its id and the id of what it made, when it is
-        refused ``otherwise`` with its id and the reason; ``piece`` with what comes before that.
+        refused ``otherwise`` with its id and the reason; ``piece`` with what comes before that,
+        ``note`` with what is said about it when it is done.
         """
         if not self.is_connected:
             return None
         message = make(self._next_id)
         self._next_id += 1
         pending = PendingCommand(
-            message, time.monotonic(), then=then, otherwise=otherwise, piece=piece
+            message, time.monotonic(), then=then, otherwise=otherwise, piece=piece, note=note
         )
         self.pending[message.id] = pending
         self._transmit(self, message)
@@ -247,6 +251,8 @@ class SessionModel:
                 self.changed.emit()
                 if pending is not None and pending.then is not None:
                     pending.then(message.id, message.value)
+                if pending is not None and pending.note is not None:
+                    pending.note(message.note)
                 self.answered.emit(message.id)
             case Failed():
                 pending = self.pending.pop(message.id, None)
@@ -270,6 +276,9 @@ class SessionModel:
             case SceneHistory() | SceneStops():
                 if (scene := self.scenes.get(message.scene_id)) is not None:
                     scene.set_history(message)
+            case SceneRecording():
+                if (scene := self.scenes.get(message.scene_id)) is not None:
+                    scene.recording.receive(message)
             case SceneRollouts(scene_id=0):
                 self.finished = message
                 self.finished_changed.emit()

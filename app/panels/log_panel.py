@@ -1,8 +1,18 @@
 """The log: every error of every session is here, not only in a console."""
 
 import time
+from collections.abc import Callable
+from pathlib import PurePath
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+)
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -11,6 +21,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLineEdit,
+    QMenu,
     QStackedLayout,
     QStyle,
     QStyledItemDelegate,
@@ -80,9 +91,17 @@ class _WrappedText(QStyledItemDelegate):
 class LogPanel(QWidget):
     """Lines with level, time, source and text; filtered by level and words."""
 
-    def __init__(self, log: LogModel, palette: Palette, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        log: LogModel,
+        palette: Palette,
+        *,
+        open_file: Callable[[str], None] = lambda _path: None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
+        self._open_file = open_file
         self._log = log
         self._palette = palette
         self._build()
@@ -153,6 +172,9 @@ class LogPanel(QWidget):
         self.view.header().sectionResized.connect(self._on_resized)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.view.itemSelectionChanged.connect(self.view.scheduleDelayedItemsLayout)
+        self.view.itemDoubleClicked.connect(self._on_double_click)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._on_menu)
         header = self.view.header()
         header.setStretchLastSection(True)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
@@ -211,10 +233,35 @@ class LogPanel(QWidget):
         for column in (0, 1):
             item.setForeground(column, QBrush(QColor(p.muted)))
         at = f"\nt {with_unit(number_text(line.time), 's')}" if line.time is not None else ""
-        item.setToolTip(2, plain_text(f"{line.text}{at}"))
+        opens = "\nDouble-click to open it." if line.file else ""
+        item.setToolTip(2, plain_text(f"{line.text}{at}{opens}"))
+        if line.file:
+            item.setForeground(2, QBrush(QColor(p.accent)))
         item.setToolTip(1, plain_text(line.source))
         item.setData(0, _LINE_ROLE, line)
         return item
+
+    def _on_double_click(self, item: QTreeWidgetItem) -> None:
+        line = item.data(0, _LINE_ROLE)
+        if isinstance(line, LogLine) and line.file:
+            self._open_file(line.file)
+
+    def menu_of(self, line: LogLine | None) -> QMenu:
+        """Return what can be done with a line; the caller shows it."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if line is not None and line.file:
+            menu.addAction(f"Open {PurePath(line.file).name}".replace("&", "&&")).triggered.connect(
+                lambda _=False: self._open_file(line.file)
+            )
+        menu.addAction("Copy").triggered.connect(lambda _=False: self.copy())
+        return menu
+
+    def _on_menu(self, at: QPoint) -> None:
+        item = self.view.itemAt(at)
+        line = item.data(0, _LINE_ROLE) if item is not None else None
+        menu = self.menu_of(line if isinstance(line, LogLine) else None)
+        menu.popup(self.view.viewport().mapToGlobal(at))
 
     @property
     def chosen_level(self) -> LogLevel:

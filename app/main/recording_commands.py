@@ -1,0 +1,161 @@
+"""Recording the shown scene into a file of its application, and saving what it remembers."""
+
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from stroboscope.app.models.editing import why_not_changeable
+from stroboscope.app.models.scene import SceneModel
+from stroboscope.app.panels.record_dialog import RecordDialog
+from stroboscope.debugger_protocol.messages import LogLevel
+
+if TYPE_CHECKING:
+    from stroboscope.app.main.window import MainWindow
+
+__all__ = ["RecordingCommands"]
+
+_SHOWN_MS = 8000
+
+
+class RecordingCommands:
+    """Handlers by name of action; ``dialog`` is open while somebody is asked for a name.
+
+    The window names files and never says where: that has the script chosen.
+    """
+
+    def __init__(self, window: "MainWindow") -> None:
+        self._window = window
+        self.dialog: RecordDialog | None = None
+        self._scene: SceneModel | None = None
+        window.sessions.shown_changed.connect(self._follow)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._window.sessions.shown_changed.disconnect(self._follow)
+        self._follow(None)
+
+    def handlers(self) -> dict[str, Callable[[], None]]:
+        """Return what each action does."""
+        return {"record": self.record, "save_history": self.save_history}
+
+    def refresh(self) -> None:
+        """Offer what can be done now."""
+        a, scene = self._window.actions_by_name, self._scene
+        may = not why_not_changeable(scene)
+        running = scene.recording.running if scene is not None else None
+        a["record"].setText("Record…" if running is None else "Stop recording this run")
+        a["record"].setEnabled(may)
+        a["save_history"].setEnabled(may and scene is not None and scene.history.has_rows)
+
+    def record(self) -> None:
+        """Ask for a name and record; while it is recorded, stop."""
+        scene = self._scene
+        if scene is None or self.dialog is not None:
+            return
+        if scene.recording.running is not None:
+            self.stop()
+            return
+        self._open(
+            scene,
+            "Record this run",
+            "Record",
+            lambda name, mode: scene.recording.start(
+                name, mode=mode, done=self._answered(scene, "Recording into"), refused=self._refused
+            ),
+            has_mode=True,
+        )
+
+    def stop(self) -> None:
+        """End the newest recording of the shown scene."""
+        scene = self._scene
+        if scene is not None and scene.recording.running is not None:
+            done = self._answered(scene, "Recorded", complete=True)
+            scene.recording.stop(done=done, refused=self._tell)
+
+    def save_history(self) -> None:
+        """Ask for a name, and save what the shown scene remembers."""
+        scene = self._scene
+        if scene is None or self.dialog is not None:
+            return
+        done = self._answered(scene, "Saved", complete=True)
+        self._open(
+            scene,
+            "Save history",
+            "Save",
+            lambda name, _mode: scene.recording.save_history(
+                name, done=done, refused=self._refused
+            ),
+            has_mode=False,
+        )
+
+    # --- asking and answers
+
+    def _open(
+        self,
+        scene: SceneModel,
+        title: str,
+        button: str,
+        begin: Callable[[str, str], None],
+        *,
+        has_mode: bool,
+    ) -> None:
+        self.dialog = dialog = RecordDialog(
+            title,
+            button=button,
+            suggested=scene.name,
+            has_mode=has_mode,
+            begin=begin,
+            parent=self._window,
+        )
+        dialog.finished.connect(self._on_finished)
+        dialog.open()
+
+    def _on_finished(self, _result: int) -> None:
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+            self.dialog = None
+        self._window.activateWindow()
+
+    def _answered(
+        self, scene: SceneModel, what: str, *, complete: bool = False
+    ) -> Callable[[str], None]:
+        """Return what tells which file it is; ``complete``: it can be opened."""
+
+        def tell(path: str) -> None:
+            if self.dialog is not None:
+                self.dialog.accept()
+            # The application may be on another machine.
+            here, name = complete and Path(path).is_file(), PurePath(path).name
+            self._window.sessions.log.add(
+                LogLevel.INFO,
+                f"{what} {name}: {path}",
+                source=scene.name,
+                file=path if here else "",
+            )
+            self._tell(f"{what} {name}." + " The log opens it." * here)
+
+        return tell
+
+    def _refused(self, reason: str) -> None:
+        if self.dialog is not None:
+            self.dialog.refuse(reason)
+
+    def _tell(self, text: str) -> None:
+        self._window.status.showMessage(text, _SHOWN_MS)
+
+    def _on_history(self) -> None:
+        """Offer to save as soon as there is something; it comes with every step."""
+        scene, action = self._scene, self._window.actions_by_name["save_history"]
+        if scene is not None and scene.history.has_rows != action.isEnabled():
+            self.refresh()
+
+    def _follow(self, scene: SceneModel | None) -> None:
+        if self._scene is not None:
+            self._scene.recording.changed.disconnect(self.refresh)
+            self._scene.history.changed.disconnect(self._on_history)
+        self._scene = scene
+        if scene is not None:
+            scene.recording.changed.connect(self.refresh)
+            scene.history.changed.connect(self._on_history)
+        if self.dialog is not None:
+            self.dialog.reject()
