@@ -54,7 +54,7 @@ class TravelCommands:
         """Enable what can be done now."""
         a, scene = self._window.actions_by_name, self.scene
         live = scene is not None and not scene.is_stale
-        standing = scene.stops.standing if scene is not None else None
+        stop = scene.stops.in_view if scene is not None else None
         stops = scene.stops.stops if scene is not None else ()
         environments = live and scene is not None and scene.environments.count > 0
         failed = environments and scene is not None and bool(scene.environments.told.failed)
@@ -63,7 +63,7 @@ class TravelCommands:
         for name, enabled in (
             ("checkpoint", live),
             ("why_stopped", bool(stops)),
-            ("try_offer", bool(live and standing is not None and standing.what_if)),
+            ("try_offer", bool(live and stop is not None and stop.what_if)),
             ("try_else", live),
             ("new_condition", live),
             ("stop_rules", live),
@@ -116,7 +116,7 @@ class TravelCommands:
     def try_offer(self) -> None:
         """Try the first thing that the stop offers which holds the scene."""
         scene = self.scene
-        stop = scene.stops.standing if scene is not None else None
+        stop = scene.stops.in_view if scene is not None else None
         if scene is None or stop is None or not stop.what_if:
             self.tell("No stop holds the scene that offers something to try.")
         elif problem := scene.trials.start(stop, stop.what_if[0][0]):

@@ -159,6 +159,20 @@ class HistoryModel:
         return self.live == told.recording_end and last < told.recording_end
 
     @property
+    def frame_text(self) -> str:
+        """Which frame of its file is looked at, "frame 120 of 3 000"; empty where not known.
+
+        Frame 0 is the first one. Of files without some steps it is said which step that is.
+        """
+        told = self.told
+        if told is None or not self.is_replay:
+            return ""
+        axis = told.recording_end if told.view is None else told.view
+        last = told.recording_end - told.first
+        what = "frame" if told.rows == last else "step"
+        return f"{what} {count_text(axis - told.first)} of {count_text(last)}"
+
+    @property
     def near(self) -> int:
         """The axis that is looked at, or will be; the live one while the view is live."""
         if self.wanted is not None:

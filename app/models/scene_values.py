@@ -35,6 +35,12 @@ def scene_values(scene: SceneModel, frames: FrameSet | None = None) -> ElementVa
                 ),
             )
         )
+        if scene.history.is_replay:
+            # Nobody's script steps it: what its thread does says nothing.
+            file = ValueRow(label="file", text=scene.history.recording)
+            frame = ValueRow(label="in view", text=scene.history.frame_text)
+            sections.append(Section("Recording", (file, frame)))
+    if status is not None and not scene.history.is_replay:
         sections.append(
             Section(
                 "Owner thread",

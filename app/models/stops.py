@@ -149,6 +149,15 @@ class StopsModel:
         held = newest.held and status.held and scene.mode is PlaybackMode.PAUSED
         return newest if held and status.hold_reason == newest.message else None
 
+    @property
+    def in_view(self) -> StopInfo | None:
+        """The stop that holds the scene, or that a recorded run had where it is looked at."""
+        history, standing = self._scene.history, self.standing
+        if standing is not None or self._scene.is_stale or not history.is_replay:
+            return standing
+        axis = history.live if history.view is None else history.view
+        return next((stop for stop in reversed(self.told.stops) if stop.axis == axis), None)
+
     def find(self, stop_id: int) -> StopInfo | None:
         """Return a stop by its id, None when it is not kept any more."""
         return next((stop for stop in self.told.stops if stop.stop_id == stop_id), None)

@@ -384,7 +384,8 @@ class InspectorPanel(QWidget):
         set_property(self.instant, "level", "stop" if scene.is_stale else "")
         word = "LAST STATUS · not live" if scene.is_stale else "STATUS"
         if scene.history.is_away and not scene.is_stale:
-            word = "STATUS · live, not what is in view"
+            there = "the end of the file" if scene.history.is_replay else "live"
+            word = f"STATUS · {there}, not what is in view"
         self.instant.set_full_text(word)
         moment = "" if status is None else with_unit(number_text(status.time), "s")
         steps = "" if status is None else count_text(status.step_count)

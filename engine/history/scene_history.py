@@ -143,10 +143,17 @@ class SceneHistory:
         self.keyframes = keyframes
         self.ring = self._make_ring(make_ring)
         self._scene.stepper.use_ring()
-        self.segments = SegmentList(stretches)
+        self.segments = SegmentList(self._begun(stretches))
         last = stretches[-1].segment
         self.episode = self._episodes = last.episode
         self._lose_track()
+
+    def _begun(self, stretches: Sequence[Stretch]) -> Sequence[Stretch]:
+        """Return those of a recorded past that a step was taken in, or else the first.
+
+        A reset right before the end begins one that nothing came of.
+        """
+        return [s for s in stretches if s.segment.begin < self.recording_end] or stretches[:1]
 
     @property
     def is_at_recorded_end(self) -> bool:
@@ -160,7 +167,7 @@ class SceneHistory:
         """Follow the recorded past to its new end, where the scene stands already."""
         self.ring.take_in()  # type: ignore[attr-defined]  # the one of enter_file
         self.recording_end = self._scene.counters.axis
-        self.segments = SegmentList(stretches)
+        self.segments = SegmentList(self._begun(stretches))
         self.episode = self._episodes = stretches[-1].segment.episode
 
     def forget_file(self) -> None:

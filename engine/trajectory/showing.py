@@ -7,6 +7,7 @@ comes into the window's process, and what is simulated on from a frame is simula
 import contextlib
 import dataclasses
 import os
+import shlex
 import threading
 import time
 from collections import deque
@@ -24,10 +25,11 @@ from stroboscope.engine import debugger
 from stroboscope.engine.errors import EngineError, SceneDestroyedError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.json_values import number_of
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
-__all__ = ["Playing", "show_trajectory"]
+__all__ = ["Playing", "show_trajectory", "summary_of"]
 
 # How often a file that is still being recorded is looked at [s].
 _FOLLOW_S: Final = 0.25
@@ -86,8 +88,6 @@ class _Shown:
         trajectory.seek(-1)  # its past is all that was recorded
         self._scene = trajectory.scene
         self._over = threading.Event()
-        for text in trajectory.damage:
-            self._scene.link.log_text(LogLevel.WARNING, f"{trajectory.path.name}: {text}")
 
     def wait_until_built(self) -> None:
         """Return when the scene is there."""
@@ -95,6 +95,7 @@ class _Shown:
     def begin(self, playing: Playing | None) -> None:
         """Show where it stopped, else where it began, and play from there; any thread."""
         link = self._scene.link
+        _say_what_it_is(self._trajectory, link)
         _retell(self._trajectory, link)
         stops = link.past.stops.stops.stops
         first, last = self._trajectory.axes
@@ -209,6 +210,34 @@ class _OnItsThread(_Shown):
         self._begun.set()
 
 
+def _say_what_it_is(trajectory: Trajectory, link: SceneLink) -> None:
+    """Say what was opened, and what is wrong with it."""
+    name = trajectory.path.name
+    for damage in trajectory.damage:
+        link.log_text(LogLevel.WARNING, f"{name}: {damage}")
+    if trajectory.damage or not trajectory.complete:
+        lost = "some of it is damaged" if trajectory.damage else "its writer has not closed it"
+        link.log_text(
+            LogLevel.WARNING,
+            f"{name} is not complete: {lost}. What is whole is shown, and what is still written is "
+            f"followed; if nothing is: stroboscope repair {shlex.quote(str(trajectory.path))}",
+        )
+    link.log_text(LogLevel.INFO, summary_of(trajectory))
+
+
+def summary_of(trajectory: Trajectory) -> str:
+    """Return what a file is, in one line: "rec.mcap: 3 001 frames, exact, recorded …, complete"."""
+    manifest, record = trajectory.manifest, trajectory.record
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(manifest.created))
+    thinned = f", every {record.every}. step" if record.every > 1 else ""
+    platform = f" on {manifest.platform}" if manifest.platform else ""
+    return (
+        f"{trajectory.path.name}: {len(trajectory):,} frames, {record.mode}{thinned}, recorded "
+        f"{made}{platform} with {manifest.engine} {manifest.engine_version}, "
+        f"{'complete' if trajectory.complete else 'not complete'}"
+    )
+
+
 def _retell(trajectory: Trajectory, link: SceneLink) -> None:
     """Tell of what stopped the recorded run, and what was said in it."""
     stops, texts = [], []
@@ -233,7 +262,20 @@ def _retell(trajectory: Trajectory, link: SceneLink) -> None:
 
 def _stop_of(event: FileEvent) -> StopInfo | None:
     """Return what a recorded stop says; None where that is not what stops say here."""
+    fields: dict[str, object] = {
+        "stop_id": 0,
+        "axis": event.axis,
+        "episode": event.episode,
+        "step": event.step_count,
+        "physics_step": event.physics_step,
+        "time": event.time,
+        "message": event.text,
+        **event.data,
+    }
     try:
-        return msgspec.convert(event.data, StopInfo)
-    except msgspec.ValidationError:
+        for name in ("time", "value"):
+            if isinstance(word := fields.get(name), str):
+                fields[name] = number_of(word)
+        return msgspec.convert(fields, StopInfo)
+    except (msgspec.ValidationError, ValueError):
         return None

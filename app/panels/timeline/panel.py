@@ -33,6 +33,8 @@ __all__ = ["TimeCommands", "TimelinePanel"]
 _RATE = 10.0
 _MIB = float(1 << 20)
 _TRY = "Try something else from here…"
+_TO_LIVE = "Back to where the scene stands   End, Esc"
+_TO_THE_END = "The last frame of the file   End, Esc"
 _ASK = (
     "The script has registered no state: its own variables stay as they are now "
     "(scene.register_state takes them along)."
@@ -164,7 +166,7 @@ class TimelinePanel(QWidget):
         self.cancel = self._button(row, "Cancel", "End the re-simulation   Esc")
         self.cancel.clicked.connect(lambda _=False: self._commands.go_live())
         self._build_branching(row, palette)
-        self.live = self._button(row, "Live", "Back to where the scene stands   End, Esc")
+        self.live = self._button(row, "Live", _TO_LIVE)
         self.live.clicked.connect(lambda _=False: self._commands.go_live())
         row.addSpacing(METRICS.gap)
         self.field = QLineEdit()
@@ -409,6 +411,9 @@ class TimelinePanel(QWidget):
         for button in (self.sure, self.recorded, self.stay):
             button.setVisible(self._asks and away and not busy)
         self.live.setVisible(away and not busy and not self._asks)
+        replays = history is not None and history.is_replay
+        self.live.setText("End" if replays else "Live")
+        self.live.setToolTip(_TO_THE_END if replays else _TO_LIVE)
         self.field.setEnabled(usable and told is not None)
         self.follow.setChecked(self._range.follows)
         self.strip.refresh()
@@ -428,6 +433,9 @@ class TimelinePanel(QWidget):
             return (told.busy,)
         if told.view is not None:
             return self._where_away(history)
+        if history.is_replay:
+            parts = [f"{history.frame_text}, the last", *_episode(history)]
+            return (" · ".join(parts), parts[0])
         if not told.keeps:
             return ("The history is switched off",)
         branch = history.branch_text
@@ -446,7 +454,7 @@ class TimelinePanel(QWidget):
         if told is None or told.view is None:
             return ("",)
         place = history.place(told.view)
-        back = f"PAST {MINUS}{count_text(told.view_back)}"
+        back = history.frame_text or f"PAST {MINUS}{count_text(told.view_back)}"
         when = with_unit(number_text(told.view_time), "s")
         parts = [back]
         if place is not None:
@@ -455,3 +463,8 @@ class TimelinePanel(QWidget):
         parts.append(f"t {when}")
         note = [told.view_note] if told.view_note else []
         return (" · ".join(parts + note), " · ".join([back, *note]), back)
+
+
+def _episode(history: HistoryModel) -> list[str]:
+    """Return the newest episode, if there is one."""
+    return [f"episode {history.segments[-1].episode}"] if history.segments else []

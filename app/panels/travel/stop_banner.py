@@ -29,6 +29,8 @@ _SPACING = 2
 class StopBanner(CornerFrame):
     """Lies over the upper edge of ``area`` while the shown scene is held by a stop.
 
+    Or while that is looked at where a recorded run has stopped.
+
     ``why`` shows everything that is known of it; ``shown`` is called with each stop that appears
     here, so that nobody else says the same; ``room`` [px] is what is taken at the top left,
     ``right`` at the top right.
@@ -104,7 +106,7 @@ class StopBanner(CornerFrame):
     def refresh(self) -> None:
         """Show the stop that holds the scene, or nothing."""
         scene = self.follower.scene
-        stop = scene.stops.standing if scene is not None else None
+        stop = scene.stops.in_view if scene is not None else None
         self.stop = stop
         hidden = scene is None or stop is None or self._dismissed == (scene, stop.stop_id)
         if hidden or scene is None or stop is None:
@@ -124,7 +126,7 @@ class StopBanner(CornerFrame):
             else "Play runs this step unguarded"
         )
         place = stop_place(stop)
-        if scene.history.is_away:
+        if scene.history.is_away or scene.history.is_replay:
             # Play moves the view then, and the scene stays where it is.
             self.where.set_full_text(place)
         else:

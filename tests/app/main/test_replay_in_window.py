@@ -12,9 +12,11 @@ from plain_recording import PlainRun, record_plain
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+import stroboscope.engine as physics
 from stroboscope.app.main.plot_feed import scene_key
 from stroboscope.app.models.plot_store import PlotSeriesId
-from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.app.models.scene_values import scene_values
+from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
 
 Key, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
 MODEL = """
@@ -87,6 +89,58 @@ def test_space_plays_it_to_its_end_and_then_from_its_beginning(desktop, replay, 
     replay(Key.Key_Space)
     wait_until(lambda: badge.word == "REPLAY")
     assert scene.status.axis == LAST
+
+
+def test_it_says_which_frame_of_the_file_is_in_view(desktop, replay, wait_until):
+    scene, timeline = desktop.sessions.shown, desktop.window.timeline
+    desktop.window.commands.time.choose(20)
+    wait_until(lambda: f"frame 20 of {LAST} · episode 0" in timeline.where.full_text)
+    assert timeline.live.text() == "End"
+    rows = {row.label: row.text for s in scene_values(scene).sections for row in s.rows}
+    assert (rows["file"], rows["in view"]) == ("arm.mcap", f"frame 20 of {LAST}")
+    assert "doing" not in rows
+    QTest.mouseClick(timeline.live, Qt.MouseButton.LeftButton)
+    wait_until(lambda: f"frame {LAST} of {LAST}, the last" in timeline.where.full_text)
+    told = "\n".join(line.text for line in desktop.sessions.log.lines)
+    assert f"arm.mcap: {LAST + 1} frames, exact, recorded 20" in told
+    assert "complete" in told
+
+
+def test_a_file_that_was_cut_off_says_so_and_how_it_is_repaired(
+    desktop, run_script, run, wait_until
+):
+    cut = run.path.with_name("cut off.mcap")
+    cut.write_bytes(run.path.read_bytes()[:-200])
+    run_script(SHOW.format(path=str(cut)))
+    wait_until(
+        lambda: any(
+            f"stroboscope repair '{cut}'" in line.text and line.level is LogLevel.WARNING
+            for line in desktop.sessions.log.lines
+        )
+    )
+
+
+def test_a_run_opens_where_it_stopped_and_says_why(desktop, run_script, tmp_path, wait_until):
+    path = tmp_path / "flight.mcap"
+    exploded = physics.create_scene("Arm", MODEL)
+    file = physics.TrajectoryFile(path, keep_last=60, save_on_stop=True)
+    with exploded.start_recording(file):
+        for _ in range(40):
+            exploded.step()
+        exploded.data.qvel[:] = math.nan
+        exploded.step()
+    exploded.destroy()
+    run_script(SHOW.format(path=str(path)))
+    wait_until(lambda: desktop.sessions.shown is not None)
+    scene, banner = desktop.sessions.shown, desktop.window.travel.banner
+    wait_until(banner.isVisible)
+    assert banner.stop.axis == 40
+    assert "Play" not in banner.where.full_text
+    assert [stop.axis for stop in scene.stops.stops] == [40]
+    desktop.window.commands.time.choose(10)
+    wait_until(lambda: scene.history.view == 10 and not banner.isVisible())
+    desktop.window.actions_by_name["next_event"].trigger()
+    wait_until(banner.isVisible)
 
 
 def test_it_is_played_backwards_and_in_a_loop(desktop, replay, wait_until):
