@@ -5,6 +5,7 @@ import dataclasses
 from PySide6.QtCore import QTimer
 
 from stroboscope.app.models.frames import SceneFrame
+from stroboscope.app.models.numbers import number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
@@ -106,7 +107,7 @@ class LinkedTimes:
         """See whether the leader has moved, and who has come where it was sent."""
         if self._leader is not None and _place(self._leader) != self._place:
             self._move(self._others())
-        for scene, follower in self._followers.items():
+        for scene, follower in tuple(self._followers.items()):
             self._ask(scene, follower)
 
     def _on_ghosts(self) -> None:
@@ -157,8 +158,11 @@ class LinkedTimes:
                 if (there := _place(scene)) is None:
                     continue
                 follower = self._followers[scene] = _Follower(there[0] - place[0])
-            follower.wanted = (place[0] + follower.ahead, place[1])
+            episode, time = place[0] + follower.ahead, place[1]
+            follower.wanted = (episode, time)
             self._ask(scene, follower)
+            if leader is not None and leader.ghosts.has(scene):
+                leader.ghosts.note_scene(scene, _why_elsewhere(scene, episode, time))
 
     def _ask(self, scene: SceneModel, follower: _Follower) -> None:
         """Send the newest place, one after the other is answered."""
@@ -207,6 +211,25 @@ def _place(scene: SceneModel) -> tuple[int, float] | None:
     if time is None:
         return None
     return (history.segments[-1].episode if history.segments else 0), time
+
+
+def _why_elsewhere(scene: SceneModel, episode: int, time: float) -> str:
+    """Say why a scene can't be seen at a time; empty: it can."""
+    history = scene.history
+    if scene.is_stale:
+        return "as last seen"
+    if scene.mode is not PlaybackMode.PAUSED:
+        return "as it runs"
+    if not scene.session.has_control:
+        return "not controlled from here"
+    axis = history.axis_at(time, episode=episode)
+    place = history.place(axis) if axis is not None else None
+    if axis is None or place is None:
+        return ""
+    there = scene.status.time if axis == history.live and scene.status else place.time
+    if abs(there - time) <= 1.5 * history.pace_at(axis):
+        return ""
+    return f"at {with_unit(number_text(there), 's')}"
 
 
 def _may_move(scene: SceneModel) -> bool:

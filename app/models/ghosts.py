@@ -42,12 +42,16 @@ class GhostEntry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SceneGhost:
-    """A ghost of another scene, of any application, as it is in view; the rest as in GhostEntry."""
+    """A ghost of another scene, of any application, as it is in view; the rest as in GhostEntry.
+
+    ``note``: why that is not the time which is looked at; empty: it is.
+    """
 
     ref: "SceneModel"
     label: str
     colour: int
     on: bool = True
+    note: str = ""
 
 
 class GhostsModel:
@@ -109,6 +113,15 @@ class GhostsModel:
             self.remove(other)
             return ""
         return self.add_scene(other)
+
+    def note_scene(self, other: "SceneModel", note: str) -> None:
+        """Say why another scene is not seen at the time that is looked at; empty: it is."""
+        self._replace_scenes(
+            tuple(
+                dataclasses.replace(entry, note=note) if entry.ref is other else entry
+                for entry in self.scenes
+            )
+        )
 
     def _free_colour(self) -> int:
         taken = {entry.colour for entry in self.all}

@@ -101,7 +101,8 @@ class GhostLegend(CornerFrame):
             swatch.setAutoRaise(True)
             swatch.setEnabled(False)
             swatch.setProperty("compact", True)
-            name = ElidedLabel(entry.label)
+            note = entry.note if isinstance(entry, SceneGhost) else ""
+            name = ElidedLabel(f"{note} · {entry.label}" if note else entry.label)
             name.setFixedWidth(_NAME_WIDTH)
             set_property(name, "role", "" if entry.on else "muted")
             # What the window draws itself needs no application.

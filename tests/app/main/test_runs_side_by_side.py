@@ -139,6 +139,20 @@ def test_another_run_is_a_ghost_at_the_same_time(desktop, record, opened, wait_u
     assert other.history.view == 25
 
 
+def test_the_legend_says_when_a_ghost_is_of_another_time(desktop, record, opened, wait_until):
+    first = opened(record("first", arm(), steps=60))
+    other = opened(record("other", arm(timestep=0.004), steps=75))
+    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    look(desktop, wait_until, 20)
+    wait_until(lambda: other.history.view == 50 and not first.ghosts.scenes[0].note)
+    look(desktop, wait_until, 50)  # at 0.5 s; it ends at 0.3 s
+    wait_until(lambda: first.ghosts.scenes[0].note.startswith("at 0.3"))
+    legend = desktop.window.travel.ghosts
+    wait_until(lambda: legend.rows[0][0].note == first.ghosts.scenes[0].note)
+    look(desktop, wait_until, 20)
+    wait_until(lambda: not first.ghosts.scenes[0].note)
+
+
 def test_linked_runs_are_looked_at_at_the_same_time(desktop, record, opened, wait_until):
     link = desktop.window.actions_by_name["link_times"]
     first = opened(record("first", arm(), steps=60))
@@ -220,6 +234,15 @@ def test_a_run_in_the_picture_of_a_live_scene_follows_it(
     before = live.status.axis
     look(desktop, wait_until, 30)
     wait_until(lambda: live.status.axis > before + 20)
+    assert live.mode is PlaybackMode.PLAYING
+    # In the picture of the recorded one it is seen as it runs.
+    menu_of(desktop, live)[f"Show as ghost in {other.name}"].trigger()
+    drawn = desktop.window.scene_view.viewport._scene
+    wait_until(lambda: len(drawn.others) == 1)
+    seen = drawn.others[0].mat
+    wait_until(lambda: len(drawn.others) == 1 and (drawn.others[0].mat != seen).any())
+    look(desktop, wait_until, 31)
+    wait_until(lambda: other.ghosts.scenes[0].note == "as it runs")
     assert live.mode is PlaybackMode.PLAYING
 
 
