@@ -500,6 +500,16 @@ class Stepper:
         self._time_from = float(self._live().time)
         self._link.state_replaced(_WENT_BACK)
 
+    @property
+    def is_where_it_was_left(self) -> bool:
+        """Whether the state is the one that the last step that was kept has led to."""
+        history = self._history
+        return (
+            not history.is_replaced
+            and self._time[0] == history.time_after
+            and self._motion.tobytes() == history.after
+        )
+
     def forget_time(self) -> None:
         """The state was replaced by somebody who says so."""
         self._history.restored()

@@ -30,6 +30,7 @@ __all__ = ["Past", "RecordedStretch"]
 
 Row = NDArray[np.float64]
 VERIFIED = "verified"
+UNKNOWN_SLEEP = "approximate: nothing says what slept then"
 
 
 class Past:
@@ -162,8 +163,13 @@ class Past:
             while base >= 0 and not ring.is_stored(base):  # it has been thinned out since
                 base = history.keyframes.before(base - 1)
             hidden = history.keyframes.at(base) or b""
-            if base < 0:
-                raise CommandError(f"row {axis} can't be had: nothing says what slept then")
+            if base < 0 or len(ring.axes(base, axis)) <= axis - base:
+                # Nothing says what slept then: all of it wakes up.
+                row = ring.row(axis)
+                if row is None:
+                    raise CommandError(f"row {axis} can't be had: nothing says what slept then")
+                self._codec_of_scratch().put_row(row, b"")
+                return axis, UNKNOWN_SLEEP
         else:
             base = ring.stored_before(axis)
         row = ring.row(base)

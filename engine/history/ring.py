@@ -200,6 +200,11 @@ class RowRing:
         if self._head is not None:
             self._head.flags[self.at] = 1
 
+    @property
+    def coming_follows(self) -> bool:
+        """Whether nobody has said so of it."""
+        return self._head is None or not self._head.flags[self.at]
+
     def capture(self, at_time: float) -> None:
         """Pack the row of the step that comes."""
         begin = self.at * self.width

@@ -211,9 +211,8 @@ class FileKeyframes(Keyframes):
         """Return the last axis that is not after ``axis`` and was copied; -1 for none."""
         kept = super().before(axis)
         frame = self._recorded.frame_before(axis)
-        if frame < 0:
-            return kept
-        return max(kept, self._recorded.axis(self._recorded.key_before(frame)))
+        known = self._recorded.hidden_before(frame) if frame >= 0 else -1
+        return kept if known < 0 else max(kept, self._recorded.axis(known))
 
 
 class FileSignals:

@@ -116,7 +116,7 @@ class RecordedRows:
         return not at or int(self.index.kind[number]) != BlockKind.MINIMAL
 
     def key_before(self, frame: int) -> int:
-        """Return the first frame of the block of ``frame``: what no row holds is known there."""
+        """Return the first frame of the block of ``frame``, which is stored."""
         return int(self.index.frames[self.place(frame)[0]])
 
     def inputs(self, frame: int) -> Row:
@@ -159,7 +159,14 @@ class RecordedRows:
     def hidden(self, frame: int) -> bytes | None:
         """Return what no row holds; None where nothing was recorded of that."""
         number, at = self.place(frame)
-        return None if at else self.block(number).hidden
+        return (self.block(number).hidden or None) if not at else None
+
+    def hidden_before(self, frame: int) -> int:
+        """Return the last frame that is not after ``frame`` and has some of it; -1 for none."""
+        for number in range(self.place(frame)[0], -1, -1):
+            if self.block(number).hidden:
+                return int(self.index.frames[number])
+        return _NONE
 
     def digest(self, frame: int) -> int | None:
         """Return the digest of a row that has to be simulated again."""

@@ -4,12 +4,14 @@ import bisect
 import functools
 from typing import TYPE_CHECKING
 
+from xxhash import xxh3_64_intdigest
+
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.history.past import VERIFIED, Past
+from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.trajectory.building import build_scene
 from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, FileSignals
@@ -124,11 +126,31 @@ class ReplayedScene:
         try:
             if frame < rows.count - 1:
                 return self._past.state(rows.axis(frame))
-            row, hidden = self._past.after(rows.axis(frame - 1))
+            return self._last_state(row, self._past)
         except CommandError as error:
             raise StateError(
                 f"frame {frame:,} of {self._reader.path} can't be had: {error}"
             ) from None
+
+    def _last_state(self, row: Row | None, past: Past) -> tuple[Row, bytes, str]:
+        """Return the last frame of a file: where the step before it leads."""
+        rows, last = self._rows, self._rows.count - 1
+        axis = rows.axis(last)
+        if not last or rows.axis(last - 1) != axis - 1 or not rows.follows(last):
+            if row is None:
+                raise CommandError(f"row {axis} does not follow from one that was recorded")
+            return row, b"", UNKNOWN_SLEEP
+        try:
+            found, hidden = past.after(axis - 1)
+        except CommandError:
+            if row is None:
+                raise
+            return row, b"", UNKNOWN_SLEEP
         begin, end = self._record.inputs
-        row[begin:end] = rows.inputs(frame)
-        return row, hidden, VERIFIED
+        found[begin:end] = rows.inputs(last)
+        if row is None:
+            if rows.digest(last) != xxh3_64_intdigest(found.tobytes()):
+                raise CommandError("the step before it leads to another state here")
+        elif row.tobytes() != found.tobytes():
+            return row, b"", UNKNOWN_SLEEP
+        return found, hidden, VERIFIED

@@ -132,6 +132,8 @@ class _Steps:
         self._codec = CheckpointCodec(model, HeldData(self._data), digest=digest, adapter=adapter)
         self._layout = RowLayout(model, adapter=adapter)
         self._row = np.empty(self._layout.size)
+        self.keeps_sleep = self._codec.keeps_sleep
+        """Whether a row does not say all that a step needs."""
         self._begins = np.array([each.segment.begin for each in stretches])
         edited = {name for each in stretches for name in each.options}
         own = {name: read_option(model, name, adapter=adapter) for name in edited}
@@ -139,7 +141,8 @@ class _Steps:
         self._stretch = -1
 
     def put(self, row: Row, hidden: bytes) -> None:
-        """Begin at a row."""
+        """Begin at a row. Raises StateCorruptError for what is hidden state of no model."""
+        self._codec.check_hidden(hidden)
         self._codec.put_row(row, hidden)
 
     def put_inputs(self, row: Row) -> None:
@@ -241,24 +244,43 @@ class _Checker:
         self._inputs = slice(*rows.record.inputs)
 
     def check(self, number: int) -> _Part:
-        """Take the steps of a block, with the one that leads to the next block."""
+        """Take the steps of a block, with the one that leads to the next block.
+
+        Where no row says all, only a block that holds the rest can be begun with; those that follow
+        it are gone through with it.
+        """
         part = _Part()
-        try:
-            block = self._rows.block(number)
-        except FileDamagedError as error:
-            part.lost = str(error)
+        block = self._block(number, part)
+        if block is None or (self._steps.keeps_sleep and not block.hidden):
             return part
         self._steps.put(block.rows[0], block.hidden)
+        while self._check_block(block, number, part) and self._steps.keeps_sleep:
+            number += 1
+            following = self._block(number, _Part())
+            if following is None or following.hidden:
+                break
+            block = following
+        return part
+
+    def _block(self, number: int, part: _Part) -> RowBlock | None:
+        try:
+            return self._rows.block(number)
+        except FileDamagedError as error:
+            part.lost = str(error)
+            return None
+
+    def _check_block(self, block: RowBlock, number: int, part: _Part) -> bool:
+        """Return whether the steps stand at the first row of the next block now."""
         for at, frame in enumerate(self._rows.frames_of(number)):
             if frame + 1 == self._rows.count:
-                break
-            is_inside = at + 1 < block.count
+                return False
+            is_inside = at + 1 < block.count or self._steps.keeps_sleep
             try:
                 if not self._go(part, block, at, frame + 1, is_inside=is_inside):
-                    break
+                    return False
             except FileDamagedError:
-                break  # said where that block is checked
-        return part
+                return False  # said where that block is checked
+        return True
 
     def _go(self, part: _Part, block: RowBlock, at: int, frame: int, *, is_inside: bool) -> bool:
         """Take the step that leads to ``frame`` and compare; False where none leads there."""
