@@ -18,13 +18,23 @@ from stroboscope.engine.asset_arrays import mesh_arrays
 from stroboscope.engine.describe.bodies import describe_geoms
 from stroboscope.engine.describe.part import Part
 from stroboscope.engine.element_names import ElementNames
-from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.frames import FileEvent, SceneRecord
 from stroboscope.engine.files.low_rate import MessageSchema
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.rollouts.row_probe import RowProbe
 from stroboscope.engine.row_layout import RowLayout
 
-__all__ = ["LOG", "SCENE", "TRANSFORMS", "SceneMessages", "encoded", "log_message", "schema_of"]
+__all__ = [
+    "LOG",
+    "SCENE",
+    "TRANSFORMS",
+    "WORLD",
+    "SceneMessages",
+    "encoded",
+    "frame_prefixes",
+    "log_message",
+    "schema_of",
+]
 
 Json = dict[str, Any]
 
@@ -255,6 +265,17 @@ def log_message(event: FileEvent, time_ns: int, *, name: str) -> Json:
         "file": "",
         "line": max(event.axis, 0),
     }
+
+
+def frame_prefixes(records: Sequence[SceneRecord]) -> list[str]:
+    """Return what stands before the names of frames: nothing, or which of several scenes it is."""
+    if len(records) == 1:
+        return [""]
+    names = [r.name if r.env < 0 else f"{r.name}/env {r.env}" for r in records]
+    return [
+        f"{name}/" if names.count(name) == 1 else f"{name} ({record.index})/"
+        for name, record in zip(names, records, strict=True)
+    ]
 
 
 def encoded(content: Json) -> bytes:

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from stroboscope.engine.files.errors import FileWriteError
-from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock, SceneRecord
+from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock
 from stroboscope.engine.files.limits import LARGEST_MESSAGE
 from stroboscope.engine.files.low_rate import MessageSchema
 from stroboscope.engine.files.writer import TrajectoryWriter
@@ -17,6 +17,7 @@ from stroboscope.engine.foxglove_messages import (
     TRANSFORMS,
     SceneMessages,
     encoded,
+    frame_prefixes,
     log_message,
     schema_of,
 )
@@ -67,7 +68,7 @@ class ForTools:
         """Learn which scenes there are."""
         self._feeds = {feed.index: feed for feed in feeds}
         records = [feed.record for feed in self._feeds.values()]
-        self._prefixes = dict(zip(self._feeds, _prefixes(records), strict=True))
+        self._prefixes = dict(zip(self._feeds, frame_prefixes(records), strict=True))
 
     def next_file(self) -> None:
         """Begin anew: in each file the shapes are told again, and topics have schemas."""
@@ -171,14 +172,3 @@ def _time(writer: TrajectoryWriter, wall: int) -> int:
     """Return the container's time [ns] of a monotonic time [ns]."""
     manifest = writer.manifest
     return max(round(manifest.created * _NS) - manifest.clock + wall, 0)
-
-
-def _prefixes(records: Sequence[SceneRecord]) -> list[str]:
-    """Return what stands before the names of frames: nothing, or which of several scenes it is."""
-    if len(records) == 1:
-        return [""]
-    names = [r.name if r.env < 0 else f"{r.name}/env {r.env}" for r in records]
-    return [
-        f"{name}/" if names.count(name) == 1 else f"{name} ({record.index})/"
-        for name, record in zip(names, records, strict=True)
-    ]

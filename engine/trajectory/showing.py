@@ -22,12 +22,13 @@ from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import Goto, StopInfo
 from stroboscope.engine import debugger
-from stroboscope.engine.errors import EngineError, SceneDestroyedError
+from stroboscope.engine.errors import EngineError, ModelError, SceneDestroyedError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.json_values import number_of
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
+from stroboscope.engine.trajectory.transforms_shown import show_transforms
 
 __all__ = ["Playing", "show_trajectory", "summary_of"]
 
@@ -58,11 +59,17 @@ def show_trajectory(
     """Open a file in the debugger's window and serve it until that has gone; False: no window.
 
     It opens where the run stopped by itself, else with its first frame. ``launch=False`` opens no
-    window and waits for any client. Raises FileError and its kinds.
+    window and waits for any client. Where the model can't be built, the transforms that were
+    recorded for other tools are shown. Raises FileError and its kinds.
     """
     with load_trajectory(path) as first:
         names = list(first.others())
-        shown = [_Shown(first)]
+        try:
+            shown = [_Shown(first)]
+        except (ModelError, FileError) as error:
+            return show_transforms(
+                first.path, error, launch=launch, timeout_seconds=timeout_seconds
+            )
         for name in names:
             if name != first.name:
                 shown.append(_OnItsThread(path, name))
