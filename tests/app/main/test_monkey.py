@@ -101,7 +101,12 @@ class Playground:
         # A scene alone takes its pause with it when it is replaced at that moment.
         sessions.set_scope(Scope.ALL)
         sessions.pause()
-        self.wait_until(self._stands, 30)
+        try:
+            self.wait_until(self._stands, 30)
+        except pytest.fail.Exception:
+            scene = sessions.shown
+            print(f"it does not stand: {scene.status}, open: {scene.session.pending}")
+            raise
         scene = sessions.shown
         before = scene.status.total_steps
         # Scenes of one thread wait for each other.
