@@ -49,8 +49,6 @@ class BlockBuilder:
         self._next = -1
         """The axis of the next row that belongs into the same block; -1: none does."""
         self._stride = 1
-        self.frames = 0
-        """How many rows were written."""
         self._is_first = True
         if self._is_minimal:
             self._digest = importlib.import_module("xxhash").xxh3_64_intdigest
@@ -161,7 +159,6 @@ class BlockBuilder:
             hidden=self._take_hidden(int(self._axes[0])),
         )
         self.write(block)
-        self.frames += count
 
     def _take_hidden(self, axis: int) -> bytes:
         """Return what belongs to the row of ``axis``; what belongs to earlier ones goes."""
@@ -185,4 +182,3 @@ class BlockBuilder:
         """Write the state after the last step."""
         self.flush()
         self.write(block)
-        self.frames += 1

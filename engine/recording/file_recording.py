@@ -196,6 +196,7 @@ class FileRecording(Recording):
             if is_last:
                 self._registry.remove(self)
             tap.scene.recorders.remove(self)
+            tap.scene.recorders.ended = self
             tap.leave()
             tap.scene.link.log_text(LogLevel.WARNING, str(self.error))
             if raised is not None:

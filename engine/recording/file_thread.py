@@ -86,7 +86,8 @@ class FileThread:
         self._begun: dict[int, FileEvent] = {}
         """The newest event of each scene that says its counters."""
         self._blocks = self._largest_block = 0
-        self._frames_before = 0
+        self.frames = 0
+        """How many frames were written."""
         self._wake = threading.Event()
         self._ends = self._is_due = False
         self._is_reading = True
@@ -131,11 +132,6 @@ class FileThread:
     def nbytes(self) -> int:
         """How many bytes the present file has."""
         return self._writer.nbytes
-
-    @property
-    def frames(self) -> int:
-        """How many frames were written."""
-        return self._frames_before + sum(builder.frames for builder in self._builders)
 
     def flush_soon(self) -> None:
         """Write all that was handed on now, not only when it is due."""
@@ -304,6 +300,7 @@ class FileThread:
     def _write_block(self, block: RowBlock) -> None:
         before = self._writer.nbytes
         self._writer.write_block(block)
+        self.frames += block.count
         self._for_tools.write_block(self._writer, block)
         self._largest_block = max(self._largest_block, self._writer.nbytes - before)
         self._blocks += 1
@@ -373,7 +370,6 @@ class FileThread:
         for name in self._attachments.keys() - used:
             del self._attachments[name]
         at = self._builders.index(builder)
-        self._frames_before += builder.frames
         self._builders[at] = BlockBuilder(
             change.record,
             write=self._write_block,

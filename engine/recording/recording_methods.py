@@ -99,6 +99,9 @@ class RecordingMethods:
         """
         self._guard()
         recordings = self.recorders.recordings
+        ended, self.recorders.ended = self.recorders.ended, None
+        if not recordings and ended is not None:
+            return cast("Recording", ended).stop()
         if not recordings:
             raise RecordingError(
                 f"scene {self.link.name!r} is not recorded: call scene.start_recording(…) first"

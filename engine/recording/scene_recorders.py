@@ -72,6 +72,8 @@ class SceneRecorders:
         self._shapes: dict[str, _Shape] = {}
         self._refused: set[str] = set()
         self._is_synced = False
+        self.ended: _Recording | None = None
+        """The newest that has ended by itself, while nobody has asked what became of it."""
         self._failure = 0
         """Which exception was recorded; its id, as an exception keeps alive all it has passed."""
 
@@ -79,6 +81,7 @@ class SceneRecorders:
         """Tell ``feed`` what happens from now on."""
         with self._lock:
             self._feeds = (*self._feeds, (recording, feed, wanted))
+        self.ended = None
 
     def remove(self, recording: _Recording) -> None:
         """Tell a recording no more; any thread."""

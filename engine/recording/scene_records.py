@@ -84,7 +84,7 @@ def record_of(
         timestep=scene.timestep_of_state,
         mode=_mode(world, wanted, every=every),
         every=every,
-        exactness=world.codec.inexact_reason,
+        exactness=world.codec.inexact_reason or _not_in_file(world, every=every),
         options=_plain(world),
     )
 
@@ -148,6 +148,16 @@ class _Everything(Collection[str]):
 
     def __len__(self) -> int:
         return 0
+
+
+def _not_in_file(world: "World", *, every: int) -> str:
+    """Return what a step needs and no file of a scene holds; empty where it holds all."""
+    callbacks = [name for name in world.adapter.installed_callbacks() if name != "mjcb_time"]
+    if callbacks:
+        return f"the script's {' and '.join(callbacks)} can't be in a file"
+    if every > 1 and world.codec.keeps_sleep:
+        return f"which bodies sleep is not known of every {every}. step"
+    return ""
 
 
 def _mode(world: "World", wanted: TrajectoryFile, *, every: int) -> RecordMode:

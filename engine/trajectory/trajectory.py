@@ -2,6 +2,7 @@
 
 import bisect
 import copy
+import dataclasses
 import itertools
 import os
 import sys
@@ -23,13 +24,14 @@ from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.model_fields import ModelFields
+from stroboscope.engine.recording.scene_records import this_machine
 from stroboscope.engine.trajectory.building import recorded_fields
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 from stroboscope.engine.trajectory.standing import stand_at
 from stroboscope.engine.trajectory.stretches import stretches_of
-from stroboscope.engine.trajectory.verify import Verification, verify_rows
+from stroboscope.engine.trajectory.verify import Outcome, Verification, verify_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -346,7 +348,7 @@ class Trajectory:
             return RecordedRows(readers[-1], self._record)
 
         try:
-            return verify_rows(
+            found = verify_rows(
                 rows,
                 self._stretches,
                 lambda: copy.copy(model),
@@ -358,6 +360,22 @@ class Trajectory:
         finally:
             for reader in readers:
                 reader.close()
+        if found.outcome is Outcome.DIFFERS:
+            return dataclasses.replace(found, note=self._why_different())
+        return found
+
+    def _why_different(self) -> str:
+        """Return what may make the same steps lead elsewhere; empty where nothing is known to."""
+        manifest, adapter = self.manifest, self.scene.world.adapter
+        reasons = [self.exactness]
+        if manifest.engine_version != adapter.version:
+            reasons.append(
+                f"it was recorded with MuJoCo {manifest.engine_version}, this is {adapter.version}"
+            )
+        here = this_machine()
+        if manifest.platform != here:
+            reasons.append(f"it was recorded on {manifest.platform}, this is {here}")
+        return "; ".join(reason for reason in reasons if reason)
 
     # --- the scene
 
