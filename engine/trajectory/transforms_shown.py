@@ -41,6 +41,7 @@ from stroboscope.engine.trajectory.recorded_transforms import RecordedTransforms
 __all__ = ["ShownTransforms", "TransformsBackend", "show_transforms"]
 
 _ONLY: Final = "only recorded transforms are shown: the scene has no model here"
+_ENDS: Final = "the recorded transforms end here, and can't be simulated on: look back instead"
 # How often a scene that nobody controls looks whether somebody wants something [s].
 _LOOK_S: Final = 0.05
 
@@ -247,7 +248,7 @@ class ShownTransforms:
         """Let the debugger look, until it has gone."""
         with contextlib.suppress(SceneClosedError):
             while debugger.is_attached():
-                self._link.park_at_end(_ONLY)
+                self._link.park_at_end(_ENDS)
                 self._link.serve()
                 self._over.wait(_LOOK_S)
 
