@@ -63,15 +63,16 @@ def show_trajectory(
     recorded for other tools are shown. Raises FileError and its kinds.
     """
     with load_trajectory(path) as first:
-        names = list(first.others())
+        # Of many environments one is shown.
+        names = {each.scene_name: name for name, each in reversed(first.others().items())}
         try:
             shown = [_Shown(first)]
         except (ModelError, FileError) as error:
             return show_transforms(
                 first.path, error, launch=launch, timeout_seconds=timeout_seconds
             )
-        for name in names:
-            if name != first.name:
+        for scene, name in reversed(names.items()):
+            if scene != first.scene_name:
                 shown.append(_OnItsThread(path, name))
         try:
             for each in shown:

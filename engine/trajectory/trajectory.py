@@ -83,7 +83,12 @@ class Trajectory:
 
     @property
     def name(self) -> str:
-        """The name of the recorded scene."""
+        """The name of the recorded scene; of one environment of many: ``name[number]``."""
+        return next(name for name, i in _names(self._reader).items() if i == self._record.index)
+
+    @property
+    def scene_name(self) -> str:
+        """The name of the recorded scene, whichever of its environments this is."""
         return self._record.name
 
     @property
@@ -121,14 +126,16 @@ class Trajectory:
         """What is known to be wrong with the file, and which frames are lost by it."""
         return self._reader.damage
 
-    def others(self) -> Mapping[str, "Trajectory"]:
-        """Return all scenes of the file by name, this one among them."""
-        found: dict[str, Trajectory] = {}
-        for index in self._reader.scenes:
-            record = self._reader.scene(index)
-            mine = index == self._record.index
-            found[record.name] = self if mine else Trajectory(self._reader, index)
-        return found
+    def others(self) -> dict[str, "Trajectory"]:
+        """Return all scenes, or environments, of the file by name, this one among them.
+
+        Those of which the file holds no frame are left out.
+        """
+        return {
+            name: self if index == self._record.index else Trajectory(self._reader, index)
+            for name, index in _names(self._reader).items()
+            if self._reader.frame_count(index)
+        }
 
     def close(self) -> None:
         """Let the file go; the scene stays, without its recorded past."""
@@ -483,9 +490,22 @@ def _scene_index(reader: TrajectoryReader, scene: str | int | None) -> int:
     if not reader.scenes:
         raise FileError(reader.path, "holds no scene", "record it again")
     if scene is None:
-        return reader.scenes[0]
+        return next((each for each in reader.scenes if reader.frame_count(each)), reader.scenes[0])
+    names = _names(reader)
     for index in reader.scenes:
-        if scene == index or scene == reader.scene(index).name:
+        if scene in (index, reader.scene(index).name) and scene not in names:
             return index
-    known = ", ".join(f"{i}: {reader.scene(i).name!r}" for i in reader.scenes)
+    if isinstance(scene, str) and scene in names:
+        return names[scene]
+    known = ", ".join(f"{index}: {name!r}" for name, index in names.items())
     raise FileError(reader.path, f"has no scene {scene!r}", f"it has {known}")
+
+
+def _names(reader: TrajectoryReader) -> dict[str, int]:
+    """Return the numbers of all scenes by names that are no one else's."""
+    found: dict[str, int] = {}
+    for index in reader.scenes:
+        record = reader.scene(index)
+        name = record.name if record.env < 0 else f"{record.name}[{record.env}]"
+        found[name if name not in found else f"{name} ({index})"] = index
+    return found

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
+from stroboscope.engine.trajectory.commands import main
 
 Make = Callable[..., physics.Scene]
 OracleOf = Callable[..., Any]
@@ -195,3 +196,19 @@ def test_the_states_of_environments_are_a_checkpoint_file(
         recorded = read(path, index)
         assert recorded.rows.tobytes() == scene.environments.state[env].tobytes()
         assert recorded.axes == [5]
+
+
+def test_every_environment_of_a_file_is_verified_and_has_a_name_of_its_own(
+    model_path: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = physics.create_scene("Many", model_path("arm"), n_envs=3)
+    with scene.start_recording(tmp_path / "run") as recording:
+        for _ in range(20):
+            scene.step()
+    with physics.load_trajectory(recording.path) as first:
+        assert first.name == "Many[0]"
+        assert list(first.others()) == ["Many[0]", "Many[1]", "Many[2]"]
+    with physics.load_trajectory(recording.path, scene="Many[2]") as third:
+        assert third.frame(5).axis == 5
+    assert main("verify", [str(recording.path)]) == 0
+    assert capsys.readouterr().out.count("reproduces bit for bit (20 of 21") == 3
