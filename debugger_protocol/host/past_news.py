@@ -26,6 +26,8 @@ _Told: TypeAlias = (
 
 # What is remembered grows with every step; it is told so often [s].
 _HISTORY_INTERVAL: Final = 0.1
+# Segments that are told to a client that has just come.
+_TOLD_AT_FIRST: Final = 4096
 
 
 class PastNews:
@@ -44,10 +46,18 @@ class PastNews:
     def snapshot(self) -> Iterator[msgspec.Struct]:
         """Return what a new client has to know."""
         if self._history is not None:
-            yield self._history
+            yield self._with_older_segments(self._history)
         for message in self._others:
             if message is not None and not _says_nothing(message):
                 yield message
+
+    def _with_older_segments(self, history: SceneHistory) -> SceneHistory:
+        """Return what is told only once: clients remember the older segments."""
+        segments = self._past.segments
+        if not history.older_segments:
+            return history
+        older = max(0, len(segments) - _TOLD_AT_FIRST)
+        return msgspec.structs.replace(history, segments=segments[older:], older_segments=older)
 
     def take(self, now: float, *, ends: bool) -> Iterator[msgspec.Struct]:
         """Return what has changed since the last call, at ``now`` [s, monotonic]."""
@@ -63,8 +73,9 @@ class PastNews:
         if early and not ends and not (due and _is_news(history, self._history)):
             self.is_waiting = True
             return
+        is_first = self._history is None
         self._told_at, self._history = now, history
-        yield history
+        yield self._with_older_segments(history) if is_first else history
 
     def _present(self) -> tuple[_Told, ...]:
         past = self._past

@@ -46,6 +46,7 @@ from stroboscope.debugger_protocol.time_messages import (
     RolloutInfo,
     SceneHistory,
     SceneRollouts,
+    Segment,
     SelectEnvironments,
     SetHistory,
     SetStopRules,
@@ -105,6 +106,8 @@ class TimeDesk:
         self.view: int | None = None
         """The axis that is looked at; None: live. Any thread may read it."""
         self.history: SceneHistory | None = None
+        self.segments: tuple[Segment, ...] = ()
+        """All that are remembered; ``history`` tells the newest."""
         self.rollouts: SceneRollouts | None = None
         self.environments: Environments | None = None
         self.ghosts = Ghosts(self)
@@ -165,7 +168,7 @@ class TimeDesk:
         state = machine.history()
         if self.view is not None and self._state is not state:
             self._back = machine.steps_between(self.view, state.live)
-        self._state = state
+        self._state, self.segments = state, state.segments
         history = self._history_message(state)
         if history != self.history:
             self.history = history

@@ -120,6 +120,22 @@ def test_a_file_that_was_cut_off_says_so_and_how_it_is_repaired(
     )
 
 
+def test_the_timeline_knows_the_first_of_many_episodes(desktop, run_script, tmp_path, wait_until):
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    path = tmp_path / "many.mcap"
+    record_plain(
+        path, model, steps=600, control=lambda step, data: None, resets=tuple(range(2, 600, 2))
+    )
+    run_script(SHOW.format(path=str(path)))
+    history = desktop.sessions.shown.history
+    wait_until(lambda: history.view == 0)
+    for axis in (0, 1, 2, 301, 599):
+        wait_until(lambda axis=axis: history.place(axis) is not None)
+        place = history.place(axis)
+        assert (place.episode, place.step) == (axis // 2, axis % 2)
+    assert "episode 0" in desktop.window.timeline.where.full_text
+
+
 def test_a_run_opens_where_it_stopped_and_says_why(desktop, run_script, tmp_path, wait_until):
     path = tmp_path / "flight.mcap"
     exploded = physics.create_scene("Arm", MODEL)
