@@ -23,6 +23,7 @@ BENCHMARKS = (
     "attached_rate",
     "checkpoint_speed",
     "trajectory_file",
+    "replay",
     "history_cost",
     "recording_cost",
     "conditions_cost",

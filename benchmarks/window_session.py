@@ -19,7 +19,7 @@ from stroboscope.app.main.application import DesktopApplication, make_qapplicati
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.debugger_protocol.connection_file import list_sessions
 
-__all__ = ["WindowSession", "window_session"]
+__all__ = ["WindowSession", "window_of", "window_session"]
 
 # Notes when it was last paused where the benchmark can read them.
 APPLICATION = """
@@ -44,6 +44,8 @@ class WindowSession:
         self.app = app
         self.desktop = desktop
         self._notes = notes
+        self.opened_at = 0.0
+        """When the window was told to attach, on the monotonic clock [s]."""
 
     @property
     def scene(self) -> SceneModel:
@@ -75,15 +77,23 @@ class WindowSession:
 @contextlib.contextmanager
 def window_session(model: Path | None = None) -> Iterator[WindowSession]:
     """Open the window attached to an application that steps the humanoid, paused."""
+    with window_of(APPLICATION, str(model or humanoid_path())) as session:
+        viewport = session.desktop.window.scene_view.viewport
+        session.wait(lambda: viewport.stats.frames > 2, "a picture")
+        session.idle(2.0)
+        yield session
+
+
+@contextlib.contextmanager
+def window_of(application: str, *arguments: str) -> Iterator[WindowSession]:
+    """Open the window attached to an application, a Python program, and wait for a scene."""
     folder = tempfile.mkdtemp()
     os.environ["STROBOSCOPE_RUNTIME_DIR"] = tempfile.mkdtemp(dir=folder)
     os.environ["XDG_CONFIG_HOME"] = folder
     Path(folder, "stopped_at").write_bytes(bytes(8))
     with Path(folder, "stopped_at").open("r+b") as file:
         notes = mmap.mmap(file.fileno(), 8)
-    application = subprocess.Popen(
-        [sys.executable, "-c", APPLICATION, str(model or humanoid_path())], cwd=folder
-    )
+    process = subprocess.Popen([sys.executable, "-c", application, *arguments], cwd=folder)
     app = make_qapplication(sys.argv[:1])
     desktop = DesktopApplication(app)
     desktop.window.resize(1280, 800)
@@ -91,13 +101,13 @@ def window_session(model: Path | None = None) -> Iterator[WindowSession]:
     session = WindowSession(app, desktop, notes)
     try:
         session.wait(list_sessions, "the application's connection file")
+        session.idle(0.5)
+        session.opened_at = time.monotonic()
         desktop.sessions.open(list_sessions()[0][0])
         session.wait(lambda: desktop.sessions.shown is not None, "a scene")
         session.wait(lambda: session.scene.description is not None, "its description")
-        session.wait(lambda: desktop.window.scene_view.viewport.stats.frames > 2, "a picture")
-        session.idle(2.0)
         yield session
     finally:
         desktop.window.close()
         desktop.close()
-        application.wait(DEADLINE)
+        process.wait(DEADLINE)
