@@ -1,6 +1,7 @@
 """Several scenes at one time: recorded runs that are linked, and ghosts of other scenes."""
 
 import dataclasses
+import math
 
 from PySide6.QtCore import QTimer
 
@@ -204,11 +205,11 @@ def _place(scene: SceneModel) -> tuple[int, float] | None:
     history = scene.history
     if history.is_away or history.wanted is not None:
         place = history.place(history.near)
-        if place is not None:
+        if place is not None and math.isfinite(place.time):
             return place.episode, place.time
     frame = scene.latest(Topic.POSE)
     time = frame.time if frame is not None else scene.status.time if scene.status else None
-    if time is None:
+    if time is None or not math.isfinite(time):
         return None
     return (history.segments[-1].episode if history.segments else 0), time
 

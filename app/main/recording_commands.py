@@ -60,7 +60,10 @@ class RecordingCommands:
             "Record this run",
             "Record",
             lambda name, mode: scene.recording.start(
-                name, mode=mode, done=self._answered(scene, "Recording into"), refused=self._refused
+                name,
+                mode=mode,
+                done=self._answered(scene, "Recording into"),
+                refused=self._refusing(),
             ),
             has_mode=True,
         )
@@ -77,13 +80,14 @@ class RecordingCommands:
         scene = self._scene
         if scene is None or self.dialog is not None:
             return
-        done = self._answered(scene, "Saved", complete=True)
         self._open(
             scene,
             "Save history",
             "Save",
             lambda name, _mode: scene.recording.save_history(
-                name, done=done, refused=self._refused
+                name,
+                done=self._answered(scene, "Saved", complete=True),
+                refused=self._refusing(),
             ),
             has_mode=False,
         )
@@ -120,10 +124,12 @@ class RecordingCommands:
         self, scene: SceneModel, what: str, *, complete: bool = False
     ) -> Callable[[str], None]:
         """Return what tells which file it is; ``complete``: it can be opened."""
+        asked = self.dialog
 
         def tell(path: str) -> None:
-            if self.dialog is not None:
-                self.dialog.accept()
+            # Another one may be open by now.
+            if asked is not None and asked is self.dialog:
+                asked.accept()
             # The application may be on another machine.
             here, name = complete and Path(path).is_file(), PurePath(path).name
             self._window.sessions.log.add(
@@ -136,9 +142,14 @@ class RecordingCommands:
 
         return tell
 
-    def _refused(self, reason: str) -> None:
-        if self.dialog is not None:
-            self.dialog.refuse(reason)
+    def _refusing(self) -> Callable[[str], None]:
+        asked = self.dialog
+
+        def refuse(reason: str) -> None:
+            if asked is not None and asked is self.dialog:
+                asked.refuse(reason)
+
+        return refuse
 
     def _tell(self, text: str) -> None:
         self._window.status.showMessage(text, _SHOWN_MS)

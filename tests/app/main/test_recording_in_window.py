@@ -136,7 +136,7 @@ def test_the_history_of_a_scene_is_saved(desktop, recorded, wait_until, tmp_path
     wait_until(lambda: scene.history.has_rows and scene.status.axis == 50)
     wait_until(lambda: action.isEnabled())
     action.trigger()
-    answer(desktop, "")
+    QTest.keyClick(commands.dialog.name, Qt.Key.Key_Return)
     wait_until(lambda: commands.dialog is None)
     # The scene's name can't be a file's as it is.
     path = tmp_path / "runs" / "My_Arm.mcap"
