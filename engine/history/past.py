@@ -118,9 +118,10 @@ class Past:
             raise CommandError(f"row {axis} can't be had: {note}")
         option = self._model.opt
         own = float(option.timestep)
-        option.timestep = self._history.ring.timestep(axis)
         try:
-            self._adapter.mj_step(self._model, self._scratch)
+            with self._options_of(self.stretch(axis)):
+                option.timestep = self._history.ring.timestep(axis)
+                self._adapter.mj_step(self._model, self._scratch)
         finally:
             option.timestep = own
         return self._codec_of_scratch().read_row()
@@ -292,14 +293,15 @@ class Past:
 
     def options_of(self, stretch: Stretch) -> Options:
         """Return the physics options that were in force, of those that were ever edited."""
-        return {**self._world.unedited_options, **stretch.options}
+        known = {**self._world.unedited_options, **self._history.recorded_options}
+        return {**known, **stretch.options}
 
     @contextmanager
     def _options_of(self, stretch: Stretch) -> Iterator[None]:
         """Have the physics options that were in force in a stretch."""
-        model, adapter, world = self._model, self._adapter, self._world
-        now = {name: read_option(model, name, adapter=adapter) for name in world.unedited_options}
+        model, adapter = self._model, self._adapter
         then = self.options_of(stretch)
+        now = {name: read_option(model, name, adapter=adapter) for name in then}
         changed = {name: then[name] for name in now if then[name] != now[name]}
         try:
             for name, values in changed.items():

@@ -16,6 +16,7 @@ from stroboscope.engine.history.packing import RowPacking
 from stroboscope.engine.history.ring import RowRing, RowTap
 from stroboscope.engine.history.script_rows import ScriptRows
 from stroboscope.engine.history.segments import SegmentList, Stretch
+from stroboscope.engine.physics_options import read_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,6 +93,8 @@ class SceneHistory:
         """The file that the rows before ``recording_end`` are in; empty where there is none."""
         self.recording_end = 0
         self.recorded_signals: RecordedSignals = _NoSignals()
+        self.recorded_options: dict[str, tuple[float, ...]] = {}
+        """The model's own values of the options that were edited in the recorded past."""
         self.episode = 0
         """Which episode the state belongs to; counted whether rows are kept or not."""
         self._episodes = 0
@@ -143,6 +146,7 @@ class SceneHistory:
         self.keyframes = keyframes
         self.ring = self._make_ring(make_ring)
         self._scene.stepper.use_ring()
+        self._note_options(stretches)
         self.segments = SegmentList(self._begun(stretches))
         last = stretches[-1].segment
         self.episode = self._episodes = last.episode
@@ -167,8 +171,15 @@ class SceneHistory:
         """Follow the recorded past to its new end, where the scene stands already."""
         self.ring.take_in()  # type: ignore[attr-defined]  # the one of enter_file
         self.recording_end = self._scene.counters.axis
+        self._note_options(stretches)
         self.segments = SegmentList(self._begun(stretches))
         self.episode = self._episodes = stretches[-1].segment.episode
+
+    def _note_options(self, stretches: Sequence[Stretch]) -> None:
+        model, adapter = self._world.model, self._world.adapter
+        for name in {name for each in stretches for name in each.options}:
+            if name not in self.recorded_options:
+                self.recorded_options[name] = read_option(model, name, adapter=adapter)
 
     def forget_file(self) -> None:
         """Have no recorded past any more: its file is closed."""

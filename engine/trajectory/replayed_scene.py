@@ -13,6 +13,7 @@ from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
 from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.trajectory.building import build_scene
 from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, FileSignals
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
@@ -88,7 +89,17 @@ class ReplayedScene:
         row, hidden, _ = self.state(last)
         scene.world.codec.put_row(row, hidden)
         scene.states.initial = None
+        self.put_options(last)
         return scene
+
+    def put_options(self, frame: int) -> None:
+        """Have the physics options that were in force at a frame, the length of its step too."""
+        scene = self.build()
+        model, adapter = scene.world.model, scene.world.adapter
+        options = {**scene.history.recorded_options, **self.place(frame)[0].options}
+        for name, values in options.items():
+            write_option(model, name, values, known=values, adapter=adapter)
+        model.opt.timestep = self._rows.timestep(frame)
 
     def take_in(self) -> None:
         """Have the scene stand at the new end of a file that has grown.
@@ -106,6 +117,7 @@ class ReplayedScene:
         scene.history.recording_grew(self._stretches)
         scene.history.recorded_signals = FileSignals(self._reader, self._record.index)
         row, hidden, _ = self.state(last)
+        self.put_options(last)
         scene.world.codec.put_row(row, hidden)
         scene.stepper.forget_time()
 

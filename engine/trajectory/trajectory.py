@@ -361,6 +361,7 @@ class Trajectory:
                 lambda: copy.copy(model),
                 digest=self.scene.world.codec.digest,
                 adapter=self.scene.world.adapter,
+                options=self.scene.history.recorded_options,
                 jobs=jobs,
                 progress=progress,
             )
@@ -417,6 +418,7 @@ class Trajectory:
     def _stand(self, number: int) -> None:
         row, hidden, _ = self._replayed.state(number)
         stretch, counters = self._place(number)
+        self._replayed.put_options(number)
         stand_at(
             self._replayed.build(),
             row,

@@ -21,7 +21,7 @@ from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.files.frames import RowBlock
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.live_data import HeldData
-from stroboscope.engine.physics_options import read_option, write_option
+from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
@@ -124,7 +124,13 @@ class _Steps:
     """Data of our own for one thread, which steps as the recorded run did."""
 
     def __init__(
-        self, model: Any, stretches: Sequence[Stretch], *, digest: bytes, adapter: Any
+        self,
+        model: Any,
+        stretches: Sequence[Stretch],
+        *,
+        digest: bytes,
+        adapter: Any,
+        options: Options,
     ) -> None:
         self._model = model
         self._adapter = adapter
@@ -135,9 +141,7 @@ class _Steps:
         self.keeps_sleep = self._codec.keeps_sleep
         """Whether a row does not say all that a step needs."""
         self._begins = np.array([each.segment.begin for each in stretches])
-        edited = {name for each in stretches for name in each.options}
-        own = {name: read_option(model, name, adapter=adapter) for name in edited}
-        self._options: list[Options] = [{**own, **each.options} for each in stretches]
+        self._options: list[Options] = [{**options, **each.options} for each in stretches]
         self._stretch = -1
 
     def put(self, row: Row, hidden: bytes) -> None:
@@ -170,11 +174,13 @@ def verify_rows(
     *,
     digest: bytes,
     adapter: Any,
+    options: Options,
     jobs: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Verification:
     """Take all steps again. ``rows_of`` and ``model_of`` are called by each of ``jobs`` threads,
-    which need a reader and a model of their own; None: one per core.
+    which need a reader and a model of their own; None: one per core. ``options``: the model's own
+    values of what was edited.
     """
     rows = rows_of()
     every = rows.record.every
@@ -194,7 +200,7 @@ def verify_rows(
     def check(block: int) -> _Part:
         nonlocal done
         if not hasattr(local, "checker"):
-            steps = _Steps(model_of(), stretches, digest=digest, adapter=adapter)
+            steps = _Steps(model_of(), stretches, digest=digest, adapter=adapter, options=options)
             local.checker = _Checker(rows_of(), steps)
         part: _Part = local.checker.check(block)
         with lock:
