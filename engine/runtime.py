@@ -14,6 +14,7 @@ from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.engine.arguments import MOST_THREADS, whole_number
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.history.budget import HistoryBudget
+from stroboscope.engine.recording.registry import RecordingRegistry
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -34,6 +35,7 @@ class Runtime:
     def __init__(self, *, num_worker_threads: int = 0) -> None:
         self.host = Host()
         self.history_budget = HistoryBudget()
+        self.recordings = RecordingRegistry()
         self.num_worker_threads = num_worker_threads
         self.process_id = os.getpid()
         self._lock = threading.Lock()
@@ -113,6 +115,7 @@ class Runtime:
             # First: a server that stops lets parked threads complete their steps.
             self.host.close("the engine was shut down")
             _run_all(actions)
+            _run_all([self.recordings.finish])
         for scene in scenes:
             scene.end("the engine was shut down")
 

@@ -97,6 +97,15 @@ def _show_scene(options: OpenOptions) -> int:
     return _follow(load_scene(options.file), options)
 
 
+def _show_trajectory(options: OpenOptions) -> int:
+    from stroboscope.engine.trajectory.showing import show_trajectory
+
+    sys.argv[:] = [options.file]
+    seconds = 5.0 if options.wait is None else options.wait
+    shown = show_trajectory(options.file, launch=options.wait is None, timeout_seconds=seconds)
+    return 0 if shown else 1
+
+
 def _follow(scene: "Scene | BatchScene", options: OpenOptions) -> int:
     """Step the scene as the window says, until it is closed."""
     from stroboscope.engine import debugger
@@ -124,8 +133,12 @@ def _follow(scene: "Scene | BatchScene", options: OpenOptions) -> int:
 
 # Who shows what; each takes the options and returns the exit code.
 _SHOW: dict[FileKind, Callable[[OpenOptions], int]] = {
-    kind: _show_scene
-    for kind in (FileKind.SCENE, FileKind.MJCF, FileKind.URDF, FileKind.MJZ, FileKind.MJB)
+    FileKind.SCENE: _show_scene,
+    FileKind.MJCF: _show_scene,
+    FileKind.URDF: _show_scene,
+    FileKind.MJZ: _show_scene,
+    FileKind.MJB: _show_scene,
+    FileKind.TRAJECTORY: _show_trajectory,
 }
 
 
