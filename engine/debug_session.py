@@ -51,6 +51,8 @@ class DebugSession:
         self._watches_end = False
         self.holds_at_end = False
         """Whether sessions begin with holding the last scene when the script is over."""
+        self.paused_text = _PRESS_PLAY
+        """What the terminal is told when a window is there and the scenes are paused."""
         if sys.platform != "win32":
             os.register_at_fork(after_in_child=self._forget_parent)
 
@@ -100,7 +102,7 @@ class DebugSession:
                 if not attached:
                     self._close()
         if attached and mode is PlaybackMode.PAUSED:
-            _tell(_PRESS_PLAY if launch else "paused at the first step")
+            _tell(self.paused_text if launch else "paused at the first step")
         return attached
 
     def listen(self, port: int = 0) -> None:

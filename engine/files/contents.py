@@ -18,6 +18,7 @@ from stroboscope.engine.files.container import (
 )
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError, FileVersionError
+from stroboscope.engine.files.kinds import HEAD_BYTES, FileKind, kind_of
 from stroboscope.engine.files.limits import LARGEST_ATTACHMENT
 from stroboscope.engine.files.manifest import INDEX_NAME
 from stroboscope.engine.files.scan import AttachmentPlace, FileScan
@@ -172,6 +173,8 @@ def _check_magic(source: ByteSource) -> tuple[Damage, ...]:
             f"has version {chr(magic[_VERSION_AT])!r} of the container MCAP, this reads '0'",
             "update Stroboscope to open it",
         )
+    if kind_of(source.read(0, min(HEAD_BYTES, source.size))) is FileKind.SCENE:
+        raise FileFormatError(source.path, "is a scene, no trajectory", "use load_scene")
     raise FileFormatError(
         source.path,
         f"is no trajectory (it begins with {magic!r})",

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from stroboscope.engine.counted import counted
 from stroboscope.engine.files.chunk_index import ChunkKind
 from stroboscope.engine.files.copying import (
     Progress,
@@ -97,11 +98,17 @@ class _Parts:
 
     def __init__(self, reader: TrajectoryReader, scene: int, begin: int, end: int) -> None:
         self._reader = reader
-        count = reader.frame_count(scene)
+        name, count = reader.scene(scene).name, reader.frame_count(scene)
         if not 0 <= begin < end <= count:
+            allowed = (
+                f"{name!r} has {counted(count, 'frame')}, 0 to {count - 1:,}; the end, the frame "
+                f"behind the last one, can be up to {count:,}"
+                if end > begin
+                else f"the end must come after the beginning ({name!r} has "
+                f"{counted(count, 'frame')})"
+            )
             raise ValueError(
-                f"{reader.path} can't be cut to frames {begin:,} to {end:,}: scene {scene} has "
-                f"frames 0 to {count:,}, and the end comes after the beginning"
+                f"{reader.path} can't be cut to frames {begin:,} to {end:,}: {allowed}"
             )
         self._first_wall = self._wall(scene, begin) if begin else None
         self._end_wall = self._wall(scene, end) if end < count else None

@@ -10,7 +10,8 @@ class Damage:
     """One place of a file that is not as it was written.
 
     ``what``: in words. ``offset``, ``nbytes``: where in the file. ``scene``, ``frames`` (begin and
-    end), ``axes`` (first and last): what is lost, where that is known.
+    end), ``axes`` (first and last): what is lost, where that is known. ``is_cut_off``: there the
+    file ends before it was complete; what it has is as it was written.
     """
 
     what: str
@@ -19,6 +20,7 @@ class Damage:
     scene: int | None = None
     frames: tuple[int, int] | None = None
     axes: tuple[int, int] | None = None
+    is_cut_off: bool = False
 
     def __str__(self) -> str:
         text = f"at byte {self.offset:,}: {self.what}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stroboscope.engine.files.errors import FileFormatError
 
-__all__ = ["FileKind", "kind_of", "kind_of_file"]
+__all__ = ["HEAD_BYTES", "FileKind", "kind_of", "kind_of_file"]
 
 HEAD_BYTES = 4096
 """So much of a file's beginning is enough to know."""

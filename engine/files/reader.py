@@ -225,7 +225,7 @@ class TrajectoryReader:
         if kept is not None:
             self._kept.move_to_end(key)
             return kept
-        head, body = self.encoded_block(scene, number)
+        head, body = self._read_block(scene, number)  # decoding compares its checksum
         try:
             block = decode_block(head, memoryview(body), decompress=self._decompress)
         except BlockError as error:
@@ -243,6 +243,13 @@ class TrajectoryReader:
 
     def encoded_block(self, scene: int, number: int) -> EncodedBlock:
         """Return the head and the bytes of a block, whose checksum was compared; see block()."""
+        head, body = self._read_block(scene, number)
+        if crc32(body) != head.body_crc:
+            raise self._lost(scene, number, BlockError("the checksum of its bytes is wrong"))
+        return head, body
+
+    def _read_block(self, scene: int, number: int) -> EncodedBlock:
+        """Return the head and the bytes of a block, which is the one that the index says."""
         index = self.index(scene)
         if not 0 <= number < len(index):
             raise IndexError(f"there is no block {number:,}: blocks are 0 to {len(index) - 1:,}")
@@ -260,8 +267,6 @@ class TrajectoryReader:
                 nbytes,
             ) or head.first_axis != index.first_axis[number]:
                 raise BlockError("it is another block than the index says")
-            if crc32(body) != head.body_crc:
-                raise BlockError("the checksum of its bytes is wrong")
         except BlockError as error:
             raise self._lost(scene, number, error) from error
         return head, body

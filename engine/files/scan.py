@@ -99,13 +99,14 @@ class FileScan:
         left = self._source.size - self.at
         if self.ended:
             what = "the end of the file, which makes it quick to open, is damaged or cut off"
-            return Damage(what=what, offset=self.at, nbytes=left)
+            return Damage(what=what, offset=self.at, nbytes=left, is_cut_off=True)
         if left <= 0:
             return None
         return Damage(
             what=f"the file ends within a record, whose {left:,} bytes are lost",
             offset=self.at,
             nbytes=left,
+            is_cut_off=True,
         )
 
     def _note(self, offset: int, nbytes: int, what: str) -> None:

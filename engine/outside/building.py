@@ -92,7 +92,9 @@ class _Builder:
                 root = model_file.parent if own else Path(self._question.root)
                 model = self._from_xml(model_file, root=root)
             case FileKind.TRAJECTORY:
-                raise self._refused("it is a trajectory, no model", "use load_trajectory")
+                raise self._refused(
+                    "it is a recorded run or a checkpoint", "use load_trajectory or load_checkpoint"
+                )
             case _:
                 raise self._refused(
                     f"it is no file that can be opened: it begins with {head[:16]!r}",

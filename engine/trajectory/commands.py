@@ -8,11 +8,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.reader import TrajectoryReader
+
+if TYPE_CHECKING:
+    from stroboscope.engine.trajectory.trajectory import Trajectory
 
 __all__ = ["COMMANDS", "main", "progress_bar"]
 
@@ -84,10 +88,15 @@ def _info(options: argparse.Namespace) -> int:
         _say("complete" if reader.complete else "CUT OFF: its writer did not close it")
         for scene in told["scenes"]:
             _say(
-                f"\n{scene['name']}: {scene['frames']:,} frames, {scene['simulated']:g} s "
+                f"\n{scene['name']}: {counted(scene['frames'], 'frame')}, {scene['simulated']:g} s "
                 f"simulated in steps of {scene['timestep']:g} s, {scene['mode']}, "
                 f"{scene['bytes_per_frame']:,.0f} bytes per frame"
             )
+            if scene["frames"]:
+                _say(
+                    f"  from t {scene['first_time']:g} s (step {scene['first_step']:,}) to "
+                    f"t {scene['last_time']:g} s (step {scene['last_step']:,})"
+                )
             if scene["signals"]:
                 _say(f"  signals: {', '.join(scene['signals'])}")
         _tell_events(events, everything=options.events)
@@ -107,6 +116,7 @@ def _told(reader: TrajectoryReader) -> dict[str, Any]:
             {
                 "name": record.name,
                 "frames": frames,
+                **_reach(reader, number),
                 "simulated": max(frames - 1, 0) * record.every * record.timestep,
                 "timestep": record.timestep,
                 "mode": str(record.mode),
@@ -133,6 +143,22 @@ def _told(reader: TrajectoryReader) -> dict[str, Any]:
     }
 
 
+def _reach(reader: TrajectoryReader, scene: int) -> dict[str, Any]:
+    """Return where the frames of a scene begin and end: physics steps ever taken, and times [s].
+
+    A part that was cut out of a run, or recorded from its middle on, does not begin with step 0.
+    """
+    index = reader.index(scene)
+    if not len(index):
+        return {}
+    return {
+        "first_step": int(index.first_axis[0]),
+        "last_step": int(index.last_axis[-1]),
+        "first_time": float(index.first_time[0]),
+        "last_time": float(index.last_time[-1]),
+    }
+
+
 def _event_fields(event: FileEvent) -> dict[str, Any]:
     return {
         "kind": event.kind,
@@ -140,6 +166,7 @@ def _event_fields(event: FileEvent) -> dict[str, Any]:
         "axis": event.axis,
         "time": event.time,
         "text": event.text,
+        "data": event.data,
     }
 
 
@@ -150,6 +177,8 @@ def _tell_events(events: list[FileEvent], *, everything: bool) -> None:
     shown = events if everything else events[:_TOLD_EVENTS]
     for event in shown:
         _say(f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {event.text}")
+        if culprit := event.data.get("culprit"):
+            _say(f"{'':<40}culprit: {culprit}")
     if len(shown) < len(events):
         _say(f"  +{len(events) - len(shown):,} more: --events")
 
@@ -170,9 +199,11 @@ def _verify(options: argparse.Namespace) -> int:
     with TrajectoryReader(options.file) as reader:
         with progress_bar("comparing checksums") as show:
             damage = reader.check(show)
-        for each in damage:
+        damaged = [each for each in damage if not each.is_cut_off]
+        for each in damaged:
             _say(f"DAMAGED {each}")
-        worst = 2 if damage and reader.complete else 0  # cut off is no more than that
+        ends = [each.offset for each in damage if each.is_cut_off]
+        worst = 2 if damaged else 0
     with load_trajectory(options.file, scene=options.scene) as first:
         chosen = {first.name: first} if options.scene is not None else first.others()
         for name, trajectory in chosen.items():
@@ -181,7 +212,8 @@ def _verify(options: argparse.Namespace) -> int:
             _say(f"{name}: {found}")
             worst = max(worst, found.exit_code)
         if not first.complete:
-            _say("the file was cut off: what is in it is what was verified")
+            where = f" at byte {ends[0]:,}" if ends else ""
+            _say(f"the file was cut off{where}: what is whole was verified")
     return worst
 
 
@@ -203,36 +235,91 @@ def _repair(options: argparse.Namespace) -> int:
         _say(f"was damaged {damage}")
     for name in made.attachments_lost:
         _say(f"lost: {name}")
-    frames = ", ".join(f"{count:,} of scene {scene}" for scene, count in made.frames.items())
+    with TrajectoryReader(made.path) as reader:
+        frames = ", ".join(
+            f"{counted(count, 'frame')} of {reader.scene(scene).name!r}"
+            for scene, count in made.frames.items()
+        )
     _say(f"{made.path}: {frames} saved")
     return 0
 
 
 def _cut_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("begin", type=int, help="the first frame")
-    parser.add_argument("end", type=int, help="the frame behind the last one; -1: to the end")
+    parser.add_argument("begin", type=int, nargs="?", help="the first frame")
+    parser.add_argument(
+        "end", type=int, nargs="?", help="the frame behind the last one; -1: to the end"
+    )
+    parser.add_argument(
+        "--from", type=_seconds, dest="first", help="instead: simulation time [s], like 1.4s"
+    )
+    parser.add_argument(
+        "--to", type=_seconds, dest="last", help="to the frame at that time, this one included"
+    )
+    parser.add_argument(
+        "--episode", type=int, default=None, help="whose times these are (default: the first one)"
+    )
     parser.add_argument("-o", "--output", required=True, help="the new file")
 
 
 def _cut(options: argparse.Namespace) -> int:
     from stroboscope.engine.files.cut import cut
 
-    end = options.end
-    if end < 0:
-        with TrajectoryReader(options.file) as reader:
-            end += 1 + reader.frame_count(reader.scenes[0])
+    begin, end, number = _part(options)
     with progress_bar("cutting") as show:
-        made = cut(options.file, options.output, begin=options.begin, end=end, progress=show)
-    for scene, (begin, behind) in made.frames.items():
-        _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of scene {scene}")
+        made = cut(options.file, options.output, begin=begin, end=end, scene=number, progress=show)
+    with TrajectoryReader(options.file) as reader:
+        for scene, (begin, behind) in made.frames.items():
+            name = reader.scene(scene).name
+            _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {name!r}")
     return 0
+
+
+def _part(options: argparse.Namespace) -> tuple[int, int, int | None]:
+    """Return which frames are wanted, begin and end, and of which scene; None: the first."""
+    from stroboscope.engine.trajectory.trajectory import load_trajectory
+
+    by_time = options.first is not None or options.last is not None
+    by_number = options.begin is not None or options.end is not None
+    if by_time == by_number or (by_number and options.end is None):
+        raise ValueError("name the part by two frame numbers, BEGIN END, or by --from and --to")
+    if by_number:
+        end = options.end
+        if end < 0:
+            with TrajectoryReader(options.file) as reader:
+                end += 1 + reader.frame_count(reader.scenes[0])
+        return options.begin, end, None
+    with load_trajectory(options.file) as trajectory:
+        begin, end = 0, len(trajectory)
+        if options.first is not None:
+            begin = _frame_at(trajectory, options.first, options.episode)
+        if options.last is not None:
+            end = _frame_at(trajectory, options.last, options.episode) + 1
+        return begin, end, trajectory.record.index
+
+
+def _frame_at(trajectory: "Trajectory", seconds: float, episode: int | None) -> int:
+    """Return the frame at a time [s]; raises ValueError behind the end of the episode."""
+    frame = trajectory.find(time=seconds, episode=episode)
+    reached = trajectory.time(frame)
+    if seconds - reached > 1.5 * trajectory.record.every * trajectory.timestep:
+        raise ValueError(
+            f"{trajectory.path} has no frame at {seconds:g} s: the episode ends at {reached:g} s; "
+            "name another one with --episode, or frames by number"
+        )
+    return frame
+
+
+def _seconds(text: str) -> float:
+    return float(text.removesuffix("s"))
 
 
 # --- export
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", required=True, choices=sorted(_EXPORTS), help=_EXPORT_KINDS)
+    parser.add_argument(
+        "--to", required=True, choices=(*sorted(_EXPORTS), *_FILMS), help=_EXPORT_KINDS
+    )
     parser.add_argument("-o", "--output", default=None, help="(default: beside it)")
     parser.add_argument("--scene", default=None, help="one of several, by name")
 
@@ -240,6 +327,10 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 def _export(options: argparse.Namespace) -> int:
     from stroboscope.engine.trajectory.trajectory import load_trajectory
 
+    if options.to in _FILMS:
+        raise ValueError(
+            f"{options.to} is a film, which the window's parts make: pip install 'stroboscope[app]'"
+        )
     suffix, function = _EXPORTS[options.to]
     source = Path(options.file)
     target = Path(options.output or source.with_name(source.stem + suffix))
@@ -251,7 +342,7 @@ def _export(options: argparse.Namespace) -> int:
         progress_bar("exporting") as show,
     ):
         made = getattr(module, function[1])(trajectory, target, progress=show)
-    _say(f"{made}: {len(trajectory):,} frames")
+    _say(f"{made}: {counted(len(trajectory), 'frame')}")
     return 0
 
 
@@ -260,9 +351,11 @@ _EXPORTS = {
     "npz": (".npz", ("tables", "write_arrays")),
     "foxglove": (".foxglove.mcap", ("foxglove", "write_foxglove")),
 }
+# Made by the app, which takes these command lines over where it is installed.
+_FILMS = ("mp4", "gif")
 _EXPORT_KINDS = (
-    "csv: a table; npz: NumPy arrays; foxglove: for Foxglove and PlotJuggler; mp4 or gif: a film, "
-    "see stroboscope export FILE --to mp4 --help"
+    "csv: a table; npz: NumPy arrays; foxglove: for Foxglove and PlotJuggler; mp4 or gif: a film "
+    "(needs stroboscope[app]), see stroboscope export FILE --to mp4 --help"
 )
 
 
@@ -279,6 +372,7 @@ def _replay(options: argparse.Namespace) -> int:
 
     if not options.speed > 0.0:
         raise ValueError(f"--speed must be above 0, not {options.speed:g}")
+    sys.argv[:] = [options.file]  # what the window calls this application
     playing = Playing(speed=options.speed, loop=options.loop)
     return 0 if show_trajectory(options.file, playing=playing) else 1
 

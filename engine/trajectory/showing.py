@@ -22,6 +22,7 @@ from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import Goto, StopInfo
 from stroboscope.engine import debugger
+from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError, ModelError, SceneDestroyedError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent
@@ -63,6 +64,8 @@ def show_trajectory(
     recorded for other tools are shown. Raises FileError and its kinds.
     """
     with load_trajectory(path) as first:
+        # Nothing is stepped here until somebody continues it.
+        debugger.the_session().paused_text = f"showing {first.path.name}"
         # Of many environments one is shown.
         names = {each.scene_name: name for name, each in reversed(first.others().items())}
         try:
@@ -240,8 +243,8 @@ def summary_of(trajectory: Trajectory) -> str:
     thinned = f", every {record.every}. step" if record.every > 1 else ""
     platform = f" on {manifest.platform}" if manifest.platform else ""
     return (
-        f"{trajectory.path.name}: {len(trajectory):,} frames, {record.mode}{thinned}, recorded "
-        f"{made}{platform} with {manifest.engine} {manifest.engine_version}, "
+        f"{trajectory.path.name}: {counted(len(trajectory), 'frame')}, {record.mode}{thinned}, "
+        f"recorded {made}{platform} with {manifest.engine} {manifest.engine_version}, "
         f"{'complete' if trajectory.complete else 'not complete'}"
     )
 

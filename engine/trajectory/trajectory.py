@@ -16,6 +16,7 @@ import numpy as np
 
 from stroboscope.engine.arguments import checked_path, finite_number, whole_number
 from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileError
@@ -63,6 +64,12 @@ class Trajectory:
         self._stretches = self._make_stretches()
         self._replayed = ReplayedScene(reader, self._record, self._rows, self._stretches)
         self._position = 0
+
+    def __repr__(self) -> str:
+        """Return which file and scene it is, and how much there is of it."""
+        ending = "complete" if self.complete else "not complete"
+        frames = counted(len(self), "frame")
+        return f"<Trajectory {self.path.name}: {self.name!r}, {frames}, {ending}>"
 
     # --- the file
 

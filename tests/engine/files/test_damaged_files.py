@@ -131,6 +131,18 @@ def test_a_flipped_byte_costs_at_most_the_block_it_is_in(
             assert reader.damage
 
 
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_file_that_was_only_cut_off_is_not_said_to_be_damaged(
+    tmp_path: Path, closed: bool
+) -> None:
+    path = write_small(tmp_path / "cut.mcap", blocks=BLOCKS, close=closed)
+    begins = _places(path)[0][0]
+    for length in range(begins, path.stat().st_size, 7)[::-1]:
+        os.truncate(path, length)
+        with TrajectoryReader(path) as reader:
+            assert [str(each) for each in reader.check() if not each.is_cut_off] == [], length
+
+
 def test_a_lost_block_is_named_with_its_frames_and_steps(tmp_path: Path) -> None:
     path = write_small(tmp_path / "a.mcap", blocks=BLOCKS)
     begin, end = _places(path)[1]

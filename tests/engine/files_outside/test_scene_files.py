@@ -521,7 +521,7 @@ def test_what_was_written_into_the_model_is_written_into_that_of_another_build(
 def test_what_is_no_scene_is_refused_by_what_it_is(tmp_path: Path) -> None:
     for name, content, words in (
         ("text", b"hello", "begins with"),
-        ("trajectory.mcap", b"\x89MCAP0\r\n" + b"\0" * 50, "it is a trajectory"),
+        ("trajectory.mcap", b"\x89MCAP0\r\n" + b"\0" * 50, "it is a recorded run"),
         ("archive.zip", pack_archive({"readme": b"x"}), "no MJCF file in it"),
         ("scene.strobe", pack_archive({"manifest.json": b"{"}), "manifest.json can't be read"),
         ("other.strobe", pack_archive({"manifest.json": b"{}"}), "manifest.json can't be read"),

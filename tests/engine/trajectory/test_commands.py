@@ -9,7 +9,9 @@ import mujoco
 import pytest
 from plain_recording import PlainRun, record_plain
 
+import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
+from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 
@@ -46,6 +48,7 @@ def test_info_says_what_is_in_it(run: PlainRun, capsys: pytest.CaptureFixture[st
     assert main(["info", str(run.path)]) == 0
     told = capsys.readouterr().out
     assert "Plain: 101 frames, 0.4 s simulated in steps of 0.004 s, exact" in told
+    assert "  from t 0 s (step 0) to t 0.24 s (step 100)" in told
     assert "complete" in told
     assert "episode    reset" in told
 
@@ -97,7 +100,12 @@ def test_a_file_cut_off_is_said_to_be_and_repaired_into_a_whole_one(
     told = capsys.readouterr().out
     assert "CUT OFF" in told
     assert f"stroboscope repair {cut}" in told
+    assert main(["verify", str(cut)]) == 0
+    told = capsys.readouterr().out
+    assert "the file was cut off at byte " in told
+    assert "DAMAGED" not in told
     assert main(["repair", str(cut)]) == 0
+    assert "101 frames of 'Plain' saved" in capsys.readouterr().out
     with load_trajectory(tmp_path / "cut.repaired.mcap") as trajectory:
         assert trajectory.complete
         assert trajectory.frame(50).row.tobytes() == run.rows[50].tobytes()
@@ -111,6 +119,107 @@ def test_some_frames_are_cut_into_a_file_of_their_own(run: PlainRun, tmp_path: P
         assert trajectory.frame(0).row.tobytes() == run.rows[30].tobytes()
         assert trajectory.frame(15).episode == 1
     assert main(["verify", str(part)]) == 0
+
+
+def test_info_says_where_a_part_of_one_frame_begins(
+    run: PlainRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = tmp_path / "part.mcap"
+    assert main(["cut", str(run.path), "30", "31", "-o", str(part)]) == 0
+    capsys.readouterr()
+    assert main(["info", str(part)]) == 0
+    told = capsys.readouterr().out
+    assert "Plain: 1 frame, " in told
+    assert "from t 0.12 s (step 30) to t 0.12 s (step 30)" in told
+
+
+def test_info_names_the_culprit_of_a_stop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "flight.mcap"
+    scene = physics.create_scene("Arm", MODEL)
+    with scene.start_recording(physics.TrajectoryFile(path, keep_last=60, save_on_stop=True)):
+        scene.step()
+        scene.data.qvel[:] = math.nan
+        scene.step()
+    scene.destroy()
+    with load_trajectory(path) as trajectory:
+        stop = next(event for event in trajectory.events if event.kind == "stop")
+    assert stop.data["culprit"]
+    assert main(["info", str(path)]) == 0
+    assert f"culprit: {stop.data['culprit']}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("part", "first", "behind"),
+    [
+        (("--from", "0.08s", "--to", "0.12s"), 20, 31),
+        (("--from", "0.04", "--to", "0.2s", "--episode", "1"), 50, 91),
+        (("--to", "0.02s"), 0, 6),
+    ],
+)
+def test_a_part_is_cut_out_by_simulation_time(
+    run: PlainRun, tmp_path: Path, part: tuple[str, ...], first: int, behind: int
+) -> None:
+    target = tmp_path / "part.mcap"
+    assert main(["cut", str(run.path), *part, "-o", str(target)]) == 0
+    with load_trajectory(target) as trajectory:
+        assert trajectory.axes == (first, behind - 1)
+        assert trajectory.frame(0).row.tobytes() == run.rows[first].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        (("18", "9999"), "'Plain' has 101 frames, 0 to 100"),
+        (("30", "20"), "the end must come after the beginning"),
+        (("30",), "two frame numbers"),
+        (("30", "40", "--from", "0.1s"), "two frame numbers"),
+        (("--from", "0.3s"), "no frame at 0.3 s: the episode ends at 0.156 s"),
+    ],
+)
+def test_a_part_that_is_not_there_is_refused_with_what_there_is(
+    run: PlainRun,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    part: tuple[str, ...],
+    why: str,
+) -> None:
+    target = tmp_path / "part.mcap"
+    assert main(["cut", str(run.path), *part, "-o", str(target)]) == 4
+    assert why in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_export_lists_films_among_what_it_can_make(
+    run: PlainRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["export", str(run.path), "--to", "avi"])
+    assert "mp4" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    assert "needs stroboscope[app]" in " ".join(capsys.readouterr().out.split())
+
+
+def test_scenes_and_recorded_runs_are_told_apart_and_each_is_sent_to_its_own_function(
+    run: PlainRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    file = tmp_path / "arm.strobe"
+    scene.export(file)
+    scene.destroy()
+    with pytest.raises(FileFormatError, match="use load_scene"):
+        load_trajectory(file)
+    assert main(["info", str(file)]) == 4
+    assert "is a scene, no trajectory; use load_scene" in capsys.readouterr().err
+    with pytest.raises(FileFormatError, match="use load_trajectory or load_checkpoint"):
+        physics.load_scene(run.path)
+
+
+def test_a_trajectory_says_what_it_is(run: PlainRun) -> None:
+    with load_trajectory(run.path) as trajectory:
+        assert repr(trajectory) == "<Trajectory run.mcap: 'Plain', 101 frames, complete>"
 
 
 @pytest.mark.parametrize("command", ["info", "verify", "repair", "replay"])
