@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactness
 from stroboscope.engine.errors import ModelError, StateMismatchError
 from stroboscope.engine.files.errors import FileError, FileFormatError
+from stroboscope.engine.trajectory.standing import compute_derived
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exa
             record=CheckpointRecord(Path(path).stem, trajectory.name),
             exactness=Exactness(trajectory.exactness),
         )
-        return scene.restore(checkpoint)
+        exactness = scene.restore(checkpoint)
+    compute_derived(scene)
+    return exactness
 
 
 def _check_model(scene: "Scene", trajectory: Trajectory) -> None:

@@ -30,7 +30,7 @@ from stroboscope.engine.trajectory.building import recorded_fields
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
-from stroboscope.engine.trajectory.standing import stand_at
+from stroboscope.engine.trajectory.standing import compute_derived, stand_at
 from stroboscope.engine.trajectory.stretches import stretches_of
 from stroboscope.engine.trajectory.verify import Outcome, Verification, verify_rows
 
@@ -403,8 +403,11 @@ class Trajectory:
         """
         was_built = self._replayed.is_built
         scene = self._replayed.build()
-        if not was_built and self._position != len(self) - 1:
-            self._stand(self._position)
+        if not was_built:
+            if self._position != len(self) - 1:
+                self._stand(self._position)
+            else:
+                compute_derived(scene)
         return scene
 
     def seek(
