@@ -277,6 +277,7 @@ class TimeTravel(QObject):
         """Have the view begin anew at the end, or not."""
         self._player.loops = loops
         self._window.actions_by_name["loop"].setChecked(loops)
+        self._window.timeline.strip.set_looping(loops)
 
     def stop_playing(self) -> None:
         """Let the view stand."""

@@ -82,8 +82,9 @@ class ViewPlayer(QObject):
         """Return the first row and the last one, or the live state, that is played."""
         first, last = history.first, history.live
         if self.loops and history.loop is not None:
-            begin, end = history.loop
-            first, last = max(first, begin), min(last, end)
+            begin, end = max(first, history.loop[0]), min(last, history.loop[1])
+            if begin < end:  # else its rows are not kept any more
+                return begin, end
         return first, max(first, last)
 
     def _start(self, axis: int) -> None:
@@ -106,7 +107,8 @@ class ViewPlayer(QObject):
         first, last = self._range(history)
         passed = int((time.monotonic() - self._began) * scene.session.speed / pace)
         target = self._from + self._direction * passed
-        if first <= target < last or (self._direction < 0 and target == last):
+        with_last = self._direction < 0 or last < history.live
+        if first <= target < last or (target == last and with_last):
             if target != history.near:
                 self._go(target)
             return

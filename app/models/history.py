@@ -110,6 +110,29 @@ class HistoryModel:
 
     # --- what there is
 
+    def loop_from(self, axis: int) -> None:
+        """Have what is played again and again begin with a row; to its end, else to the live one.
+
+        Nothing changes where that would leave nothing to play.
+        """
+        end = self.live if self.loop is None or self.loop[1] <= axis else self.loop[1]
+        self._set_loop(axis, end)
+
+    def loop_to(self, axis: int) -> None:
+        """Have what is played again and again end with a row; from its beginning, or the oldest."""
+        begin = self.first if self.loop is None or self.loop[0] >= axis else self.loop[0]
+        self._set_loop(begin, axis)
+
+    def loop_everything(self) -> None:
+        """Have all there is played again and again."""
+        self.loop = None
+        self.changed.emit()
+
+    def _set_loop(self, begin: int, end: int) -> None:
+        if begin < end:
+            self.loop = (begin, end)
+            self.changed.emit()
+
     @property
     def is_kept(self) -> bool:
         """Whether there is a past to look at, or there will be with the next step."""

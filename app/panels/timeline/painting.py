@@ -18,12 +18,14 @@ from stroboscope.app.panels.timeline.stretches import Block, LaneStretches
 from stroboscope.app.panels.timeline.tones import mixed
 from stroboscope.resources.themes import Palette
 
-__all__ = ["TimelineContents", "paint_cursor", "paint_history"]
+__all__ = ["TimelineContents", "paint_cursor", "paint_history", "paint_loop"]
 
 # How much accent is in the scene's own line, and in what was left behind.
 _OWN, _LEFT = 0.34, 0.26
 _LABEL_PX = 6
 _MANY = 40
+# How far the ends of a bracket reach inwards.
+_HOOK_PX = 4.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,31 @@ def paint_cursor(
             ]
         )
     )
+
+
+def paint_loop(
+    painter: QPainter,
+    *,
+    loop: tuple[int, int],
+    in_use: bool,
+    scale: AxisScale,
+    rows: TimelineRows,
+    palette: Palette,
+) -> None:
+    """Paint a bracket around the rows that are played again and again; pale while they are not."""
+    low, high = scale.left, scale.left + scale.width
+    begin, end = (round(scale.x(axis)) + 0.5 for axis in loop)
+    if end < low or begin > high:
+        return
+    top, bottom = rows.line_top - 1.5, rows.line_top + rows.line_height + 0.5
+    left, right = max(begin, low), min(end, high)
+    lines = [QLineF(left, top, right, top)]
+    for x, hook in ((begin, _HOOK_PX), (end, -_HOOK_PX)):
+        if low <= x <= high:
+            lines += [QLineF(x, top, x, bottom), QLineF(x, bottom, x + hook, bottom)]
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(QPen(QColor(palette.text if in_use else palette.muted), 1.0))
+    painter.drawLines(lines)
 
 
 # --- parts

@@ -68,10 +68,12 @@ class TimelinePanel(QWidget):
 
     ``link_toggled`` (bool): whether plots and timeline are to show the same part of time.
     ``try_wanted`` (a row, or None: the one in view): something else is to be tried from there.
+    ``loop_chosen``: what is played again and again was chosen.
     """
 
     link_toggled = Signal(bool)
     try_wanted = Signal(object)
+    loop_chosen = Signal()
 
     def __init__(
         self,
@@ -282,7 +284,21 @@ class TimelinePanel(QWidget):
         there.triggered.connect(lambda _=False: self._commands.choose(axis))
         other = menu.addAction(_TRY)
         other.triggered.connect(lambda _=False: self.try_wanted.emit(axis))
+        menu.addSeparator()
+        begins = menu.addAction("Loop from here")
+        begins.setEnabled(axis < history.live)
+        begins.triggered.connect(lambda _=False: self._loop(lambda: history.loop_from(axis)))
+        ends = menu.addAction("Loop to here")
+        ends.setEnabled(axis > history.first)
+        ends.triggered.connect(lambda _=False: self._loop(lambda: history.loop_to(axis)))
+        everything = menu.addAction("Loop everything")
+        everything.triggered.connect(lambda _=False: self._loop(history.loop_everything))
         menu.popup(self.strip.mapToGlobal(at))
+
+    def _loop(self, choose: Callable[[], None]) -> None:
+        choose()
+        self.strip.update()
+        self.loop_chosen.emit()
 
     # --- asking
 

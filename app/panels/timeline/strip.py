@@ -26,6 +26,7 @@ from stroboscope.app.panels.timeline.painting import (
     TimelineContents,
     paint_cursor,
     paint_history,
+    paint_loop,
 )
 from stroboscope.app.panels.timeline.ruler import ruler_labels
 from stroboscope.app.panels.timeline.scale import AxisScale
@@ -105,6 +106,7 @@ class TimelineStrip(QWidget):
         self._pressed: QPointF | None = None
         self._panned_from: QPointF | None = None
         self._before_click: int | None = None
+        self._is_looping = False
 
     # --- what others call
 
@@ -118,6 +120,11 @@ class TimelineStrip(QWidget):
         """Take other colours."""
         self._palette = palette
         self._painted = ()
+        self.update()
+
+    def set_looping(self, looping: bool) -> None:
+        """Show the part that is played again and again as in use, or as chosen only."""
+        self._is_looping = looping
         self.update()
 
     def refresh(self) -> None:
@@ -156,6 +163,15 @@ class TimelineStrip(QWidget):
         picture = self._background(scale)
         painter = QPainter(self)
         painter.drawPixmap(0, 0, picture)
+        if history is not None and history.loop is not None:
+            paint_loop(
+                painter,
+                loop=history.loop,
+                in_use=self._is_looping,
+                scale=scale,
+                rows=self.rows,
+                palette=self._palette,
+            )
         axis = self._stands_at(scale)
         if history is not None and axis is not None:
             away = history.is_away or history.wanted is not None

@@ -9,8 +9,9 @@ from typing import Any
 import mujoco
 import pytest
 from plain_recording import PlainRun, record_plain
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 
 import stroboscope.engine as physics
 from stroboscope.app.main.plot_feed import scene_key
@@ -170,6 +171,51 @@ def test_it_is_played_backwards_and_in_a_loop(desktop, replay, wait_until):
     assert rises < len(seen) / 3
     replay(Key.Key_Space)
     wait_until(lambda: not history.is_playing)
+
+
+def test_a_part_chosen_in_the_timeline_is_played_in_a_loop(desktop, replay, wait_until):
+    window, history = desktop.window, desktop.sessions.shown.history
+    strip = window.timeline.strip
+
+    def choose(text: str, axis: int) -> None:
+        at = QPoint(round(strip.scale.x(axis)), strip.height() // 2)
+        strip.customContextMenuRequested.emit(at)
+        menus = window.timeline.findChildren(QMenu)
+        menu = next(each for each in menus if any(a.text() == text for a in each.actions()))
+        next(each for each in menu.actions() if each.text() == text).trigger()
+        menu.close()
+        wait_until(lambda: menu not in window.timeline.findChildren(QMenu))
+
+    def strip_picture() -> bytes:
+        return bytes(strip.grab().toImage().constBits())
+
+    wait_until(lambda: strip.scale.start <= 0 and strip.scale.end >= LAST)
+    without = strip_picture()
+    choose("Loop from here", 20)
+    begin, end = history.loop
+    assert (abs(begin - 20) <= 1, end) == (True, LAST)
+    assert window.actions_by_name["loop"].isChecked()
+    choose("Loop to here", 30)
+    begin, end = history.loop
+    assert abs(begin - 20) <= 1 >= abs(end - 30)
+    with_bracket = strip_picture()
+    assert with_bracket != without
+    window.actions_by_name["loop"].trigger()
+    assert strip_picture() not in (with_bracket, without)
+    window.actions_by_name["loop"].trigger()
+
+    seen: list[int | None] = []
+    replay(Key.Key_Space)
+    wait_until(lambda: history.view is not None and begin <= history.view <= end)
+    history.changed.connect(lambda: seen.append(history.view))
+    wait_until(lambda: sum(b < a for a, b in pairwise(seen)) >= 2)
+    replay(Key.Key_Space)
+    wait_until(lambda: not history.is_playing)
+    assert min(seen) == begin
+    assert max(seen) <= end
+    choose("Loop everything", 25)
+    assert history.loop is None
+    assert window.actions_by_name["loop"].isChecked()
 
 
 def test_enter_continues_simulating_from_the_row_in_view(desktop, replay, wait_until):
