@@ -13,6 +13,7 @@ import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.trajectory import commands
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 
 MODEL = """
@@ -200,6 +201,8 @@ def test_export_lists_films_among_what_it_can_make(
     with pytest.raises(SystemExit):
         main(["export", "--help"])
     assert "needs stroboscope[app]" in " ".join(capsys.readouterr().out.split())
+    assert commands.main("export", [str(run.path), "--to", "mp4"]) == 4  # without the app's part
+    assert "pip install 'stroboscope[app]'" in capsys.readouterr().err
 
 
 def test_scenes_and_recorded_runs_are_told_apart_and_each_is_sent_to_its_own_function(
