@@ -27,9 +27,12 @@ class RecordingClient(TimeClient):
         done = self._done(rm.StartRecording, scene_id=scene_id, name=name, mode=mode)
         return str(done.note)
 
-    def stop_recording(self, scene_id: int) -> str:
-        """End the newest recording of a scene; return the file, which is complete."""
-        return str(self._done(rm.StopRecording, scene_id=scene_id).note)
+    def stop_recording(self, scene_id: int, name: str = "") -> str:
+        """End the newest recording of a scene, or the one into ``name``; return the file.
+
+        The file is complete. Raises CommandError for a name that nothing is recorded into.
+        """
+        return str(self._done(rm.StopRecording, scene_id=scene_id, name=name).note)
 
     def save_history(self, scene_id: int, name: str = "") -> str:
         """Write what a scene remembers into a file; return it."""

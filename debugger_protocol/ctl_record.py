@@ -15,7 +15,12 @@ def add_arguments(add: Add) -> None:
     """Add the parser of :data:`RECORD_COMMANDS`; ``add`` makes one from a name and a help text."""
     record = add("record", "record a scene into a file of the script's folder, or save its history")
     record.add_argument("action", choices=_ACTIONS, help="save: what is remembered by now")
-    record.add_argument("name", nargs="?", default="", help="of the file, no path")
+    record.add_argument(
+        "name",
+        nargs="?",
+        default="",
+        help="of the file, no path; stop: which one (default: the newest)",
+    )
     record.add_argument(
         "--mode",
         choices=("exact", "minimal", "auto"),
@@ -34,7 +39,7 @@ def _record(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
         case "start":
             out.write(f"recording into {client.start_recording(scene_id, a.name, mode=a.mode)}\n")
         case "stop":
-            out.write(f"recorded {client.stop_recording(scene_id)}\n")
+            out.write(f"recorded {client.stop_recording(scene_id, a.name)}\n")
         case "save":
             out.write(f"saved {client.save_history(scene_id, a.name)}\n")
         case _:

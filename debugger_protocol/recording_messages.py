@@ -30,9 +30,13 @@ class StartRecording(Command, frozen=True, kw_only=True, tag="start_recording"):
 
 
 class StopRecording(Command, frozen=True, kw_only=True, tag="stop_recording"):
-    """End the newest recording of a scene; answered, with the file, when that is complete."""
+    """End a recording of a scene; answered, with the file, when that is complete.
+
+    ``name``: its file, with or without folder and ending; empty: the newest recording.
+    """
 
     scene_id: int
+    name: str = ""
 
 
 class SaveHistory(Command, frozen=True, kw_only=True, tag="save_history"):

@@ -260,8 +260,8 @@ class TimeMachine(abc.ABC):
         """Record the scene from its next physics step on; return the file."""
         raise CommandError("this scene's engine records nothing")
 
-    def stop_recording(self) -> str:
-        """End the newest recording; return the file, which is complete."""
+    def stop_recording(self, name: str = "") -> str:
+        """End the newest recording, or the one into ``name``; return the file: it is complete."""
         raise CommandError("this scene's engine records nothing")
 
     def save_history(self, name: str) -> str:

@@ -245,9 +245,9 @@ class MujocoTimeMachine(TimeMachine):
         """Record the scene into a file in the script's folder."""
         return start_for_client(self._recorded, name, mode=mode)
 
-    def stop_recording(self) -> str:
-        """End the newest recording."""
-        return stop_for_client(self._recorded)
+    def stop_recording(self, name: str = "") -> str:
+        """End the newest recording, or the one into ``name``."""
+        return stop_for_client(self._recorded, name)
 
     def save_history(self, name: str) -> str:
         """Write what is remembered into a file in the script's folder."""

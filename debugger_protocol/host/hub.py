@@ -491,10 +491,12 @@ class Hub(HostListener):
         links = self._host.links
         for link in self._known.values():
             messages.append(_added(link))
-            messages += self._news[link.scene_id].snapshot()
             meter = self._meters[link.scene_id]
             if not self._host.playback.attached:
-                link.refresh_clock()  # nobody else does; good enough to see that it runs
+                # Nobody else does; good enough to see that it runs, and what records it.
+                link.refresh_clock()
+                link.past.refresh_recordings()
+            messages += self._news[link.scene_id].snapshot()
             messages.append(
                 scene_status(link, meter, playback=self._host.playback, links=links, now=now)
             )

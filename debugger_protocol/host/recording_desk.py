@@ -45,8 +45,10 @@ class RecordingDesk:
                 path = machine.start_recording(file_name(command.name), mode=command.mode)
             case SaveHistory():
                 path = machine.save_history(file_name(command.name))
+            case StopRecording():
+                path = machine.stop_recording(command.name)
             case _:
-                path = machine.stop_recording()
+                raise AssertionError(command)
         self.refresh(machine)
         return path
 

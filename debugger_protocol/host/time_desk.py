@@ -164,6 +164,15 @@ class TimeDesk:
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             self._link.report_failure(f"reading the history failed: {error!r}")
 
+    def refresh_recordings(self) -> None:
+        """Note what records the scene; for any thread, while nobody is attached."""
+        try:
+            machine = self._link.backend.time_machine()
+            if machine is not None:
+                self.recording.refresh(machine)
+        except Exception as error:  # noqa: BLE001 - others are told the rest
+            self._link.report_failure(f"reading what is recorded failed: {error!r}")
+
     def _refresh(self, machine: TimeMachine) -> None:
         state = machine.history()
         if self.view is not None and self._state is not state:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,7 +11,7 @@ from stroboscope.debugger_protocol.recording_messages import RecordingInfo
 from stroboscope.engine.arguments import checked_path
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.recording.flight_recorder import FlightRecorder
-from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.recording import Recording, stop_of_scene
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 from stroboscope.engine.runtime import current_runtime
 
@@ -29,6 +30,7 @@ __all__ = [
 _T = TypeVar("_T")
 _SUFFIX = ".mcap"
 _MOST_NUMBER = 10_000
+_MOST_SHOWN = 100
 
 
 def set_recordings_folder(folder: str | os.PathLike[str]) -> None:
@@ -47,9 +49,17 @@ def start_for_client(scene: "Scene | BatchScene", name: str, *, mode: str) -> st
     return str(recording.path)
 
 
-def stop_for_client(scene: "Scene | BatchScene") -> str:
-    """End the newest recording; return the file. Raises CommandError."""
-    return str(_told(scene.stop_recording))
+def stop_for_client(scene: "Scene | BatchScene", name: str) -> str:
+    """End the newest recording, or the one into ``name``; return the file. Raises CommandError."""
+    if not name:
+        return str(_told(scene.stop_recording))
+    running = [each for each in scene.recorders.recordings if isinstance(each, Recording)]
+    for recording in reversed(running):
+        if any(name in (str(path), path.name, path.stem) for path in recording.paths):
+            return str(_told(partial(stop_of_scene, scene, recording)))
+    known = ", ".join(repr(each.path.stem) for each in running)
+    what = f"these are: {known}" if known else "nothing is recorded"
+    raise CommandError(f"nothing is recorded into {name[:_MOST_SHOWN]!r}; {what}")
 
 
 def save_history_for_client(scene: "Scene | BatchScene", name: str) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.recording.feed import FinalRow
     from stroboscope.engine.scene import Scene
 
-__all__ = ["Recording"]
+__all__ = ["Recording", "stop_of_scene"]
 
 
 class Recording:
@@ -118,3 +118,12 @@ class Recording:
     def disown(self) -> None:
         """In a forked child: leave the file to the parent."""
         raise NotImplementedError
+
+
+def stop_of_scene(scene: "Scene | BatchScene", recording: Recording) -> Path:
+    """Record a scene no more, by its owner; return the file, complete when it was the last one.
+
+    Raises RecordingError where the disk has failed.
+    """
+    recording.end_scene(scene, saves=True)
+    return recording.path if recording.is_recording else recording.stop()

@@ -10,7 +10,7 @@ from stroboscope.engine.errors import RecordingError
 from stroboscope.engine.recording.checkpoint_file import save_checkpoint_file
 from stroboscope.engine.recording.file_recording import FileRecording
 from stroboscope.engine.recording.flight_recorder import FlightRecorder
-from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.recording import Recording, stop_of_scene
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.recording.scene_tap import final_row
@@ -106,6 +106,4 @@ class RecordingMethods:
             raise RecordingError(
                 f"scene {self.link.name!r} is not recorded: call scene.start_recording(…) first"
             )
-        recording = cast("Recording", recordings[-1])
-        recording.end_scene(cast("Scene", self), saves=True)
-        return recording.path if recording.is_recording else recording.stop()
+        return stop_of_scene(cast("Scene", self), cast("Recording", recordings[-1]))

@@ -13,7 +13,7 @@ CLIENT: list[tuple[Any, str]] = [
     ),
     (
         m.StopRecording(id=71, scene_id=1),
-        "83a474797065ae73746f705f7265636f7264696e67a2696447a87363656e655f696401",
+        "84a474797065ae73746f705f7265636f7264696e67a2696447a87363656e655f696401a46e616d65a0",
     ),
     (
         m.SaveHistory(id=72, scene_id=1),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stroboscope.debugger_protocol import ctl
+from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
 
 Read = Callable[..., Any]
@@ -71,5 +72,44 @@ def test_the_terminal_starts_stops_and_lists_recordings(
         assert began == f"recording into {tmp_path / 'runs' / 'walk.mcap'}\n"
         assert say("record", "stop") == f"recorded {tmp_path / 'runs' / 'walk.mcap'}\n"
         assert say("record", "save", "past").startswith("saved ")
+        say("record", "start", "first")
+        say("record", "start", "second")
+        assert say("record", "stop", "first") == f"recorded {tmp_path / 'runs' / 'first.mcap'}\n"
+        with pytest.raises(CommandError, match="into 'first'; these are: 'crash', 'second'"):
+            client.stop_recording(1, "first")
+        assert client.stop_recording(1, "second.mcap").endswith("second.mcap")
     script.end()
     assert read(tmp_path / "runs" / "walk.mcap").complete
+
+
+UNATTENDED = """
+    import sys
+    from pathlib import Path
+    import stroboscope.engine as physics
+
+    scene = physics.create_scene("Robot")
+    physics.debugger.listen()
+    scene.start_recording(sys.argv[1] + "/long")
+    scene.start_recording(physics.TrajectoryFile(sys.argv[1] + "/crash", keep_last=1.0))
+    while not Path(sys.argv[1], "end").exists():
+        scene.step()
+"""
+
+
+def test_what_is_recorded_while_nobody_is_attached_is_listed_with_its_frames(
+    start_warm: Callable[..., Any], tmp_path: Path
+) -> None:
+    script = start_warm(UNATTENDED, str(tmp_path))
+    info = script.session()
+
+    def frames() -> int:
+        with DebuggerClient.connect(info, passing=True) as client:
+            recordings = client.recordings(1) if client.scenes() else ()
+            return recordings[0].frames if len(recordings) == 2 else 0
+
+    script.wait_until(lambda: frames() > 0)
+    seen = frames()
+    script.wait_until(lambda: frames() > seen)
+    (tmp_path / "end").touch()
+    code, _, errors = script.end()
+    assert code == 0, errors
