@@ -46,11 +46,13 @@ class FlightRecorder(Recording):
         self._scene = scene
         self._disk = disk
         self._savings: list[Saving] = []
-        self._number = 0
+        self._attempts = 0
         self._error: EngineError | None = None
         self._is_over = False
         _check_folder(wanted.path)
-        scene.runtime.recordings.check_free(wanted.path)
+        self._number = self._free_number(1)
+        for path in (wanted.path, wanted.part(self._number)):
+            scene.runtime.recordings.check_free(path)
         # What takes long of it is kept with the scene's model: a stop should not have to wait.
         record_of(scene, wanted, index=0, attachments=Attachments())
 
@@ -81,7 +83,7 @@ class FlightRecorder(Recording):
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files that were written; before there is any, the one that would be."""
-        return tuple(saving.path for saving in self._savings) or (self._wanted.path,)
+        return tuple(each.path for each in self._savings) or (self._wanted.part(self._number),)
 
     @property
     def frames(self) -> int:
@@ -147,14 +149,19 @@ class FlightRecorder(Recording):
     def stopped(self, final: FinalRow | None) -> None:
         """Write a file of what led to a stop, if that is wanted."""
         if self._wanted.save_on_stop:
-            self.save(final or final_row(self._scene, self._scene.world))
+            self.save(final or final_row(self._scene, self._scene.world), level=logging.WARNING)
 
-    def save(self, final: FinalRow) -> None:
-        """Write what there is into the next file; the scene goes on meanwhile."""
-        if self._is_over or self._number == _MOST_FILES:
+    def save(self, final: FinalRow, *, level: int = logging.INFO) -> None:
+        """Write what there is into the next file, and say so; the scene goes on meanwhile.
+
+        Files that are there stay: what an earlier run has left may be looked for only now.
+        """
+        if self._is_over or self._attempts == _MOST_FILES:
             return
-        self._number += 1
-        path = self._wanted.part(self._number)
+        self._attempts += 1
+        number = self._free_number(self._number)
+        self._number = number + 1
+        path = self._wanted.part(number)
         try:
             saving = Saving(self._wanted, self._scene, path=path, final=final, disk=self._disk)
         except EngineError as error:
@@ -163,10 +170,15 @@ class FlightRecorder(Recording):
             self._scene.link.log_text(LogLevel.WARNING, str(self.error))
             return
         self._savings.append(saving)
-        more = " (the last file of this recorder)" if self._number == _MOST_FILES else ""
+        more = " (the last file of this recorder)" if self._attempts == _MOST_FILES else ""
         text = f"what led here is being written into {path}{more}"
-        _log.info("scene %r: %s", self._scene.name, text)
+        _log.log(level, "scene %r: %s", self._scene.name, text)
         self._scene.link.log_text(LogLevel.INFO, text)
+
+    def _free_number(self, number: int) -> int:
+        while os.path.lexists(self._wanted.part(number)):
+            number += 1
+        return number
 
     def finish(self) -> None:
         """Write what there is, and keep no more."""

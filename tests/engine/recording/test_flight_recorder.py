@@ -66,6 +66,36 @@ def test_a_stop_is_written_with_the_step_that_went_wrong_and_the_run_goes_on(
     assert read(second).axes[-1] == scene.counters.axis
 
 
+@pytest.mark.parametrize("save_on_stop", [True, False])
+def test_files_of_earlier_runs_stay_and_whoever_looks_for_the_new_one_is_told(
+    make_scene: Make,
+    oracle_of: OracleOf,
+    read: Read,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    save_on_stop: bool,
+) -> None:
+    (tmp_path / "flight.mcap").write_bytes(b"of yesterday")
+    (tmp_path / "flight-3.mcap").write_bytes(b"of last week")
+    scene = make_scene()
+    oracle = oracle_of(scene)
+    recording = scene.start_recording(recorder(tmp_path, save_on_stop=save_on_stop))
+    assert recording.path.name == "flight-2.mcap"
+    oracle.step(30)
+    if save_on_stop:
+        scene.data.qvel[:] = 1e9
+        oracle.step(1)
+    recording.finish()
+    names = ["flight-2.mcap"] + (["flight-4.mcap"] if save_on_stop else [])
+    assert [path.name for path in recording.paths] == names
+    assert all(read(path).complete for path in recording.paths)
+    assert (tmp_path / "flight.mcap").read_bytes() == b"of yesterday"
+    assert (tmp_path / "flight-3.mcap").read_bytes() == b"of last week"
+    told = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert sum("flight-2.mcap" in text for text in told) == save_on_stop
+    assert not any("flight-4.mcap" in text for text in told)  # somebody has asked for that one
+
+
 def test_at_most_ten_files_are_written_for_stops(
     make_scene: Make, oracle_of: OracleOf, tmp_path: Path
 ) -> None:
