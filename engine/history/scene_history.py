@@ -402,7 +402,8 @@ class SceneHistory:
         if ring.next_axis != axis:
             text = "steps in between were not followed" if ring.next_axis >= 0 else ""
             self._turn(axis)
-            self._open(SegmentKind.BEGIN, text, -1)
+            if not (is_replaced and self._is_begun(axis)):
+                self._open(SegmentKind.BEGIN, text, -1)
             follows = False
         elif follows and (time != self.time_after or motion.tobytes() != self.after):
             follows = False
@@ -448,6 +449,11 @@ class SceneHistory:
     def _turn(self, axis: int) -> None:
         self.ring.forgets = not self._is_looked_at  # who records has what he needs elsewhere
         self.ring.turn(axis)
+
+    def _is_begun(self, axis: int) -> bool:
+        """Return whether a segment begins there already: behind a file, before any own row."""
+        last = self.segments.last
+        return last is not None and last.segment.begin == axis
 
     def _is_edited_again(self, axis: int) -> bool:
         """Return whether this is one of many edits in a row: a script that sets every state."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
@@ -103,6 +104,19 @@ def test_times_and_steps_are_found_and_few_blocks_are_read_for_it(
     assert machine.steps_away(axes[middle], -2000, physics=False) == axes[0]
     assert machine.steps_away(axes[0], live, physics=False) == live
     assert len(read) < 40
+
+
+def test_a_frame_that_was_sought_is_where_the_next_steps_begin(recorded: Path) -> None:
+    with load_trajectory(recorded) as opened:
+        scene = opened.scene
+        scene.keep_history(keep=True)
+        axis = opened.axis(opened.seek(time=1.0, episode=0).index)
+        scene.step()
+        begun = scene.history.segments.last
+        assert begun is not None
+        assert (begun.segment.kind, begun.segment.parent_axis) == (SegmentKind.BRANCH, axis)
+        assert begun.segment.begin == scene.counters.axis - 1
+        scene.destroy()
 
 
 def test_the_nearest_waypoint_is_found_whatever_was_kept_and_forgotten() -> None:
