@@ -160,8 +160,16 @@ def _session(chosen: str) -> ConnectionInfo:
     return found[0] if found else find_session(chosen)
 
 
-def _scene(client: DebuggerClient, chosen: str | None) -> SceneInfo:
-    """Return the scene of that name or id; without one, the only scene there is."""
+def _steps_meant(chosen: str | None) -> str:
+    """Return how to step so often, where a number stands in the place of a scene."""
+    return f"; for {chosen} steps: -n {chosen}" if chosen is not None and chosen.isdecimal() else ""
+
+
+def _scene(client: DebuggerClient, chosen: str | None, *, hint: str = "") -> SceneInfo:
+    """Return the scene of that name or id; without one, the only scene there is.
+
+    ``hint`` is said where there is none of that name.
+    """
     scenes = client.scenes()
     if chosen is None:
         if len(scenes) == 1:
@@ -173,7 +181,7 @@ def _scene(client: DebuggerClient, chosen: str | None) -> SceneInfo:
         ]
         if len(found) == 1:
             return found[0]
-        what = f"there is no scene {chosen!r}"
+        what = f"there is no scene {chosen!r}{hint}"
     names = "".join(f"\n  {scene.scene_id}  {scene.name}" for scene in scenes)
     raise CommandError(f"{what}{':' if names else ''}{names}")
 
@@ -245,7 +253,7 @@ def _pause(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _step(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
-        scene = _scene(client, arguments.scene)
+        scene = _scene(client, arguments.scene, hint=_steps_meant(arguments.scene))
         step = client.physics_step if arguments.physics else client.step
         step(scene.scene_id, arguments.count)
         after = _scene(client, str(scene.scene_id))

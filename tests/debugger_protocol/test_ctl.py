@@ -353,6 +353,7 @@ def test_a_reader_that_has_had_enough_is_no_error(window: DebuggerClient) -> Non
     [
         (["step"], "choose one of 2 scenes:\n  1  left\n  2  right"),
         (["step", "middle"], "there is no scene 'middle'"),
+        (["step", "50"], "there is no scene '50'; for 50 steps: -n 50"),
         (["speed", "1000"], "allowed are 1/64 to 64"),
         (["--session", "nothing", "list"], "no session nothing is running"),
     ],

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from plain_recording import PlainRun, record_plain
 
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol import ctl
+
 MODEL = """
 <mujoco>
   <option timestep="0.004"/>
@@ -104,6 +107,62 @@ def test_it_is_continued_from_any_row_and_goes_on_as_plain_mujoco_does(
         # What was recorded is still there.
         recorded = run.rows[150, 1 : 1 + nq]
         assert _qpos(client, scene.scene_id, 150).tobytes() == recorded.tobytes()
+
+
+def test_the_first_branch_stays_when_it_is_stepped_and_its_inputs_can_be_run_again(
+    run: PlainRun, shown: Callable[..., Any]
+) -> None:
+    with shown(run.path) as (client, scene):
+        client.goto(scene.scene_id, step=60)
+        branch = client.continue_from_here(scene.scene_id)
+        client.step(scene.scene_id, 3)
+        assert client.branches(scene.scene_id) == (branch,)
+        assert client.history(scene.scene_id).segments[-1] == branch
+        ended = _qpos(client, scene.scene_id, 202).tobytes()
+        client.goto(scene.scene_id, axis=201)
+        again = client.continue_from_here(scene.scene_id, with_script=False)
+        assert client.branches(scene.scene_id) == (branch, again)
+        assert again.parent_axis == 201
+        assert _qpos(client, scene.scene_id, 204).tobytes() == ended
+
+
+def test_recorded_inputs_are_run_again_right_after_a_file_was_opened(
+    run: PlainRun, shown: Callable[..., Any]
+) -> None:
+    with shown(run.path) as (client, scene):
+        client.goto(scene.scene_id, axis=150)
+        branch = client.continue_from_here(scene.scene_id, with_script=False)
+        assert client.branches(scene.scene_id) == (branch,)
+        for axis in (150, 180, 199):
+            expected = _qpos(client, scene.scene_id, axis).tobytes()
+            assert _qpos(client, scene.scene_id, axis + 50).tobytes() == expected
+        client.step(scene.scene_id, 1)
+        assert client.branches(scene.scene_id) == (branch,)
+
+
+def test_what_was_logged_is_read_beside_channels_and_time_in_a_terminal(
+    tmp_path: Path, shown: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "logged.mcap"
+    scene = physics.create_scene("Logged", MODEL)
+    with scene.start_recording(path):
+        for step in range(4):
+            scene.log("ball height", step + 0.5)
+            scene.step()
+    scene.destroy()
+    with shown(path):
+        for channels in (["time"], ["time", "ctrl"], ["ball height"], ["ball height", "ctrl"]):
+            capsys.readouterr()
+            assert ctl.main(["rows", *channels]) == 0
+            head, *rows = capsys.readouterr().out.splitlines()
+            named = [name for name in channels if name != "time"]
+            assert head == ",".join(["axis", "time", *named])
+            assert len(rows) >= 4
+            if named[:1] == ["ball height"]:
+                told = {float(row.split(",")[2]) for row in rows}
+                assert {0.5, 1.5, 2.5, 3.5} <= told
+        assert ctl.main(["rows", "= user['ball height']"]) == 1
+        assert "What a script logs is only read from a recording" in capsys.readouterr().err
 
 
 def test_a_file_that_is_still_recorded_is_followed(
