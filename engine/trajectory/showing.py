@@ -91,6 +91,10 @@ def show_trajectory(
     return True
 
 
+class _NobodyLooksError(Exception):
+    """Ends a step that nobody has asked for."""
+
+
 class _Shown:
     """One recorded scene in the debugger; on the thread that made it."""
 
@@ -146,9 +150,20 @@ class _Shown:
 
     def serve(self) -> None:
         """Let the debugger look, and step when it has the scene continue; until it has gone."""
+        scene = self._scene
         with contextlib.suppress(SceneDestroyedError):
             while debugger.is_attached():
-                self._scene.step()
+                if not scene.link.active:
+                    self._over.wait(_MOVE_S)
+                    continue
+                # Who waits before a step is let go when the last client leaves: not to simulate.
+                scene.history.call_soon(self._check_somebody_looks)
+                with contextlib.suppress(_NobodyLooksError):
+                    scene.step()
+
+    def _check_somebody_looks(self) -> None:
+        if not self._scene.link.active:
+            raise _NobodyLooksError
 
     def end(self) -> None:
         """Stop following the file; any thread."""

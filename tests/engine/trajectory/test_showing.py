@@ -35,6 +35,19 @@ from stroboscope.engine.trajectory.showing import show_trajectory
 show_trajectory(sys.argv[1], launch=False)
 """
 
+SHOW_AND_TELL = """
+import sys
+from stroboscope.engine.trajectory import showing
+
+class Told(showing._Shown):
+    def serve(self):
+        super().serve()
+        print("stands at", self._scene.counters.axis, flush=True)
+
+showing._Shown = Told
+showing.show_trajectory(sys.argv[1], launch=False)
+"""
+
 
 def _control(step: int, data: Any) -> None:
     data.ctrl[:] = math.sin(0.05 * step)
@@ -163,6 +176,17 @@ def test_what_was_logged_is_read_beside_channels_and_time_in_a_terminal(
                 assert {0.5, 1.5, 2.5, 3.5} <= told
         assert ctl.main(["rows", "= user['ball height']"]) == 1
         assert "What a script logs is only read from a recording" in capsys.readouterr().err
+
+
+def test_it_is_not_simulated_on_because_the_client_has_gone(
+    run: PlainRun, start_warm: Callable[..., Any]
+) -> None:
+    script = start_warm(SHOW_AND_TELL, str(run.path))
+    with script.connect() as client:
+        assert client.wait_until(lambda c: c.scenes() and c.history(c.scenes()[0].scene_id), 60)
+    code, told, errors = script.end()
+    assert code == 0, errors
+    assert "stands at 200\n" in told
 
 
 def test_a_file_that_is_still_recorded_is_followed(
