@@ -11,6 +11,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_edits import list_checkpoints
 from stroboscope.debugger_protocol.environment_grid import grid_with
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.step_words import step_words
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
@@ -378,6 +379,11 @@ def _ghosts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
     client.show_ghosts(scene_id, [_reference(client, scene_id, text) for text in references])
     count = len(references)
     out.write("1 ghost is shown\n" if count == 1 else f"{count or 'no'} ghosts are shown\n")
+    if count:
+        out.write(
+            "in the topic “ghosts”, to clients that ask for it; a window draws those that were "
+            "chosen in it\n"
+        )
 
 
 def _reference(client: DebuggerClient, scene_id: int, text: str) -> GhostRef:
@@ -549,7 +555,13 @@ def _break_when(client: DebuggerClient, scene_id: int, a: argparse.Namespace, ou
         envs_idx=a.envs_idx,
     )
     out.write(f"condition {condition}: {a.expression}\n")
-    _tell_note(client, out)
+    if not client.has_control or client.session_status.mode is PlaybackMode.PAUSED:
+        _tell_note(client, out)
+        return
+    out.write(
+        "nothing stops while nobody is attached, and this command leaves now: have a window, "
+        "or another client, attached\n"
+    )
 
 
 def _tell_note(client: DebuggerClient, out: TextIO) -> None:

@@ -12,6 +12,18 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 Make = Callable[..., physics.Scene]
 NEXT = "is true already: the scene will stop at its next step"
 
+FREE = """
+import stroboscope.engine as physics
+
+scene = physics.create_scene("Box", "<mujoco><worldbody/></mujoco>")
+physics.debugger.listen()
+while not scene.stops.condition_infos():
+    scene.step()
+for _ in range(10):
+    scene.step()
+physics.debugger.detach()
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "is_true"),
@@ -80,3 +92,16 @@ def test_clients_and_terminals_are_told_in_the_answer(
         assert client.wait_until(
             lambda c: any(f"condition “time >= 0” {NEXT}" in each.text for each in c._log), 60.0
         )
+
+
+def test_a_terminal_says_that_nothing_stops_while_nobody_is_attached(
+    start_warm: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = start_warm(FREE)
+    script.session()
+    assert ctl.main(["break-when", "time >= 0"]) == 0
+    told = capsys.readouterr().out
+    assert "nothing stops while nobody is attached" in told
+    assert "will stop" not in told
+    code, _, errors = script.end()
+    assert code == 0, errors
