@@ -52,6 +52,8 @@ class Stepper:
         views = DataViews(world.model, world.live, adapter=adapter)
         self._time, self._timestep, self._motion = views.time, views.timestep, views.motion
         self._watch = StepWatch(views, world.model, adapter=adapter)
+        # A place of theirs that is no number shows nowhere else: rows have to be looked at.
+        self._has_mocap = int(world.model.nmocap) > 0
         self._at_hand = (
             world.live, scene.link, scene.history, scene.history.ring, scene.counters,
             scene.link.monotonic, views.time, views.timestep, views.motion, views.warnings,
@@ -119,7 +121,7 @@ class Stepper:
         link.in_step = True  # first said, then looked
         at, before, now = ring.at, clock[0], monotonic()
         if (
-            (now >= link.quiet_until and link.active)
+            (now >= link.quiet_until if link.active else self._has_mocap)
             or before != history.time_after
             or at >= ring.size
             or not before

@@ -5,7 +5,8 @@ looks: frames, channels, diagnoses, checkpoints and rollouts are made there, as 
 """
 
 import copy
-from collections.abc import Callable, Iterator
+import types
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -210,6 +211,7 @@ class EnvHistory:
     """No file is the past of an environment."""
     recording_end = 0
     recorded_signals: frozenset[str] = frozenset()
+    recorded_options: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
 
     def __init__(self, history: BatchHistory, counters: OneEnvCounters, keeps: Any) -> None:
         self._history = history

@@ -20,7 +20,12 @@ from stroboscope.debugger_protocol.topics import Instant, Topic
 WAIT = [str(Path(sys.executable).with_name("stroboscope")), "run", "--wait", "60"]
 # What a scene that stands still has of itself, without rows, ghosts and environments; looks are
 # told where a script has changed them.
-_OTHERS = (Topic.SIGNALS, Topic.LOG, Topic.GHOSTS, Topic.ENVIRONMENTS, Topic.LOOKS)
+_OTHERS = frozenset(
+    (
+        *(Topic.SIGNALS, Topic.LOG, Topic.GHOSTS, Topic.ENVIRONMENTS),
+        *(Topic.LOOKS, Topic.PLUGINS),
+    )
+)
 TOPICS = [topic for topic in Topic if topic not in _OTHERS]
 INSTANTS = (Instant.EXECUTED, Instant.NOW)
 DEADLINE_S = 60.0
