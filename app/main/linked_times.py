@@ -55,7 +55,7 @@ class LinkedTimes:
         sessions.scene_removed.connect(self._on_removed)
         sessions.session_changed.connect(self._on_session)
         for scene in sessions.all_scenes():
-            scene.history.changed.connect(self._count)
+            scene.history.changed.connect(self._on_history)
         self._follow(sessions.shown)
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class LinkedTimes:
         sessions.scene_removed.disconnect(self._on_removed)
         sessions.session_changed.disconnect(self._on_session)
         for scene in sessions.all_scenes():
-            scene.history.changed.disconnect(self._count)
+            scene.history.changed.disconnect(self._on_history)
         self._follow(None)
 
     def link(self, *, linked: bool) -> None:
@@ -118,15 +118,21 @@ class LinkedTimes:
         self._move(self._ghosts())
 
     def _on_added(self, scene: SceneModel) -> None:
-        scene.history.changed.connect(self._count)
+        scene.history.changed.connect(self._on_history)
 
     def _on_removed(self, scene: SceneModel) -> None:
-        scene.history.changed.disconnect(self._count)
+        scene.history.changed.disconnect(self._on_history)
         self._followers.pop(scene, None)
         self._count()
 
     def _on_session(self, _session: object) -> None:
         self._count()
+
+    def _on_history(self) -> None:
+        """Somebody may be free to move now who was not when the leader did."""
+        self._count()
+        if any(follower.wanted is not None for follower in self._followers.values()):
+            self._on_news()
 
     def _count(self) -> None:
         """Find out whether there is something to link: a recorded run, and another past."""

@@ -146,9 +146,11 @@ class HistoryModel:
     @property
     def live(self) -> int:
         """The axis of the step that would come next."""
-        status = self._scene.status
-        told = self._begins[-1] if self._begins else 0
-        return max(status.axis if status is not None else 0, told)
+        status, told = self._scene.status, self.told
+        begun = self._begins[-1] if self._begins else 0
+        # The status of a recorded run may come after its rows.
+        recorded = told.recording_end if told is not None else 0
+        return max(status.axis if status is not None else 0, begun, recorded)
 
     @property
     def first(self) -> int:

@@ -145,15 +145,22 @@ class _Timers:
 
 
 def _wait(condition: Callable[[], object], application: Any, deadline_s: float) -> bool:
-    """Run the event loop until ``condition()``; return whether it came true in time."""
+    """Run the event loop until ``condition()``; return whether it came true in time.
+
+    What it looks up may be about to come: a row of a table that is refreshed a few times a second.
+    """
     from PySide6.QtCore import QEvent, QEventLoop
 
     end = time.monotonic() + deadline_s
     while True:
         application.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
         application.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-        if condition():
-            return True
+        try:
+            if condition():
+                return True
+        except LookupError:
+            if time.monotonic() > end:
+                raise
         if time.monotonic() > end:
             return False
         # Bounded by the deadline above; lets other threads run between two looks.

@@ -8,11 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import imageio_ffmpeg
 import mujoco
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from plain_recording import record_plain
 
 MODEL = """
@@ -56,19 +54,13 @@ def _export(path: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(_command(path, *more), check=False, capture_output=True, text=True)
 
 
-def _pictures(film: Path) -> NDArray[np.uint8]:
-    """Return (n, height, width, 3)."""
-    reader = imageio_ffmpeg.read_frames(str(film))
-    next(reader)  # what it is
-    frames = [np.frombuffer(frame, np.uint8).reshape(HEIGHT, WIDTH, 3) for frame in reader]
-    return np.array(frames)
-
-
-def test_a_film_has_the_length_of_the_run_and_shows_it_moving(run: Path, tmp_path: Path) -> None:
+def test_a_film_has_the_length_of_the_run_and_shows_it_moving(
+    run: Path, tmp_path: Path, decode: Any
+) -> None:
     film = tmp_path / "arm.mp4"
     done = _export(run, "--fps", "20", "--speed", "0.5", "-o", str(film), "--camera", "side")
     assert done.returncode == 0, done.stderr
-    pictures = _pictures(film)
+    pictures = np.array(decode(film)[1])
     # 2 s at half the speed and 20 frames per second, with one more: both ends are in it.
     assert len(pictures) == 81
     assert "81 frames" in done.stdout

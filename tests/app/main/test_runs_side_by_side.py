@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import mujoco
 import numpy as np
 import pytest
@@ -263,6 +264,31 @@ def test_a_scene_is_no_ghost_in_itself(desktop, record, opened):
     only = opened(record("only", arm(), steps=10))
     assert not any("ghost" in text for text in menu_of(desktop, only))
     assert not desktop.window.actions_by_name["ghost_scene"].isEnabled()
+
+
+def test_a_recorded_run_ends_where_it_ends_before_its_status_has_come(desktop, record, opened):
+    scene = opened(record("run", arm(), steps=60, resets=(30,)))
+    scene.status = None
+    assert scene.history.live == 60
+    assert scene.history.axis_at(0.05, episode=1) == 35
+
+
+def test_a_linked_run_that_is_busy_comes_when_it_is_free(desktop, record, opened, wait_until):
+    first = opened(record("first", arm(), steps=60))
+    other = opened(record("other", arm(), steps=60))
+    link = desktop.window.actions_by_name["link_times"]
+    wait_until(lambda: link.isVisible())
+    link.trigger()
+    look(desktop, wait_until, 10)
+    wait_until(lambda: other.history.view == 10 and not other.session.pending)
+    told = other.history.told
+    other.history.told = msgspec.structs.replace(told, busy="re-simulating step 3")
+    look(desktop, wait_until, 30)
+    wait_until(lambda: not first.session.pending)
+    assert not other.session.pending
+    # Nothing more comes of the first.
+    other.history.receive(told)
+    wait_until(lambda: other.history.view == 30)
 
 
 def test_linked_runs_stay_as_many_episodes_apart_as_they_were(desktop, record, opened, wait_until):
