@@ -14,6 +14,7 @@ from stroboscope.engine.element_names import (
     actuator_units,
     joint_units,
 )
+from stroboscope.engine.files.atomic import write_file
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -31,18 +32,13 @@ def write_state_file(scene: "Scene", path: str | os.PathLike[str]) -> None:
     """Write the state of ``scene`` as JSON, replacing the file only when it is complete.
 
     It is for reading and diffing, not for restoring: use ``capture_state_to_bytes`` for that.
-    Raises OSError.
+    Raises FileWriteError.
     """
     target = pathlib.Path(path)
     if not target.name:
         raise ValueError(f"path must name a file, not {shown(path)}")
     text = json.dumps(_state(scene), indent=2, ensure_ascii=False) + "\n"
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    write_file(target, text.encode("utf-8"))
 
 
 def _state(scene: "Scene") -> dict[str, Any]:

@@ -2,13 +2,23 @@
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 from stroboscope.engine.files.disk import Disk, write_all
 from stroboscope.engine.files.errors import FileWriteError
 
-__all__ = ["replacing", "write_file"]
+__all__ = ["part_of", "replacing", "write_file"]
+
+
+def part_of(path: Path) -> Path:
+    """Return a name beside ``path`` for what is not complete yet: no other writer has it.
+
+    The process's number alone is no such name: of another thread it is the same, and in a
+    container that of the next run, which would find what a killed one has left.
+    """
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
 
 
 @contextlib.contextmanager
@@ -21,7 +31,7 @@ def replacing(path: str | os.PathLike[str], *, disk: Disk | None = None) -> Iter
     """
     disk = disk or Disk()
     target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = part_of(target)
     try:
         try:
             yield part

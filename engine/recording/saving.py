@@ -2,11 +2,11 @@
 
 import dataclasses
 import logging
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stroboscope.engine.errors import EngineError, RecordingError
+from stroboscope.engine.files.atomic import part_of
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
@@ -51,7 +51,7 @@ class Saving(Recording):
             manifest_of([record], adapter=scene.world.adapter),
             attachments,
             on_end=self._failed,
-            path=path.with_name(f".{path.name}.{os.getpid()}.part"),
+            path=part_of(path),
             finish_name=path,
             keeps_part=wanted.is_flight_recorder,
             disk=disk,

@@ -1,6 +1,10 @@
 """States kept by a scene, compared, and written for people."""
 
+import errno
 import json
+import os
+import resource
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
+from stroboscope.engine.files.errors import FileWriteError
 
 Scene = physics.Scene
 Make = Callable[..., Scene]
@@ -92,8 +97,21 @@ def test_a_file_that_can_not_be_written_leaves_the_old_one(
     make_scene: Make, tmp_path: Path
 ) -> None:
     scene = make_scene("arm")
-    with pytest.raises(OSError, match="missing"):
+    with pytest.raises(FileWriteError, match="missing"):
         scene.capture_state_to_file(tmp_path / "missing" / "state.json")
+    file = tmp_path / "state.json"
     scene.data.qpos[0] = np.nan
-    scene.capture_state_to_file(tmp_path / "state.json")
-    assert '"nan"' in (tmp_path / "state.json").read_text()
+    scene.capture_state_to_file(file)
+    text = file.read_text()
+    assert '"nan"' in text
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+    try:
+        with pytest.raises(FileWriteError, match=os.strerror(errno.EFBIG)):
+            scene.capture_state_to_file(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert file.read_text() == text
+    assert [each.name for each in tmp_path.iterdir()] == ["state.json"]

@@ -2,6 +2,11 @@
 
 import errno
 import os
+import re
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +63,37 @@ def test_a_file_that_is_new_is_not_there_before_it_is_whole(tmp_path: Path) -> N
             write_file(tmp_path / "new", b"content", disk=FailingDisk(number))
         assert list(tmp_path.iterdir()) == []
     assert write_file(tmp_path / "new", b"content").read_bytes() == b"content"
+
+
+def test_what_a_killed_run_of_the_same_number_has_left_is_in_nobody_s_way(tmp_path: Path) -> None:
+    # As in a container, where each run has the number of the one before.
+    script = """
+import os, sys
+from stroboscope.engine.files.atomic import replacing
+with replacing(sys.argv[1]) as part:
+    part.write_bytes(b"half of it")
+    os.kill(os.getpid(), 9)
+"""
+    target = tmp_path / "scene.strobe"
+    process = subprocess.run([sys.executable, "-c", script, str(target)], check=False)
+    assert process.returncode == -9
+    (left,) = tmp_path.iterdir()
+    mine = left.rename(tmp_path / re.sub(r"\.\d+", f".{os.getpid()}", left.name))
+    assert write_file(target, b"content").read_bytes() == b"content"
+    assert mine.exists()
+
+
+def test_threads_that_write_one_file_each_write_it_whole(tmp_path: Path) -> None:
+    target, starts = tmp_path / "scene.strobe", threading.Barrier(4)
+
+    def write(text: bytes) -> None:
+        starts.wait()
+        for _ in range(50):
+            write_file(target, text)
+
+    contents = [bytes([65 + k]) * 200_000 for k in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(write, each) for each in contents]:
+            done.result()
+    assert target.read_bytes() in contents
+    assert [path.name for path in tmp_path.iterdir()] == ["scene.strobe"]
