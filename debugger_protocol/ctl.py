@@ -16,7 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from stroboscope.debugger_protocol import ctl_edits, ctl_record, ctl_time
+from stroboscope.debugger_protocol import (
+    ctl_checkpoints,
+    ctl_comparing,
+    ctl_edits,
+    ctl_environments,
+    ctl_record,
+    ctl_rollouts,
+    ctl_rows,
+    ctl_stops,
+    ctl_time,
+)
 from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionInfo,
@@ -24,9 +34,7 @@ from stroboscope.debugger_protocol.connection_file import (
     list_sessions,
     read_connection_file,
 )
-from stroboscope.debugger_protocol.ctl_edits import EDIT_COMMANDS
-from stroboscope.debugger_protocol.ctl_record import RECORD_COMMANDS
-from stroboscope.debugger_protocol.ctl_time import TIME_COMMANDS
+from stroboscope.debugger_protocol.ctl_words import WordsOfOneKind
 from stroboscope.debugger_protocol.exceptions import (
     CommandError,
     ConnectionLost,
@@ -37,6 +45,18 @@ from stroboscope.debugger_protocol.messages import PlaybackMode, SessionStatus
 
 __all__ = ["main"]
 
+# In the order in which help lists them.
+_WORDS: Final[tuple[WordsOfOneKind, ...]] = (
+    ctl_edits,
+    ctl_checkpoints,
+    ctl_time,
+    ctl_rollouts,
+    ctl_comparing,
+    ctl_rows,
+    ctl_stops,
+    ctl_environments,
+    ctl_record,
+)
 _REFRESH_S: Final = 0.2
 _HOLD_CHECK_S: Final = 0.5
 # What shells say of a program that a broken pipe has ended.
@@ -105,16 +125,15 @@ def _parser() -> argparse.ArgumentParser:
     restore = add("restore", _restore, "put one scene back to its initial state")
     restore.add_argument("scene", nargs="?", help="name or id; not needed when there is one scene")
 
-    def add_edit(name: str, help_text: str) -> argparse.ArgumentParser:
-        command = add(name, partial(_edit, name), help_text)
+    def add_edit(words: WordsOfOneKind, name: str, help_text: str) -> argparse.ArgumentParser:
+        command = add(name, partial(_edit, words, name), help_text)
         command.add_argument(
             "--scene", help="name or id; not needed when there is one scene", default=None
         )
         return command
 
-    ctl_edits.add_arguments(add_edit)
-    ctl_time.add_arguments(add_edit)
-    ctl_record.add_arguments(add_edit)
+    for words in _WORDS:
+        words.add_arguments(partial(add_edit, words))
     watch = add("watch", _watch, "follow all scenes until Ctrl+C")
     watch.add_argument("--once", action="store_true", help="print one table and end")
     return parser
@@ -272,9 +291,9 @@ def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def _edit(name: str, arguments: argparse.Namespace, out: TextIO) -> int:
-    run = {**EDIT_COMMANDS, **TIME_COMMANDS, **RECORD_COMMANDS}[name]
-    if any(part.only_looks(name, arguments) for part in (ctl_edits, ctl_time, ctl_record)):
+def _edit(words: WordsOfOneKind, name: str, arguments: argparse.Namespace, out: TextIO) -> int:
+    run = words.COMMANDS[name]
+    if words.only_looks(name, arguments):
         info = _session(arguments.session)
         with DebuggerClient.connect(info, passing=True, name="ctl") as client:
             run(client, _scene(client, arguments.scene).scene_id, arguments, out)

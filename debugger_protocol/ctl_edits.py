@@ -1,28 +1,27 @@
-"""The words of ``stroboscope ctl`` that change a scene: options, controls, checkpoints, undo."""
+"""The words of ``stroboscope ctl`` that change a scene: options, controls, keyframes, undo."""
 
 import argparse
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.edit_messages import Finding, SceneEdited
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.debugger_protocol.undone_text import undone_text
 
-__all__ = ["EDIT_COMMANDS", "add_arguments", "list_checkpoints", "only_looks"]
+__all__ = ["COMMANDS", "add_arguments", "only_looks", "tell_last_edit"]
 
 # How long a listing waits for the values of a scene that steps slowly.
 _FRAME_TIMEOUT_S: Final = 5.0
 
-Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
 
-
-def add_arguments(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    """Add the parsers of :data:`EDIT_COMMANDS`; ``add`` makes one from a name and a help text."""
+def add_arguments(add: Add) -> None:
+    """Add the parsers of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
     option = add(
         "option",
         "set a physics option: timestep 0.001, integrator rk4, disable.contact on; without values: "
@@ -38,11 +37,6 @@ def add_arguments(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     override.add_argument("value", nargs="?", help="a number, or off: give it back to the script")
     keyframe = add("keyframe", "reset a scene to a keyframe of its model")
     keyframe.add_argument("keyframe", help="name or index")
-    checkpoint = add("checkpoint", "keep the state under a name; without a name: list what is kept")
-    checkpoint.add_argument("name", nargs="?", default="")
-    back = add("back", "put a scene back to a checkpoint")
-    back.add_argument("checkpoint", help="name or number; of several with that name the newest")
-    back.add_argument("--from", dest="source", help="the scene that keeps it, by name or id")
     undo = add("undo", "undo the last edit, or another one")
     undo.add_argument("edit", nargs="?", type=int, help="its number in `ctl edits`")
     add("edits", "list the edits of a scene")
@@ -56,8 +50,6 @@ def only_looks(name: str, arguments: argparse.Namespace) -> bool:
             return not arguments.values
         case "override":
             return arguments.value is None
-        case "checkpoint":
-            return not arguments.name
     return name == "edits"
 
 
@@ -73,7 +65,7 @@ def _option(
         return
     values = [_option_value(info, text) for text in arguments.values]
     client.edit_option(scene_id, info.name, *values)
-    _tell_last_edit(client, scene_id, out)
+    tell_last_edit(client, scene_id, out)
 
 
 def _list_options(
@@ -162,7 +154,7 @@ def _override(
         return
     value = None if arguments.value.lower() == "off" else _number(arguments.value, more=["off"])
     client.override_control(scene_id, index, value)
-    _tell_last_edit(client, scene_id, out)
+    tell_last_edit(client, scene_id, out)
 
 
 def _list_controls(client: DebuggerClient, scene_id: int, only: int | None, out: TextIO) -> None:
@@ -197,54 +189,7 @@ def _keyframe(
             f"there is no keyframe {chosen!r}; there are {', '.join(names) or 'none'}"
         )
     client.load_keyframe(scene_id, names.index(chosen) if chosen in names else int(chosen))
-    _tell_last_edit(client, scene_id, out)
-
-
-def _checkpoint(
-    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
-) -> None:
-    if arguments.name:
-        client.save_checkpoint(scene_id, arguments.name)
-    list_checkpoints(client, scene_id, out)
-
-
-def list_checkpoints(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
-    """Write a line for each checkpoint that is kept of a scene."""
-    kept = client.checkpoints(scene_id)
-    for info in kept:
-        script = "  (by the script)" if info.origin is CheckpointOrigin.SCRIPT else ""
-        approximate = f" (approximate: {info.approximate})" if info.approximate else ""
-        note = f"  {info.note}" if info.note else ""
-        out.write(
-            f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
-            f"{info.nbytes:>9,} bytes  {info.name}{script}{approximate}{note}\n"
-        )
-    if not kept:
-        out.write("no checkpoints yet\n")
-
-
-def _back(
-    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
-) -> None:
-    chosen = arguments.checkpoint
-    source = _scene_of(client, arguments.source) if arguments.source else scene_id
-    kept = client.checkpoints(source)
-    found = [c for c in kept if c.name == chosen] or [
-        c for c in kept if str(c.checkpoint_id) == chosen
-    ]
-    if not found:
-        known = ", ".join(f"{c.checkpoint_id} ({c.name})" for c in kept[-10:])
-        raise CommandError(f"there is no checkpoint {chosen!r}; there are {known or 'none'}")
-    client.restore(scene_id, found[-1].checkpoint_id, source_scene_id=source)
-    _tell_last_edit(client, scene_id, out)
-
-
-def _scene_of(client: DebuggerClient, chosen: str) -> int:
-    for scene in client.scenes():
-        if chosen in (scene.name, str(scene.scene_id)):
-            return scene.scene_id
-    names = ", ".join(f"{scene.scene_id} ({scene.name})" for scene in client.scenes())
-    raise CommandError(f"there is no scene {chosen!r}; there are {names or 'none'}")
+    tell_last_edit(client, scene_id, out)
 
 
 def _undo(
@@ -263,36 +208,34 @@ def _undo(
 
 
 def _edits(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    edits = client.edits(scene_id)
-    for edit in edits:
-        undone = "  (undone)" if edit.reverted else ""
-        out.write(f"{edit.edit_id:>4}  {edit.time:10.3f} s  {edit.text}{undone}\n")
-    if not edits:
-        out.write("no edits yet\n")
+    write_list(out, map(_edit_line, client.edits(scene_id)), "no edits yet")
+
+
+def _edit_line(edit: SceneEdited) -> str:
+    undone = "  (undone)" if edit.reverted else ""
+    return f"{edit.edit_id:>4}  {edit.time:10.3f} s  {edit.text}{undone}\n"
 
 
 def _lint(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    found = client.lint(scene_id)
-    for finding in found:
-        out.write(f"{finding.level.value}: {finding.text}\n")
-        if finding.advice:
-            out.write(f"      {finding.advice}\n")
-    if not found:
-        out.write("nothing found\n")
+    write_list(out, map(_finding_lines, client.lint(scene_id)), "nothing found")
 
 
-def _tell_last_edit(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+def _finding_lines(finding: Finding) -> str:
+    advice = f"      {finding.advice}\n" if finding.advice else ""
+    return f"{finding.level.value}: {finding.text}\n{advice}"
+
+
+def tell_last_edit(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+    """Write what the newest edit of a scene has done."""
     edits = client.edits(scene_id)
     if edits:
         out.write(f"{edits[-1].text}\n")
 
 
-EDIT_COMMANDS: dict[str, Command] = {
+COMMANDS: dict[str, Command] = {
     "option": _option,
     "override": _override,
     "keyframe": _keyframe,
-    "checkpoint": _checkpoint,
-    "back": _back,
     "undo": _undo,
     "edits": _edits,
     "lint": _lint,

@@ -4,15 +4,16 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_time import Add, Command
+from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.recording_messages import RecordingInfo
 
-__all__ = ["RECORD_COMMANDS", "add_arguments", "only_looks"]
+__all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
 _ACTIONS = ("start", "stop", "save", "list")
 
 
 def add_arguments(add: Add) -> None:
-    """Add the parser of :data:`RECORD_COMMANDS`; ``add`` makes one from a name and a help text."""
+    """Add the parser of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
     record = add("record", "record a scene into a file of the script's folder, or save its history")
     record.add_argument("action", choices=_ACTIONS, help="save: what is remembered by now")
     record.add_argument(
@@ -43,18 +44,14 @@ def _record(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
         case "save":
             out.write(f"saved {client.save_history(scene_id, a.name)}\n")
         case _:
-            told = client.recordings(scene_id)
-            for each in told:
-                how = (
-                    f"the last {each.keep_last:g} s"
-                    if each.keep_last
-                    else f"{each.frames:,} frames"
-                )
-                failure = f": {each.failure}" if each.failure else ""
-                out.write(f"{each.path}  {how}, {each.nbytes / 1e6:.1f} MB{failure}\n")
-            if not told:
-                out.write("nothing is recorded\n")
+            write_list(out, map(_line, client.recordings(scene_id)), "nothing is recorded")
 
 
-RECORD_COMMANDS: dict[str, Command] = {"record": _record}
+def _line(info: RecordingInfo) -> str:
+    how = f"the last {info.keep_last:g} s" if info.keep_last else f"{info.frames:,} frames"
+    failure = f": {info.failure}" if info.failure else ""
+    return f"{info.path}  {how}, {info.nbytes / 1e6:.1f} MB{failure}\n"
+
+
+COMMANDS: dict[str, Command] = {"record": _record}
 """What the word does with a client, a scene and its arguments."""

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from remembering import GuardedStepper, Memory
 
-from stroboscope.debugger_protocol import ctl, ctl_time
+from stroboscope.debugger_protocol import ctl, ctl_rollouts
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.host.server import DebugServer
 from stroboscope.debugger_protocol.time_messages import EditKind, RolloutInfo, WhatIf
@@ -135,9 +135,9 @@ def test_an_edit_that_a_rollout_is_called_after_is_written_once() -> None:
     info = RolloutInfo(
         rollout_id=1, name=edit, steps=20, timestep=0.001, time=0.02, edits=(edit, note)
     )
-    assert ctl_time._rollout(info) == f"   1  {edit}: 20 steps to 0.02 s, ended; {note}\n"
+    assert ctl_rollouts._rollout(info) == f"   1  {edit}: 20 steps to 0.02 s, ended; {note}\n"
     named = msgspec.structs.replace(info, name="finer")
-    assert f"ended; {edit}, {note}" in ctl_time._rollout(named)
+    assert f"ended; {edit}, {note}" in ctl_rollouts._rollout(named)
 
 
 def test_rows_are_printed_as_csv(scene: GuardedStepper, say: Say) -> None:
@@ -227,4 +227,4 @@ def test_a_scene_without_environments_says_so(scene: GuardedStepper, say: Say) -
 def test_an_edit_names_where_its_numbers_go(
     text: str, kind: EditKind, name: str, index: int, values: tuple[float, ...]
 ) -> None:
-    assert ctl_time._what_if(text) == WhatIf(kind=kind, name=name, index=index, values=values)
+    assert ctl_rollouts._what_if(text) == WhatIf(kind=kind, name=name, index=index, values=values)

@@ -1,0 +1,114 @@
+"""The words of ``stroboscope ctl`` about checkpoints: keeping, listing, restoring, forgetting."""
+
+import argparse
+from typing import TextIO
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_edits import tell_last_edit
+from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.edit_messages import CheckpointInfo, CheckpointOrigin
+from stroboscope.debugger_protocol.exceptions import CommandError
+
+__all__ = ["COMMANDS", "add_arguments", "find_checkpoint", "only_looks"]
+
+
+def add_arguments(add: Add) -> None:
+    """Add the parsers of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
+    checkpoint = add("checkpoint", "keep the state under a name; without a name: list what is kept")
+    checkpoint.add_argument("name", nargs="?", default="")
+    back = add("back", "put a scene back to a checkpoint")
+    back.add_argument("checkpoint", help="name or number; of several with that name the newest")
+    back.add_argument("--from", dest="source", help="the scene that keeps it, by name or id")
+    add("checkpoints", "list what is kept of a scene")
+    forget = add("drop-checkpoint", "forget a checkpoint; the script keeps its own")
+    forget.add_argument("checkpoint", help="name or id")
+    label = add("label-checkpoint", "give a checkpoint another name or note")
+    label.add_argument("checkpoint", help="name or id")
+    label.add_argument("--name")
+    label.add_argument("--note")
+
+
+def only_looks(name: str, arguments: argparse.Namespace) -> bool:
+    """Return whether a command changes nothing, so that it needs no control."""
+    return name == "checkpoints" or (name == "checkpoint" and not arguments.name)
+
+
+def _checkpoint(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    if arguments.name:
+        client.save_checkpoint(scene_id, arguments.name)
+    _list_checkpoints(client, scene_id, out)
+
+
+def _checkpoints(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    _list_checkpoints(client, scene_id, out)
+
+
+def _list_checkpoints(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+    write_list(out, map(_line, client.checkpoints(scene_id)), "no checkpoints yet")
+
+
+def _line(info: CheckpointInfo) -> str:
+    script = "  (by the script)" if info.origin is CheckpointOrigin.SCRIPT else ""
+    approximate = f" (approximate: {info.approximate})" if info.approximate else ""
+    note = f"  {info.note}" if info.note else ""
+    return (
+        f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
+        f"{info.nbytes:>9,} bytes  {info.name}{script}{approximate}{note}\n"
+    )
+
+
+def _back(
+    client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
+) -> None:
+    source = _scene_of(client, arguments.source) if arguments.source else scene_id
+    number = find_checkpoint(client, source, arguments.checkpoint)
+    client.restore(scene_id, number, source_scene_id=source)
+    tell_last_edit(client, scene_id, out)
+
+
+def _scene_of(client: DebuggerClient, chosen: str) -> int:
+    for scene in client.scenes():
+        if chosen in (scene.name, str(scene.scene_id)):
+            return scene.scene_id
+    names = ", ".join(f"{scene.scene_id} ({scene.name})" for scene in client.scenes())
+    raise CommandError(f"there is no scene {chosen!r}; there are {names or 'none'}")
+
+
+def find_checkpoint(client: DebuggerClient, scene_id: int, chosen: str) -> int:
+    """Return the id of the newest checkpoint of a scene that is called so, or has that id."""
+    kept = client.checkpoints(scene_id)
+    found = [info for info in kept if info.name == chosen] or [
+        info for info in kept if str(info.checkpoint_id) == chosen
+    ]
+    if not found:
+        newest = ", ".join(f"{info.name!r} ({info.checkpoint_id})" for info in kept[-10:])
+        known = f"the newest are {newest}" if newest else "there are none"
+        raise CommandError(f"there is no checkpoint {chosen!r}; {known}")
+    return found[-1].checkpoint_id
+
+
+def _drop_checkpoint(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    client.drop_checkpoint(scene_id, find_checkpoint(client, scene_id, a.checkpoint))
+    out.write(f"checkpoint {a.checkpoint} dropped\n")
+
+
+def _label_checkpoint(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    number = find_checkpoint(client, scene_id, a.checkpoint)
+    client.label_checkpoint(scene_id, number, name=a.name, note=a.note)
+    _checkpoints(client, scene_id, a, out)
+
+
+COMMANDS: dict[str, Command] = {
+    "checkpoint": _checkpoint,
+    "checkpoints": _checkpoints,
+    "back": _back,
+    "drop-checkpoint": _drop_checkpoint,
+    "label-checkpoint": _label_checkpoint,
+}
+"""What each word does with a client, a scene and its arguments."""

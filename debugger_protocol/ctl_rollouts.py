@@ -1,0 +1,115 @@
+"""The words of ``stroboscope ctl`` about rollouts: what was simulated again, and numbers of it."""
+
+import argparse
+from typing import TextIO
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import EditKind, Reduction, RolloutInfo, WhatIf
+
+__all__ = ["COMMANDS", "add_arguments", "only_looks"]
+
+
+def add_arguments(add: Add) -> None:
+    """Add the parsers of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
+    again = add("resimulate", "simulate recorded inputs again beside the scene, with edits")
+    again.add_argument("--axis", type=int, help="where to begin; without it: what is looked at")
+    again.add_argument("--steps", type=int, default=0, help="physics steps; 0: all that follow")
+    again.add_argument("--name", default="", help="of the rollout")
+    again.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="WHAT=VALUES",
+        help="option.timestep=0.001, ctrl[2]=0.5, qfrc_applied[0]=3, actuator_gainprm[20]=50",
+    )
+    rollouts = add("rollouts", "list the rollouts of a scene, or of scenes that have ended")
+    rollouts.add_argument("--ended", action="store_true", help="of scenes that have ended")
+    derive = add("derive", 'compute a number of rollouts: "max(contact.depth)"')
+    derive.add_argument("expression")
+    derive.add_argument("--reduction", choices=[each.value for each in Reduction], default="max")
+    derive.add_argument("--name", default="", help="what the number is called")
+    derive.add_argument("--ended", action="store_true", help="of scenes that have ended")
+    derive.add_argument("--rollouts", nargs="*", type=int, default=[], help="of these only")
+    drop = add("drop-rollout", "forget a rollout")
+    drop.add_argument("rollout", type=int)
+    drop.add_argument("--ended", action="store_true", help="of scenes that have ended")
+
+
+def only_looks(name: str, _: argparse.Namespace) -> bool:
+    """Return whether a command changes nothing, so that it needs no control."""
+    return name == "rollouts"
+
+
+def _resimulate(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    edits = [_what_if(text) for text in a.set]
+    made = client.resimulate(scene_id, axis=a.axis, steps=a.steps, edits=edits, name=a.name)
+    for info in client.rollouts(scene_id):
+        if info.rollout_id == made:
+            out.write(_rollout(info))
+
+
+def _what_if(text: str) -> WhatIf:
+    """Return the edit that ``ctrl[2]=0.5`` means."""
+    what, equals, numbers = text.partition("=")
+    name, bracket, index = what.strip().partition("[")
+    try:
+        values = tuple(float(number) for number in numbers.replace(",", " ").split())
+        first = int(index.rstrip("]")) if bracket else 0
+    except ValueError:
+        values, first = (), 0
+    if not equals or not name or not values:
+        raise CommandError(
+            f"{text!r} is no edit: write option.timestep=0.001, ctrl[2]=0.5 or "
+            "actuator_gainprm[20]=50"
+        )
+    if name.startswith("option."):
+        option = name.removeprefix("option.")
+        return WhatIf(kind=EditKind.OPTION, name=option, index=first, values=values)
+    if name in (EditKind.CONTROL, EditKind.FORCE):
+        return WhatIf(kind=EditKind(name), index=first, values=values)
+    return WhatIf(kind=EditKind.MODEL, name=name, index=first, values=values)
+
+
+def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    rollouts = client.rollouts(0 if a.ended else scene_id)
+    write_list(out, map(_rollout, rollouts), "no rollouts yet")
+
+
+def _rollout(info: RolloutInfo) -> str:
+    begin = f", from axis {info.from_axis}" if info.from_axis >= 0 else ""
+    # Without a name of its own it is called after its edit.
+    edits = ", ".join(edit for edit in info.edits if edit != info.name)
+    edits = f"; {edits}" if edits else ""
+    numbers = "".join(f"; {name} {value:.6g}" for name, value in info.numbers)
+    event = f" at step {info.event_step}" if info.event_step >= 0 else ""
+    doubt = f"; {info.reproducible}" if info.reproducible else ""
+    return (
+        f"{info.rollout_id:>4}  {info.name}: {info.steps} steps to {info.time:.6g} s{begin}, "
+        f"{info.outcome}{event}{edits}{numbers}{doubt}\n"
+    )
+
+
+def _derive(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    of = 0 if a.ended else scene_id
+    client.derive_number(
+        of, a.expression, reduction=a.reduction, name=a.name, rollout_ids=a.rollouts
+    )
+    out.write("it is being computed: `stroboscope ctl rollouts` lists it\n")
+
+
+def _drop_rollout(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    client.drop_rollout(0 if a.ended else scene_id, a.rollout)
+    out.write(f"rollout {a.rollout} dropped\n")
+
+
+COMMANDS: dict[str, Command] = {
+    "resimulate": _resimulate,
+    "rollouts": _rollouts,
+    "derive": _derive,
+    "drop-rollout": _drop_rollout,
+}
+"""What each word does with a client, a scene and its arguments."""

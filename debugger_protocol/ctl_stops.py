@@ -1,0 +1,166 @@
+"""The words of ``stroboscope ctl`` about what stops a scene: stops, their rules, conditions."""
+
+import argparse
+from typing import TextIO
+
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
+
+__all__ = ["COMMANDS", "add_arguments", "only_looks"]
+
+
+def add_arguments(add: Add) -> None:
+    """Add the parsers of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
+    add("stops", "list what has stopped a scene, and its rules")
+    rules = add("stop-rules", "tell the rules; with options: set them, all that is not named is on")
+    rules.add_argument(
+        "--off",
+        nargs="*",
+        choices=[r.value for r in StopReason],
+        help="what is not to stop it; without names: everything stops it",
+    )
+    rules.add_argument("--stop-all", action="store_true", help="a stop pauses all scenes")
+    rules.add_argument("--mark-only", action="store_true", help="a stop holds nothing")
+    when = add("break-when", 'stop when an expression becomes true: "contact.count > 3"')
+    when.add_argument("expression")
+    when.add_argument("--name", default="")
+    when.add_argument("--hits", type=int, default=1, help="at the how manieth time")
+    when.add_argument("--once", action="store_true", help="and forget it then")
+    when.add_argument("--log-only", action="store_true", help="tell it instead of stopping")
+    when.add_argument(
+        "--envs-idx",
+        nargs="+",
+        type=int,
+        default=[],
+        metavar="NUMBER",
+        help="look at it in these environments, 64 at most",
+    )
+    add("conditions", "list the conditions that stop a scene")
+    edit = add("edit-condition", "change a condition")
+    edit.add_argument("condition", type=int, help="its number: see conditions")
+    edit.add_argument("--expression", help="another one")
+    edit.add_argument("--hits", type=int, help="at the how manieth time")
+    for name, text in (
+        ("enabled", "whether it is looked at"),
+        ("once", "whether it is forgotten when it has become true"),
+        ("log-only", "whether it tells instead of stopping"),
+    ):
+        edit.add_argument(f"--{name}", choices=("on", "off"), help=text)
+    remove = add("remove-condition", "forget a condition")
+    remove.add_argument("condition", type=int, help="its number: see conditions")
+
+
+def only_looks(name: str, arguments: argparse.Namespace) -> bool:
+    """Return whether a command changes nothing, so that it needs no control."""
+    return name in ("conditions", "stops") or (name == "stop-rules" and _asks_for_rules(arguments))
+
+
+def _stops(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    told = client.stop_rules(scene_id)
+    if told.count > len(told.stops):
+        out.write(f"+{told.count - len(told.stops)} older ones\n")
+    write_list(out, map(_stop, told.stops), "nothing has stopped it")
+    rules = [f"{rule.value} is off" for rule in told.off]
+    rules += ["a stop pauses all scenes"] * told.stop_all + ["stops only mark"] * told.mark_only
+    if rules:
+        out.write(f"rules: {'; '.join(rules)}\n")
+
+
+def _stop(stop: StopInfo) -> str:
+    held = "" if stop.held else " (only marked)"
+    more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice) if text)
+    return (
+        f"{stop.stop_id:>4}  episode {stop.episode}, step {stop.step}, {stop.time:.6g} s, "
+        f"{stop.reason.value}{held}: {stop.message}{more}\n"
+    )
+
+
+def _stop_rules(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    off, stop_all, mark_only = a.off or [], a.stop_all, a.mark_only
+    if _asks_for_rules(a):
+        told = client.stop_rules(scene_id)
+        off, stop_all, mark_only = [r.value for r in told.off], told.stop_all, told.mark_only
+    else:
+        client.set_stop_rules(scene_id, off=off, stop_all=stop_all, mark_only=mark_only)
+    words = [f"rules that are off: {', '.join(off) or 'none'}"]
+    words += ["a stop pauses all scenes"] * stop_all + ["stops only mark"] * mark_only
+    out.write(f"{'; '.join(words)}\n")
+
+
+def _asks_for_rules(a: argparse.Namespace) -> bool:
+    return a.off is None and not a.stop_all and not a.mark_only
+
+
+def _break_when(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    condition = client.break_when(
+        scene_id,
+        a.expression,
+        name=a.name,
+        hits=a.hits,
+        once=a.once,
+        log_only=a.log_only,
+        envs_idx=a.envs_idx,
+    )
+    out.write(f"condition {condition}: {a.expression}\n")
+    if not client.has_control or client.session_status.mode is PlaybackMode.PAUSED:
+        _tell_note(client, out)
+        return
+    out.write(
+        "nothing stops while nobody is attached, and this command leaves now: have a window, "
+        "or another client, attached\n"
+    )
+
+
+def _tell_note(client: DebuggerClient, out: TextIO) -> None:
+    """Write what the answer to the newest command has said besides."""
+    if client.last_note:
+        out.write(f"it {client.last_note}\n")
+
+
+def _conditions(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    write_list(out, map(_condition, client.conditions(scene_id)), "no conditions yet")
+
+
+def _condition(info: ConditionInfo) -> str:
+    words = [f"true {info.hit_count}×"]
+    words += ["off"] * (not info.enabled) + ["once"] * info.once + ["log only"] * info.log_only
+    words += [f"from the {info.hits}. time on"] * (info.hits > 1)
+    words += [info.where] * bool(info.where)
+    words += [f"not watched: {info.failure}"] * bool(info.failure)
+    name = f"{info.name}: " if info.name else ""
+    return f"{info.condition_id:>4}  {name}{info.expression}  ({', '.join(words)})\n"
+
+
+def _edit_condition(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    switches = {
+        name: value == "on"
+        for name in ("enabled", "once", "log_only")
+        if (value := getattr(a, name)) is not None
+    }
+    client.edit_condition(
+        a.condition, scene_id=scene_id, expression=a.expression, hits=a.hits, **switches
+    )
+    _tell_note(client, out)
+    _conditions(client, scene_id, a, out)
+
+
+def _remove_condition(
+    client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
+) -> None:
+    client.remove_condition(a.condition, scene_id=scene_id)
+    out.write(f"condition {a.condition} removed\n")
+
+
+COMMANDS: dict[str, Command] = {
+    "stops": _stops,
+    "stop-rules": _stop_rules,
+    "break-when": _break_when,
+    "conditions": _conditions,
+    "edit-condition": _edit_condition,
+    "remove-condition": _remove_condition,
+}
+"""What each word does with a client, a scene and its arguments."""
