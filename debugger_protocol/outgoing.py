@@ -42,6 +42,7 @@ from stroboscope.debugger_protocol.messages import (
     SceneStops,
     SessionStatus,
 )
+from stroboscope.debugger_protocol.told_segments import join_histories
 from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["FrameQueue", "OutgoingLanes", "signal_rows"]
@@ -314,4 +315,6 @@ def _merge(waiting: msgspec.Struct, newer: msgspec.Struct) -> msgspec.Struct:
     if isinstance(waiting, SceneChannels) and isinstance(newer, SceneChannels):
         channels = {channel.name: channel for channel in (*waiting.channels, *newer.channels)}
         return msgspec.structs.replace(newer, channels=tuple(channels.values()))
+    if isinstance(waiting, SceneHistory) and isinstance(newer, SceneHistory):
+        return join_histories(waiting, newer)
     return newer

@@ -22,15 +22,15 @@ from stroboscope.debugger_protocol.time_messages import (
     SegmentKind,
     StopInfo,
 )
+from stroboscope.debugger_protocol.told_segments import MOST_SEGMENTS
 
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
 __all__ = ["HistoryModel", "Mark", "MarkKind", "RowPlace"]
 
-# Changes of the mode that are kept, and segments; a training run resets many times a second.
+# Changes of the mode that are kept.
 _KEPT_MODES = 2000
-_KEPT_SEGMENTS = 50_000
 
 
 class MarkKind(enum.StrEnum):
@@ -383,7 +383,7 @@ class HistoryModel:
             number = told[0].segment_id
             at = bisect.bisect_left(known, number, key=lambda segment: segment.segment_id)
             older = known[max(0, at - message.older_segments) : at]
-        merged = [*older[-_KEPT_SEGMENTS:], *told]
+        merged = [*older[-MOST_SEGMENTS:], *told]
         if merged != known:
             self.segments = merged
             self._begins = [segment.begin for segment in merged]

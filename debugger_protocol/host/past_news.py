@@ -1,5 +1,6 @@
 """News about a scene's past: what is remembered and looked at, rollouts, stops, conditions."""
 
+import bisect
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -14,6 +15,7 @@ from stroboscope.debugger_protocol.time_messages import (
     SceneRollouts,
     SceneStops,
 )
+from stroboscope.debugger_protocol.told_segments import newest_segments
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -26,8 +28,6 @@ _Told: TypeAlias = (
 
 # What is remembered grows with every step; it is told so often [s].
 _HISTORY_INTERVAL: Final = 0.1
-# Segments that are told to a client that has just come.
-_TOLD_AT_FIRST: Final = 4096
 
 
 class PastNews:
@@ -56,8 +56,9 @@ class PastNews:
         segments = self._past.segments
         if not history.older_segments:
             return history
-        older = max(0, len(segments) - _TOLD_AT_FIRST)
-        return msgspec.structs.replace(history, segments=segments[older:], older_segments=older)
+        told = newest_segments(segments)
+        older = len(segments) - len(told)
+        return msgspec.structs.replace(history, segments=told, older_segments=older)
 
     def take(self, now: float, *, ends: bool) -> Iterator[msgspec.Struct]:
         """Return what has changed since the last call, at ``now`` [s, monotonic]."""
@@ -74,8 +75,22 @@ class PastNews:
             self.is_waiting = True
             return
         is_first = self._history is None
+        told = self._with_older_segments(history) if is_first else self._with_missed(history)
         self._told_at, self._history = now, history
-        yield self._with_older_segments(history) if is_first else history
+        yield told
+
+    def _with_missed(self, history: SceneHistory) -> SceneHistory:
+        """Return what is told, with what has begun since the last time and is not among it."""
+        before = self._history.segments if self._history is not None else ()
+        if not history.older_segments or not before:
+            return history
+        segments, last = self._past.segments, before[-1].segment_id
+        begin = bisect.bisect_right(segments, last, key=lambda each: each.segment_id)
+        if begin >= history.older_segments:
+            return history
+        told = newest_segments(segments[begin:])
+        older = len(segments) - len(told)
+        return msgspec.structs.replace(history, segments=told, older_segments=older)
 
     def _present(self) -> tuple[_Told, ...]:
         past = self._past

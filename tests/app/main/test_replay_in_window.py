@@ -107,6 +107,26 @@ def test_it_says_which_frame_of_the_file_is_in_view(desktop, replay, wait_until)
     assert "complete" in told
 
 
+def test_every_one_of_many_episodes_has_its_number(desktop, run_script, tmp_path, wait_until):
+    last = 9000
+    path = tmp_path / "many.mcap"
+    record_plain(
+        path,
+        mujoco.MjModel.from_xml_string(MODEL),
+        steps=last,
+        control=lambda step, data: None,
+        resets=tuple(range(1, last)),
+        block_rows=1000,
+    )
+    run_script(SHOW.format(path=str(path)))
+    wait_until(lambda: desktop.sessions.shown is not None)
+    history = desktop.sessions.shown.history
+    wait_until(lambda: history.view == 0)
+    episodes = [history.place(axis).episode for axis in range(last)]
+    assert episodes == list(range(last))
+    wait_until(lambda: "episode 0" in desktop.window.timeline.where.full_text)
+
+
 def test_a_file_that_was_cut_off_says_so_and_how_it_is_repaired(
     desktop, run_script, run, wait_until
 ):

@@ -14,6 +14,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient, Frame
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.server import DebugServer
+from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 Connect = Callable[..., DebuggerClient]
@@ -324,3 +325,25 @@ def test_what_is_remembered_in_the_end_is_told_before_the_session_ends(
     history = client.history(stepper.id)
     assert history is not None
     assert history.rows == len(stepper.memory.rows)
+
+
+def test_all_that_has_begun_since_the_last_news_is_told_however_much_it_is(
+    connect: Connect, remember: Remember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, stepper = connect(), remember()
+    told: dict[int, Segment] = {}
+    take = client._take_time_news
+
+    def remembering(message: object) -> bool:
+        if isinstance(message, m.SceneHistory):
+            told.update((segment.segment_id, segment) for segment in message.segments)
+        return take(message)
+
+    monkeypatch.setattr(client, "_take_time_news", remembering)
+    client.step(stepper.id, 3)
+    assert client.wait_until(lambda _: bool(told), 60)
+    for _ in range(700):
+        newest = stepper.memory.begin_segment(SegmentKind.EPISODE, episode=1)
+    client.step(stepper.id, 2)
+    assert client.wait_until(lambda _: newest.segment_id in told, 60)
+    assert sorted(told) == [segment.segment_id for segment in stepper.memory.segments]
