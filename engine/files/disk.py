@@ -4,6 +4,8 @@ import errno
 import os
 from pathlib import Path
 
+from stroboscope.engine.files.in_use import mark_as_written
+
 __all__ = ["Disk", "write_all"]
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
@@ -15,7 +17,9 @@ class Disk:
 
     def create(self, path: Path) -> int:
         """Create a file that is not there yet, and return its descriptor."""
-        return os.open(path, _CREATE | _FLAGS, 0o666)
+        descriptor = os.open(path, _CREATE | _FLAGS, 0o666)
+        mark_as_written(descriptor)
+        return descriptor
 
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
         """Write at the end what is possible in one call, and return how many bytes."""

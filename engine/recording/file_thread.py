@@ -151,6 +151,9 @@ class FileThread:
         """In a forked child: the file is the parent's."""
         self._disowned = True
         self._is_reading = False
+        # Else the file would look as if it were still written, after the parent's end.
+        with contextlib.suppress(FileWriteError):
+            self._writer.abandon()
 
     # --- the thread
 
