@@ -23,7 +23,7 @@ _OPTIONS_BEFORE_GRAVITY = 16
 
 
 class DataViews:
-    """``time[0]`` [s], ``timestep[0]`` [s], ``warnings``, ``motion`` and ``qvel`` of one data."""
+    """``time[0]`` [s], ``timestep[0]`` [s], ``warnings``, ``motion``, ``qvel``, ``mocap``."""
 
     def __init__(self, model: Any, live: LiveData, *, adapter: MujocoAdapter) -> None:
         data = live()
@@ -39,6 +39,10 @@ class DataViews:
         self.motion = _motion(data)
         """Positions, velocities, activations and what else a step alone may write, as bytes."""
         self.qvel: NDArray[np.float64] = data.qvel
+        self.mocap: memoryview | None = _mocap(data)
+        """Where mocap bodies are and how they are turned, as bytes; None where there are none."""
+        self.mocap_parts = (data.mocap_pos.ravel(), data.mocap_quat.ravel())
+        """The same as numbers, (3·nmocap,) and (4·nmocap,)."""
 
 
 class _Attribute:
@@ -90,6 +94,15 @@ def _timestep_before_gravity(module: Any) -> int | None:
         if ctypes.c_double.from_address(gravity - _DOUBLE * before).value == probe:
             return before
     return None
+
+
+def _mocap(data: Any) -> memoryview | None:
+    """Return the bytes of both arrays, which MuJoCo lays out one after the other."""
+    arrays = (data.mocap_pos, data.mocap_quat)
+    if not data.mocap_pos.size:
+        return None
+    begin = min(int(array.ctypes.data) for array in arrays)
+    return raw_view(begin, max(int(array.ctypes.data) + array.nbytes for array in arrays) - begin)
 
 
 def _motion(data: Any) -> memoryview:

@@ -52,12 +52,14 @@ class Stepper:
         views = DataViews(world.model, world.live, adapter=adapter)
         self._time, self._timestep, self._motion = views.time, views.timestep, views.motion
         self._watch = StepWatch(views, world.model, adapter=adapter)
-        # A place of theirs that is no number shows nowhere else: rows have to be looked at.
-        self._has_mocap = int(world.model.nmocap) > 0
+        self._fine_mocap = b""
+        """Where mocap bodies were last, all of it numbers: a place that is none shows nowhere."""
+        self._mocap, self._mocap_parts = views.mocap, views.mocap_parts
         self._at_hand = (
             world.live, scene.link, scene.history, scene.history.ring, scene.counters,
             scene.link.monotonic, views.time, views.timestep, views.motion, views.warnings,
             self._watch.seen, scene.history.packing.memory, adapter.module.mju_norm, views.qvel,
+            views.mocap,
         )  # fmt: skip
         self._time_from = float(self._live().time)
         """The time when the state was replaced last, or this began: sync() counts from there."""
@@ -117,17 +119,18 @@ class Stepper:
         """
         # One attribute instead of a dozen: after a step none of them is in the processor's cache.
         live, link, history, ring, counters, monotonic, clock, length, motion, warnings, seen, \
-            memory, norm, speeds = self._at_hand  # fmt: skip
+            memory, norm, speeds, mocap = self._at_hand  # fmt: skip
         link.in_step = True  # first said, then looked
         at, before, now = ring.at, clock[0], monotonic()
         if (
-            (now >= link.quiet_until if link.active else self._has_mocap)
+            (now >= link.quiet_until and link.active)
             or before != history.time_after
             or at >= ring.size
             or not before
             or memory is None
             or motion.tobytes() != history.after
             or warnings != seen
+            or (mocap is not None and mocap.tobytes() != self._fine_mocap and self._is_mocap_odd())
         ):
             self._step_slowly()
             return
@@ -186,6 +189,14 @@ class Stepper:
         link.stamp = now
         if link.attention:
             link.end_step()
+
+    def _is_mocap_odd(self) -> bool:
+        """Return whether places of mocap bodies, which are others now, have to be looked at."""
+        norm, (pos, quat) = self._adapter.module.mju_norm, self._mocap_parts
+        if not norm(pos) < FAST or not norm(quat) < FAST:
+            return True
+        self._fine_mocap = b"" if self._mocap is None else self._mocap.tobytes()
+        return False
 
     def _step_slowly(self) -> None:
         if self._link.active:

@@ -295,3 +295,52 @@ def _marks(held: list[bool]) -> Callable[..., bool]:
         return False
 
     return holds
+
+
+MOCAP = """<mujoco><worldbody>
+  <body name="target" mocap="true" pos="0 0 1"><geom size=".05" contype="0" conaffinity="0"/></body>
+  <body name="ball" pos="0 0 .5"><freejoint/><geom size=".1"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("array", ["mocap_pos", "mocap_quat"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_mocap_body_whose_place_is_no_number_stops_before_the_very_step(
+    array: str, value: float
+) -> None:
+    scene = physics.create_scene("mocap", MOCAP)
+    scene.keep_history()
+
+    def act(k: int) -> None:
+        scene.data.mocap_pos[0, 0] = 0.01 * k  # moved before every step
+        if k == 30:
+            getattr(scene.data, array)[0, 1] = value
+
+    assert stopped(scene, 60, act) == 30
+    event = scene.last_stop
+    assert event is not None
+    assert event.reason is StopReason.BAD_INPUT
+    assert f"{array}[1] of body 'target' is {value}" in event.message
+
+
+def test_moving_a_mocap_body_does_not_make_recorded_steps_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = physics.create_scene("mocap", MOCAP)
+    scene.keep_history()
+    slow: list[int] = []
+    really = scene.stepper._step_slowly
+
+    def counted() -> None:
+        slow.append(scene.total_steps)
+        really()
+
+    monkeypatch.setattr(scene.stepper, "_step_slowly", counted)
+    for k in range(100):
+        scene.data.mocap_pos[0, 0] = 0.01 * k
+        scene.step()
+    assert slow == [0]
+    scene.data.mocap_pos[0, 0] = 1e7  # far, but a number
+    scene.step()
+    assert slow == [0, 100]
+    assert scene.last_stop is None
