@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import golden_edits
 import golden_recording
+import golden_scene_description
 import golden_session
 import golden_time
 import golden_window
@@ -33,6 +34,7 @@ CLIENT = [
 ]
 SERVER = [
     *golden_session.SERVER,
+    *golden_scene_description.SERVER,
     *golden_edits.SERVER,
     *golden_time.SERVER,
     *golden_recording.SERVER,
@@ -43,7 +45,7 @@ OF_CLIENTS = [*CLIENT, *golden_edits.OLD_CLIENT, *golden_time.OLD_CLIENT]
 OF_SERVERS = [
     *SERVER,
     *golden_edits.OLD_SERVER,
-    *golden_session.OLD_SERVER,
+    *golden_scene_description.OLD_SERVER,
     *golden_time.OLD_SERVER,
 ]
 LIMITS = Limits()
