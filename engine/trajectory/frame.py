@@ -7,10 +7,14 @@ from numpy.typing import NDArray
 
 from stroboscope.engine.files.frames import SceneRecord, Segment
 from stroboscope.engine.row_layout import WIDTHS
+from stroboscope.engine.trajectory.lookup import known_names, no_such_name
 
 __all__ = ["Frame"]
 
 Array = NDArray[np.float64]
+
+# What parts of a state are called in MuJoCo's data, where that is something else.
+_NAMES_IN_DATA = {"qacc_warmstart": "warmstart", "plugin_state": "plugin"}
 
 
 class Frame(Mapping[str, Array]):
@@ -72,20 +76,22 @@ class Frame(Mapping[str, Array]):
         return self._row
 
     def __getitem__(self, name: str) -> Array:
-        """Return a copy of an array."""
-        column = self._columns[name]
+        """Return a copy of an array; NoSuchNameError says which there are."""
+        columns = self._columns
+        column = columns.get(_NAMES_IN_DATA.get(name, name)) if isinstance(name, str) else None
+        if column is None:
+            raise no_such_name(name, "a frame of this file has no array", columns)
         values: Array = self._row[column.begin : column.begin + column.count].copy()
         width = WIDTHS.get(name)
-        return values if width is None else values.reshape(-1, width)
+        return values if width is None or column.count % width else values.reshape(-1, width)
 
     def __getattr__(self, name: str) -> Array:
         """Return a copy of an array; AttributeError says which there are."""
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(
-                f"a frame of this file has no {name!r}: it has {', '.join(self)}"
-            ) from None
+        # Names with a line in front are Python's own: it asks for them before there is anything.
+        if name.startswith("_") or _NAMES_IN_DATA.get(name, name) not in self._columns:
+            has = "" if name.startswith("_") else f": it has {known_names(self)}"
+            raise AttributeError(f"a frame of this file has no {name!r}{has}")
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
         """Go through the names of its arrays."""

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stroboscope.engine.arguments import checked_path, finite_number, whole_number
+from stroboscope.engine.arguments import (
+    MOST_THREADS,
+    checked_path,
+    finite_number,
+    flag,
+    shown,
+    whole_number,
+)
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import StateError
@@ -28,6 +35,7 @@ from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.scene_records import this_machine
 from stroboscope.engine.trajectory.building import recorded_fields
 from stroboscope.engine.trajectory.frame import Frame
+from stroboscope.engine.trajectory.lookup import ByName, NoSuchFrameError
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 from stroboscope.engine.trajectory.standing import compute_derived, stand_at
@@ -138,11 +146,13 @@ class Trajectory:
 
         Those of which the file holds no frame are left out.
         """
-        return {
+        made = {
             name: self if index == self._record.index else Trajectory(self._reader, index)
             for name, index in _names(self._reader).items()
             if self._reader.frame_count(index)
         }
+        what = f"{self.path.name} has frames of no scene"
+        return ByName(made, what=what)
 
     def close(self) -> None:
         """Let the file go; the scene stays, without its recorded past."""
@@ -163,13 +173,28 @@ class Trajectory:
         self.close()
 
     def refresh(self) -> bool:
-        """Look for frames that were recorded since; True when there are more."""
+        """Look for frames that were recorded since; True when there are more.
+
+        A scene that stands at the end of what there was stands at the new end then.
+        """
         if not self._reader.follow():
             return False
         self._rows.refresh()
         self._stretches[:] = self._make_stretches()
+        stands_at_end = self._stands_at_end
         self._replayed.take_in()
+        if stands_at_end:
+            self._position = len(self) - 1
+            compute_derived(self._replayed.build())
         return True
+
+    @property
+    def _stands_at_end(self) -> bool:
+        """Whether there is a scene, and it stands where the file has ended so far."""
+        if not self._replayed.is_built:
+            return False
+        scene = self._replayed.build()
+        return not scene.is_destroyed and scene.history.is_at_recorded_end
 
     # --- frames
 
@@ -189,8 +214,8 @@ class Trajectory:
     def frame(self, index: int) -> Frame:
         """Return a frame; negative numbers count from the end.
 
-        Raises IndexError outside of the file, FileDamagedError where the frame is lost, StateError
-        where it would have to be simulated again and that does not lead there.
+        Raises NoSuchFrameError outside of the file, FileDamagedError where the frame is lost,
+        StateError where it would have to be simulated again and that does not lead there.
         """
         number = self._number(index)
         rows = self._rows
@@ -252,9 +277,10 @@ class Trajectory:
         Within ``episode``; without: within the one of :attr:`position`, else the first that has
         such a frame. Raises ValueError when none has.
         """
-        wanted = finite_number(time, "time", unit="s")
+        wanted = finite_number(time, "time", unit=" of seconds")
         stretches: Iterable[Stretch]
         if episode is not None:
+            episode = whole_number(episode, "episode", least=0, most=sys.maxsize)
             stretches = [each for each in self._stretches if each.segment.episode == episode]
             if not stretches:
                 known = sorted({each.segment.episode for each in self._stretches})
@@ -278,7 +304,7 @@ class Trajectory:
         Some come more than once where frames are rarer than that. Where time goes back, as after a
         reset, they go on with the next ones. Raises ValueError for an interval that is not above 0.
         """
-        seconds = finite_number(interval, "interval", unit="s")
+        seconds = finite_number(interval, "interval", unit=" of seconds")
         if seconds <= 0.0:
             raise ValueError(f"interval must be above 0 s, not {seconds:g}")
         frames, played = self._rows.played()
@@ -311,7 +337,7 @@ class Trajectory:
         count = len(self)
         number = whole_number(index, "the number of a frame", least=-sys.maxsize, most=sys.maxsize)
         if not -count <= number < count:
-            raise IndexError(
+            raise NoSuchFrameError(
                 f"there is no frame {number:,}: {self.path.name} has {count:,}, from 0 to "
                 f"{count - 1:,} or from -{count:,} to -1"
             )
@@ -335,8 +361,11 @@ class Trajectory:
     @property
     def signals(self) -> Mapping[str, Signal]:
         """The script's logged values by name: ``axes``, ``times`` [s] and ``values``."""
-        index = self._record.index
-        return {name: self._reader.signal(index, name) for name in self._reader.signals(index)}
+        reader, index = self._reader, self._record.index
+        what = f"{self.name!r} of {self.path.name} has logged no signal"
+        return ByName(
+            {name: reader.signal(index, name) for name in reader.signals(index)}, what=what
+        )
 
     def signal_names(self, name: str) -> tuple[str, ...]:
         """Return what the values of a logged vector are called; empty where they have no names."""
@@ -354,6 +383,10 @@ class Trajectory:
 
         ``progress`` is called with 0 to 1, from these threads.
         """
+        if jobs is not None:
+            jobs = whole_number(jobs, "jobs (threads)", least=1, most=MOST_THREADS)
+        if not callable(progress):
+            raise TypeError(f"progress must be a function, not {shown(progress)}")
         model = self.scene.world.model
         readers: list[TrajectoryReader] = []
 
@@ -446,11 +479,12 @@ class Trajectory:
         pace = finite_number(speed, "speed")
         if pace <= 0.0:
             raise ValueError(f"speed must be above 0, not {pace:g}")
+        is_endless = flag(loop, "loop")
         scene = self.scene
         was_attached = scene.link.active
         while True:
             self._play_once(pace)
-            if not loop or (was_attached and not scene.link.active):
+            if not is_endless or (was_attached and not scene.link.active):
                 return
             self.seek(0)
 
@@ -483,13 +517,14 @@ def load_trajectory(
     a file is ever executed, and its model is tried in another process before this one builds it.
     Raises FileError and its kinds.
     """
+    is_shown = flag(show, "show")
     reader = TrajectoryReader(Path(checked_path(path, "path")))
     try:
         trajectory = Trajectory(reader, _scene_index(reader, scene))
     except BaseException:
         reader.close()
         raise
-    if show:
+    if is_shown:
         from stroboscope.engine import debugger
 
         built = trajectory.scene
@@ -504,13 +539,15 @@ def _scene_index(reader: TrajectoryReader, scene: str | int | None) -> int:
     if scene is None:
         return next((each for each in reader.scenes if reader.frame_count(each)), reader.scenes[0])
     names = _names(reader)
+    if isinstance(scene, bool) or not isinstance(scene, str | int):
+        raise TypeError(f"scene must be the name or the number of one, not {shown(scene)}")
     for index in reader.scenes:
         if scene in (index, reader.scene(index).name) and scene not in names:
             return index
     if isinstance(scene, str) and scene in names:
         return names[scene]
     known = ", ".join(f"{index}: {name!r}" for name, index in names.items())
-    raise FileError(reader.path, f"has no scene {scene!r}", f"it has {known}")
+    raise FileError(reader.path, f"has no scene {shown(scene)}", f"it has {known}")
 
 
 def _names(reader: TrajectoryReader) -> dict[str, int]:
