@@ -2,12 +2,11 @@
 
 Client messages that ask for something carry an ``id`` chosen by the client (rising, per
 connection); exactly one :class:`Done` or :class:`Failed` answers it. Scenes are named by
-``scene_id``; no command carries a path.
+``scene_id``; no command carries a path. Families of messages have modules of their own; here are
+answers, what is told of a scene, and the unions.
 """
 
 import enum
-
-import msgspec
 
 from stroboscope.debugger_protocol.edit_messages import (
     CheckpointInfo,
@@ -35,7 +34,38 @@ from stroboscope.debugger_protocol.edit_messages import (
     SceneInterventions,
     SetControlNoise,
 )
+from stroboscope.debugger_protocol.frame_messages import (
+    ArrayEntry,
+    AssetChunk,
+    AssetRequest,
+    Frame,
+    Subscribe,
+    Unsubscribe,
+)
+from stroboscope.debugger_protocol.handshake_messages import (
+    ClientHello,
+    ClientProof,
+    ServerHello,
+    SessionInfo,
+    Welcome,
+)
 from stroboscope.debugger_protocol.message_base import Command, Message
+from stroboscope.debugger_protocol.playback_messages import (
+    ControlChanged,
+    FastForward,
+    HoldAtEnd,
+    Pause,
+    PhysicsStep,
+    Play,
+    PlaybackMode,
+    ReleaseControl,
+    RequestControl,
+    RestoreInitial,
+    RunUntil,
+    SessionStatus,
+    SetSpeed,
+    Step,
+)
 from stroboscope.debugger_protocol.recording_messages import (
     SaveHistory,
     SceneRecording,
@@ -70,7 +100,6 @@ from stroboscope.debugger_protocol.time_messages import (
     StepBack,
     StepForward,
 )
-from stroboscope.debugger_protocol.topics import Instant, Topic
 
 __all__ = [
     "ArrayEntry",
@@ -170,171 +199,11 @@ __all__ = [
 ]
 
 
-# --- handshake: C ClientHello, S ServerHello (server proves first), C ClientProof, S Welcome
-
-
-class ClientHello(Message, frozen=True, kw_only=True, tag="client_hello"):
-    """First message of a client; nothing but a nonce and versions before any proof."""
-
-    major: int
-    minor: int
-    nonce: bytes
-    capabilities: tuple[str, ...] = ()
-    observe: bool = False
-    name: str = ""
-
-
-class ServerHello(Message, frozen=True, kw_only=True, tag="server_hello"):
-    """The server's nonce and its proof of the secret."""
-
-    major: int
-    minor: int
-    nonce: bytes
-    proof: bytes
-    capabilities: tuple[str, ...] = ()
-
-
-class ClientProof(Message, frozen=True, kw_only=True, tag="client_proof"):
-    """The client's proof of the secret."""
-
-    proof: bytes
-
-
-class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Who the application is. ``session_id`` changes with every attach, ``script`` does not."""
-
-    session_id: str
-    pid: int
-    script: str = ""
-    argv: tuple[str, ...] = ()
-    python: str = ""
-    engine: str = ""
-    started: float = 0.0
-
-
-class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
-    """The handshake succeeded. Full SceneAdded, SceneStatus and SessionStatus messages follow."""
-
-    session: SessionInfo
-    client_id: int
-
-
-# --- playback
-
-
-class PlaybackMode(enum.StrEnum):
-    """How time runs in a session."""
-
-    PAUSED = "paused"
-    PLAYING = "playing"
-    FAST_FORWARD = "fast_forward"
-
-
-class Play(Command, frozen=True, kw_only=True, tag="play"):
-    """Play all scenes, or only this one: the others are held."""
-
-    scene_id: int | None = None
-
-
-class Pause(Command, frozen=True, kw_only=True, tag="pause"):
-    """Pause all scenes, or hold only this one. Done when nothing in scope is in a physics step."""
-
-    scene_id: int | None = None
-
-
-class FastForward(Command, frozen=True, kw_only=True, tag="fast_forward"):
-    """Run all scenes, or only this one, without a throttle."""
-
-    scene_id: int | None = None
-
-
-class SetSpeed(Command, frozen=True, kw_only=True, tag="set_speed"):
-    """Simulated seconds per wall second while playing, 1/64 … 64."""
-
-    speed: float
-
-
-class HoldAtEnd(Command, frozen=True, kw_only=True, tag="hold_at_end"):
-    """When the script is over, hold the scene that its main thread has stepped last, or not.
-
-    Until Play, or until nobody controls the session any more: what has happened can be looked at.
-    """
-
-    hold: bool
-
-
-class Step(Command, frozen=True, kw_only=True, tag="step"):
-    """Pause all; complete exactly ``count`` application steps of one scene.
-
-    ``with_dependents`` lets scenes that the stepped one waits for complete steps too.
-    """
-
-    scene_id: int
-    count: int = 1
-    with_dependents: bool = False
-
-
-class PhysicsStep(Command, frozen=True, kw_only=True, tag="physics_step"):
-    """Pause all; complete exactly ``count`` physics steps of one scene."""
-
-    scene_id: int
-    count: int = 1
-
-
-class RunUntil(Command, frozen=True, kw_only=True, tag="run_until"):
-    """Pause all; run one scene unthrottled until simulation time or step count is reached."""
-
-    scene_id: int
-    time: float | None = None
-    step_count: int | None = None
-
-
-class RestoreInitial(Command, frozen=True, kw_only=True, tag="restore_initial"):
-    """Put a scene back to the state just before its first step after attaching."""
-
-    scene_id: int
-
-
-class RequestControl(Command, frozen=True, kw_only=True, tag="request_control"):
-    """Take control of the session; announced to everybody."""
-
-
-class ReleaseControl(Command, frozen=True, kw_only=True, tag="release_control"):
-    """Give control up; scenes are released as if the controller had gone."""
-
-
-# --- subscriptions
-
-
-class Subscribe(Command, frozen=True, kw_only=True, tag="subscribe"):
-    """Ask for topics of a scene; adds to what is subscribed. ``channels`` belong to SIGNALS."""
-
-    scene_id: int
-    topics: tuple[Topic, ...]
-    channels: tuple[str, ...] = ()
-    max_rate_hz: float = 60.0
-
-
-class Unsubscribe(Command, frozen=True, kw_only=True, tag="unsubscribe"):
-    """Stop topics, or single channels of SIGNALS when ``channels`` is not empty."""
-
-    scene_id: int
-    topics: tuple[Topic, ...]
-    channels: tuple[str, ...] = ()
-
-
-class AssetRequest(Command, frozen=True, kw_only=True, tag="asset_request"):
-    """Ask for a range of an asset by content hash; answered by AssetChunk, or Failed."""
-
-    digest: str
-    offset: int = 0
+# --- answers
 
 
 class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
     """A client's network thread is alive. Sent every 2 s whatever the GUI does."""
-
-
-# --- answers and events
 
 
 class FailureKind(enum.StrEnum):
@@ -370,22 +239,7 @@ class Goodbye(Message, frozen=True, kw_only=True, tag="goodbye"):
     reason: str
 
 
-class SessionStatus(Message, frozen=True, kw_only=True, tag="session_status"):
-    """Playback of the whole session."""
-
-    mode: PlaybackMode
-    speed: float
-    controller: int | None
-    clients: int
-    free_running_scenes: int = 0
-    hold_at_end: bool = False
-
-
-class ControlChanged(Message, frozen=True, kw_only=True, tag="control_changed"):
-    """Control went from one client to another, or became free (None)."""
-
-    controller: int | None
-    reason: str
+# --- what is told of a scene
 
 
 class SceneAdded(Message, frozen=True, kw_only=True, tag="scene_added"):
@@ -464,46 +318,6 @@ class SceneStatus(Message, frozen=True, kw_only=True, tag="scene_status"):
     activity_s: float
     location: str
     waiting_for: str = ""
-
-
-class ArrayEntry(msgspec.Struct, frozen=True, array_like=True):
-    """Where one array stands in a blob. ``dtype`` is NumPy's, as in ``<f8``."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-
-
-class Frame(Message, frozen=True, kw_only=True, tag="frame"):
-    """Values of one topic at one instant; the arrays stand in ``blob``, 8-byte aligned.
-
-    ``axis``, ``step``, ``time`` are those of the instant. ``dropped`` counts frames of this topic
-    that this client missed since the last one it got; for signals, lost rows (an explicit gap
-    before the first row). ``notes`` say what the numbers can't ("forces not computed: …").
-    """
-
-    scene_id: int
-    topic: Topic
-    instant: Instant
-    revision: int
-    axis: int
-    step: int
-    time: float
-    dropped: int
-    arrays: tuple[ArrayEntry, ...]
-    blob: bytes
-    notes: tuple[str, ...] = ()
-
-
-class AssetChunk(Message, frozen=True, kw_only=True, tag="asset_chunk"):
-    """A range of an asset: a table of ArrayEntry (msgpack) and blob, hashed as a whole."""
-
-    id: int
-    digest: str
-    offset: int
-    total: int
-    data: bytes
 
 
 class LogEntry(Message, frozen=True, kw_only=True, tag="log_entry"):
