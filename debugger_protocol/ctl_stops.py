@@ -104,18 +104,17 @@ def _break_when(client: DebuggerClient, scene_id: int, a: argparse.Namespace, ou
         envs_idx=a.envs_idx,
     )
     out.write(f"condition {condition}: {a.expression}\n")
-    if not client.has_control or client.session_status.mode is PlaybackMode.PAUSED:
-        _tell_note(client, out)
-        return
-    out.write(
-        "nothing stops while nobody is attached, and this command leaves now: have a window, "
-        "or another client, attached\n"
-    )
+    _tell_what_comes_of_it(client, out)
 
 
-def _tell_note(client: DebuggerClient, out: TextIO) -> None:
-    """Write what the answer to the newest command has said besides."""
-    if client.last_note:
+def _tell_what_comes_of_it(client: DebuggerClient, out: TextIO) -> None:
+    """Write what the answer has said of a condition, where somebody is there to see it."""
+    if client.has_control and client.session_status.mode is not PlaybackMode.PAUSED:
+        out.write(
+            "nothing stops while nobody is attached, unless the script asks for it, and this "
+            "command leaves now: have a window, or another client, attached\n"
+        )
+    elif client.last_note:
         out.write(f"it {client.last_note}\n")
 
 
@@ -144,7 +143,7 @@ def _edit_condition(
     client.edit_condition(
         a.condition, scene_id=scene_id, expression=a.expression, hits=a.hits, **switches
     )
-    _tell_note(client, out)
+    _tell_what_comes_of_it(client, out)
     _conditions(client, scene_id, a, out)
 
 

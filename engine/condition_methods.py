@@ -41,7 +41,7 @@ class ConditionMethods:
         is not true. It stops the scene from the ``hits``-th time on that it *becomes* true; with
         ``once`` it is removed then; with ``log_only`` it is only told and marked.
 
-        What is true already stops the scene at its next step, which the log says.
+        What is true already has become true with the next step; the log says what will come of it.
 
         Raises ConditionError, which shows the place, for an expression that this scene can't
         evaluate, TypeError for what is no text, and ValueError for ``hits`` out of range.

@@ -68,16 +68,8 @@ class StopDesk:
         there is none to be run unguarded.
         """
         link = self._link
-        playback = self._host.playback
-        with playback.lock:
-            held = (
-                stop.held
-                and not self.stops.mark_only
-                and playback.attached
-                and playback.controlled
-                and link.follow
-                and not link.closed
-            )
+        with self._host.playback.lock:
+            held = stop.held and not self.why_it_goes_on() and not link.closed
             # Before the hold can be seen: whoever releases it asks what the scene has stopped at.
             stop = self._record(msgspec.structs.replace(stop, held=held))
             if held:
@@ -103,6 +95,17 @@ class StopDesk:
         self._host.log(level, text, link=link, at=(stop.axis, stop.time))
         self._host.wake()
         return held
+
+    def why_it_goes_on(self) -> str:
+        """Return why a stop would not hold the scene; "" where it would. For good: lock held."""
+        playback = self._host.playback
+        if not playback.attached:
+            return "no debugger is attached"
+        if not playback.controlled:
+            return "nobody controls the session"
+        if not self._link.follow:
+            return "it runs free"
+        return "stops only mark" if self.stops.mark_only else ""
 
     def stands_where_it_stopped(self) -> bool:
         """Return whether the next physics step is the one that stopped the scene. Lock held.

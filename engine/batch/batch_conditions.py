@@ -128,7 +128,8 @@ class BatchConditions(SceneConditions):
             scene: Any = self._selected
             if not is_true_now(scene, entry.info.expression, entry.watcher):
                 return ""
-        return already_text(entry.info, where=f" in environment {env}")
+        guards, where = self._batch.guards_detached, f" in environment {env}"
+        return already_text(scene, entry.info, guards_detached=guards, where=where)
 
     def _changed(self) -> None:
         self._infos = None

@@ -1,4 +1,4 @@
-"""Conditions that are true where a scene stands: it will stop as soon as it steps.
+"""Conditions that are true where a scene stands: what comes of them as soon as it steps.
 
 That is seldom what somebody has meant who waits for something, so that they are told.
 """
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.expressions import expression_channel
-from stroboscope.debugger_protocol.time_messages import ConditionInfo
+from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopReason
 from stroboscope.engine.channel_readers import READ_BEFORE
 from stroboscope.engine.expression_channels import ExpressionChannel
 from stroboscope.engine.stops.watched import Watcher
@@ -45,10 +45,31 @@ def is_true_now(scene: "Scene", text: str, watcher: Watcher) -> bool:
     return value != 0.0 and not math.isnan(value)
 
 
-def already_text(info: ConditionInfo, *, where: str = "") -> str:
-    """Return what is told of a condition that is true already."""
-    if info.hits > info.hit_count + 1:
-        return f"is true already{where}: that will count as its first time at the next step"
+def already_text(
+    scene: "Scene", info: ConditionInfo, *, guards_detached: bool, where: str = ""
+) -> str:
+    """Return what is told of a condition that is true already: what will come of that.
+
+    ``guards_detached``: whether the scene's steps are looked at although nothing is attached.
+    """
+    true = f"is true already{where}"
+    link, stops = scene.link, scene.stops
+    if not link.active and not guards_detached:
+        return (
+            f"{true}, but nothing looks at it now: a debugger that is attached does, and a script "
+            "that asks for raise_on_stop, on_stop() or keep_history()"
+        )
+    if StopReason.CONDITION in stops.off:
+        return f"{true}: that will only be counted, as the rule “condition” is off"
+    times = info.hit_count + 1
+    if times < info.hits:
+        count = "as its first time" if times == 1 else f"as time {times} of {info.hits}"
+        return f"{true}: that will count {count} at the next step"
     if info.log_only:
-        return f"is true already{where}: it will be marked at the next step"
-    return f"is true already{where}: the scene will stop at its next step"
+        return f"{true}: it will be told at the next step"
+    goes_on = link.past.stops.why_it_goes_on()
+    if not goes_on:
+        return f"{true}: the scene will stop at its next step"
+    if stops.raise_on_stop and not link.active:
+        return f"{true}: the next step will raise SimulationStopped"
+    return f"{true}: it will be marked at the next step; nothing holds the scene: {goes_on}"

@@ -179,12 +179,14 @@ class SceneConditions:
         return Watcher(world, scope, self._scene.history.packing)
 
     def note_of(self, condition_id: int) -> str:
-        """Return what whoever has set a condition should know: that it is true already; or ""."""
+        """Return what whoever has set a condition should know, as it is true already; or ""."""
         entry = self._entries.get(condition_id)
         if entry is None or not _is_active(entry) or entry.was_true:
             return ""
-        is_true = is_true_now(self._scene, entry.info.expression, self.watcher())
-        return already_text(entry.info) if is_true else ""
+        scene = self._scene
+        if not is_true_now(scene, entry.info.expression, self.watcher()):
+            return ""
+        return already_text(scene, entry.info, guards_detached=scene.stops.guards_detached)
 
     # --- after every physics step
 

@@ -131,7 +131,7 @@ class SceneStops:
         return self._all.put(condition)
 
     def condition_note(self, condition_id: int) -> str:
-        """Return what whoever has set a condition should know: that it is true already; or ""."""
+        """Return what whoever has set a condition should know, as it is true already; or ""."""
         return self._all.note_of(condition_id)
 
     def tell_note(self, info: ConditionInfo) -> None:
