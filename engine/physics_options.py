@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
+from stroboscope.engine.model_option_fields import (
+    FIELD_OPTION,
+    read_field_option,
+    write_field_option,
+)
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = [
@@ -123,7 +128,12 @@ def option_info(name: str, *, adapter: MujocoAdapter) -> OptionInfo:
 
 
 def read_option(model: Any, name: str, *, adapter: MujocoAdapter) -> tuple[float, ...]:
-    """Return the values of one option; CommandError when there is none."""
+    """Return the values of one option; CommandError when there is none.
+
+    Or of a field that environments had values of their own of, ``model.body_mass``.
+    """
+    if name.startswith(FIELD_OPTION):
+        return read_field_option(model, name)
     return _option(name, adapter).read(model.opt)
 
 
@@ -137,8 +147,12 @@ def write_option(
 ) -> None:
     """Set one option, or raise CommandError and change nothing.
 
-    ``known`` values have been the model's own: they are good whatever our limits say.
+    ``known`` values have been the model's own: they are good whatever our limits say. Fields of a
+    model (:func:`read_option`) are only written with those.
     """
+    if known is not None and name.startswith(FIELD_OPTION):
+        write_field_option(model, name, values)
+        return
     option = _option(name, adapter)
     if known is None or tuple(values) != tuple(known):
         check_option(option.info, values)

@@ -20,7 +20,7 @@ from stroboscope.engine.history.segments import SegmentList
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
-    from stroboscope.engine.recording.batch_tap import BatchTap
+    from stroboscope.engine.recording.batch_tap import EnvTap
 
 __all__ = ["BatchHistory"]
 
@@ -73,7 +73,7 @@ class BatchHistory:
         self.first = 0
         """The axis of the oldest matrix."""
         self._rows: deque[Rows] = deque()
-        self._steps: deque[tuple[int, float | Rows]] = deque()
+        self._steps: deque[tuple[int, float | Rows, float]] = deque()
         self._timesteps: Rows = np.empty(0)
         self._deep: deque[Rows] = deque()
         self._deep_env = 0
@@ -81,9 +81,11 @@ class BatchHistory:
         self._replaced: list[_Replaced] = []
         self.version = 0
         """Changes whenever the segments do."""
-        self.taps: tuple[BatchTap, ...] = ()
+        self.taps: tuple[EnvTap, ...] = ()
         """Who records the scene."""
         self._calls: deque[Callable[[], None]] = deque()
+        self.on_forget: Callable[[int], None] = _nobody
+        """Called with the axis before which nothing is remembered any more."""
 
     # --- writing
 
@@ -138,7 +140,7 @@ class BatchHistory:
             self.first = counters.axis
             self.version += 1
         self._rows.append(matrix)
-        self._steps.append((counters.single, self._timesteps_now()))
+        self._steps.append((counters.single, self._timesteps_now(), time.monotonic()))
         self._last = matrix
         return matrix
 
@@ -154,6 +156,8 @@ class BatchHistory:
         if self._rows and self._last is self._rows[-1]:
             self._rows.pop()
             self._steps.pop()
+        for tap in self.taps:
+            tap.forgot()
 
     def _free_matrix(self) -> Rows:
         """Return a matrix to write into: a new one while there is room, else the oldest."""
@@ -179,6 +183,7 @@ class BatchHistory:
             self._deep.popleft()
             self._steps.popleft()
         first = self.first - len(self._deep)
+        self.on_forget(first)
         if self._replaced and self._replaced[0].axis < first:
             self._replaced = [each for each in self._replaced if each.axis >= first]
             self.version += 1
@@ -199,6 +204,7 @@ class BatchHistory:
         self._deep.clear()
         self._replaced.clear()
         self._budget.forget(id(self))
+        self.on_forget(self._envs.counters.shared.axis)
         self.version += 1
 
     def end(self) -> None:
@@ -287,6 +293,10 @@ class BatchHistory:
         stored = self._steps[axis - (self.first - len(self._deep))][1]
         return stored if isinstance(stored, float) else float(stored[env])
 
+    def wall_at(self, axis: int) -> float:
+        """Return when the rows of a remembered axis were taken, monotonic [s]."""
+        return self._steps[axis - (self.first - len(self._deep))][2]
+
     # --- what every environment's counters were
 
     def counts(self) -> tuple[Ints, Ints]:
@@ -340,3 +350,7 @@ class BatchHistory:
         first = self.first_of(env)
         if first >= 0:
             yield first, self.end_axis()
+
+
+def _nobody(_axis: int) -> None:
+    """Tell nobody."""

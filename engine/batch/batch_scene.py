@@ -32,8 +32,8 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
+from stroboscope.engine.recording.batch_recorders import BatchRecorders
 from stroboscope.engine.recording.recording_methods import RecordingMethods
-from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_copy import check_copy
@@ -102,7 +102,8 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         self.counters = self.selected.counters
         self.history = self.selected.history
         self.stops = self.selected.stops
-        self.recorders = SceneRecorders(self)
+        self.recorders: BatchRecorders = BatchRecorders(self)
+        self.batch_history.on_forget = self.recorders.notes.forget_before
         self.states = BatchStates(self)
         self.backend = BatchBackend(self)
         self.link = runtime.host.open_scene(name, self.backend, follow=playback is Playback.FOLLOW)
@@ -363,6 +364,7 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
             raise ValueError("envs_idx chooses no environment: a checkpoint needs one at least")
         made = self.states.checkpoint(chosen, name=name, note=note)
         if name:
+            self.recorders.happened("checkpoint", name, data={"note": note} if note else None)
             self.link.checkpoint_made(made, approximate=made.exactness.reason)
         return made
 

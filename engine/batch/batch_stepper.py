@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.messages import LogLevel
-from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
+from stroboscope.debugger_protocol.time_messages import SegmentKind, StopInfo, StopReason
 from stroboscope.engine.batch.batch_conditions import BatchConditions
 from stroboscope.engine.batch.failures import BatchWatch
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.errors import SimulationStopped, StepFailedError
 from stroboscope.engine.stops.event import StopEvent
 from stroboscope.engine.stops.script_errors import hold_for_error
-from stroboscope.engine.stops.trouble import Trouble
+from stroboscope.engine.stops.trouble import Trouble, plain_diagnosis
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
@@ -188,8 +188,10 @@ class BatchStepper:
                 continue
             if self.watch.concerns(env, trouble, self._stops):
                 troubles.append((env, trouble))
-            else:
-                self._let_through(env, trouble)
+                continue
+            if self._scene.recorders.wants and self.watch.is_new_warning(env, trouble):
+                self._warn(env, trouble)
+            self._let_through(env, trouble)
         if not troubles:
             return None, broken
         events, held = self._stop(troubles)
@@ -207,6 +209,13 @@ class BatchStepper:
         raised = self._stopped(events, len(troubles)) if raises else None
         return raised, np.array(sorted(are_broken), dtype=np.intp)
 
+    def _warn(self, env: int, trouble: Trouble) -> None:
+        """Tell whoever records of a trouble that nobody wants to stop for."""
+        with self._selected.standing_for(env):
+            self._selected.put(trouble.row)
+            warning = plain_diagnosis(self._selected, trouble)  # type: ignore[arg-type]
+        self._scene.recorders.warned(env, warning)
+
     def _let_through(self, env: int, trouble: Trouble) -> None:
         self.watch.let_through(env, trouble)
         if trouble.is_reset:
@@ -223,15 +232,14 @@ class BatchStepper:
     def _stop(self, troubles: list[tuple[int, Trouble]]) -> tuple[list[StopEvent], bool]:
         """Say which environments went wrong in one step; return that, and whether that holds."""
         link, held = self._link, False
-        events: list[StopEvent] = []
+        stops: list[StopInfo] = []
         for env, trouble in troubles[:_MOST_STOPS]:
             with self._selected.standing_for(env):
                 self._selected.put(trouble.row)
                 stop = self._stops.diagnose(self._selected, trouble)  # type: ignore[arg-type]
             message = f"environment {env}: {stop.message}"
             stop = msgspec.structs.replace(stop, env=env, message=message)
-            events.append(StopEvent.of(stop))
-            self._scene.recorders.stopped(stop)
+            stops.append(stop)
             if link.active:
                 held = link.past.stops.stop(stop, is_complete=True) or held
         more = len(troubles) - _MOST_STOPS
@@ -242,6 +250,8 @@ class BatchStepper:
                 f"{more} more environments went wrong in the same step ({named}"
                 f"{', …' if more > _SHOWN else ''})",
             )
+        self._scene.recorders.stopped_in(stops)
+        events = [StopEvent.of(stop) for stop in stops]
         self._stops.last = events[0]
         for env, trouble in troubles:
             self.watch.stopped(env, trouble)

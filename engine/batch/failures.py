@@ -127,6 +127,13 @@ class BatchWatch:
         is_told = self._told.get(env, (None, -1)) == (trouble.key, axis - 1)
         return trouble.reason not in stops.off and not goes_on and not is_told
 
+    def is_new_warning(self, env: int, trouble: Trouble) -> bool:
+        """Return whether a trouble is worth telling whoever records: no stop has, nor the last."""
+        axis = self._envs.counters.shared.axis
+        key, at = self._let_through.get(env, (None, -1))
+        is_told = self._told.get(env, (None, -1)) == (trouble.key, axis - 1)
+        return not is_told and not (key == trouble.key and at >= axis - 1)
+
     def stopped(self, env: int, trouble: Trouble) -> None:
         """Note that one environment has stopped."""
         self._told[env] = (trouble.key, self._envs.counters.shared.axis)

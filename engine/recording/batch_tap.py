@@ -9,110 +9,78 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.recording.env_changes import EnvChanges
+from stroboscope.engine.recording.env_rows import EnvRows, EnvSteps
 from stroboscope.engine.recording.feed import FinalRow, SceneFeed, Value, wall_ns
-from stroboscope.engine.recording.rows_entry import RowSource
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
 
-__all__ = ["BatchTap", "env_begin", "env_final"]
+__all__ = ["BatchTap", "EnvTap", "env_begin", "env_final", "steps_per_block"]
 
 _BLOCK_BYTES = 4 << 20
 _FEWEST_ROWS, _MOST_ROWS = 8, 256
+_MOST_NAMED = 3
+_EDITED = "the state was changed between two steps"
 
 
-class _Steps:
-    """Rows of all chosen environments at up to ``capacity`` steps."""
-
-    def __init__(self, capacity: int, count: int, width: int, begin: int) -> None:
-        self.begin = begin
-        self.rows = np.empty((capacity, count, width))
-        self.steps = np.empty(capacity, dtype=np.int64)
-        self.walls = np.empty(capacity)
-        self.timesteps = np.empty((capacity, count))
-        self.flags = np.zeros((capacity, count), dtype=np.uint8)
-        self.capacity = capacity
-        self.at = 0
-        self.is_sealed = False
+def steps_per_block(width: int, count: int) -> int:
+    """Return how many steps of ``count`` environments, whose rows have ``width``, make a block."""
+    room = _BLOCK_BYTES // (8 * width * count)
+    return min(max(room, _FEWEST_ROWS), _MOST_ROWS)
 
 
-class _EnvRows(RowSource):
-    """Those of one environment."""
+class EnvTap:
+    """Copies the rows of environments step by step, and finds what does not follow.
 
-    def __init__(self, steps: _Steps, place: int) -> None:
-        self._steps, self._rows = steps, steps.rows[:, place]
-        self.begin, self.axes = steps.begin, None
-        self.times, self.steps = self._rows[:, 0], steps.steps
-        self.timesteps, self.walls = steps.timesteps[:, place], steps.walls
-        self.flags = steps.flags[:, place]
-        self.taken = 0
+    ``envs``: which ones, each once. By the scene's owner.
+    """
 
-    @property
-    def is_sealed(self) -> bool:  # type: ignore[override]
-        """Whether no row will follow."""
-        return self._steps.is_sealed
-
-    def counted(self) -> int:
-        """Return how many rows there are by now."""
-        return self._steps.at
-
-    def read(self, places: slice, out: NDArray[np.float64]) -> None:
-        """Write rows into ``out``."""
-        out[:] = self._rows[places]
-
-    def release(self) -> None:
-        """Nothing: it goes with the last who has it."""
-
-
-class BatchTap:
-    """Hands rows of environments to feeds, one each; by the scene's owner."""
-
-    def __init__(
-        self, scene: "BatchScene", envs: NDArray[np.intp], feeds: Sequence[SceneFeed]
-    ) -> None:
+    def __init__(self, scene: "BatchScene", envs: NDArray[np.intp]) -> None:
         self.scene = scene
-        self.feeds = tuple(feeds)
         self._envs = envs
         self._places = {int(env): place for place, env in enumerate(envs)}
         self._width = scene.environments.layout.size
-        room = _BLOCK_BYTES // (8 * self._width * len(envs))
-        self._capacity = min(max(room, _FEWEST_ROWS), _MOST_ROWS)
-        self._steps: _Steps | None = None
+        self._capacity = steps_per_block(self._width, len(envs))
+        self._steps: EnvSteps | None = None
+        self._is_in_step = False
+        """Whether rows were taken of a step that has not been counted."""
         self._flagged = np.ones(len(envs), dtype=np.uint8)
         """Which rows, of those that come next, don't follow from the ones before."""
+        self._changes = EnvChanges(scene.environments, envs, base=scene.world.codec.fields)
+        self._pending: dict[int, FileEvent] = {}
+        """How a stretch begins with the next rows, by place: what a script does until then is its
+        beginning, too."""
 
-    @property
-    def listener(self) -> "BatchTap":
-        """Who is told what happens besides rows."""
-        return self
+    # --- for whoever takes them
+
+    def _next_steps(self, axis: int) -> EnvSteps:
+        """Return where rows from ``axis`` on go: there is room for one at least."""
+        raise NotImplementedError
+
+    def _sealed(self) -> None:
+        """Hear that nothing more goes to where rows have gone."""
+
+    def _add(self, place: int, event: FileEvent) -> None:
+        """Take what has happened to an environment."""
+        raise NotImplementedError
 
     # --- beginning and end
 
     def begin(self) -> None:
         """Begin with the next rows."""
         for place in range(len(self._envs)):
-            self.feeds[place].add_event(self._event(place, "begin", "recording begins"))
+            self._pending[place] = self._event(place, "begin", "recording begins")
+        self._changes.other_fields()
         history = self.scene.batch_history
         history.taps = (*history.taps, self)
         self.scene._update_fast_path()
-
-    def end(self, *, with_final: bool) -> None:
-        """Take no more rows; ``with_final``: but the states that the environments stand in."""
-        self.leave()
-        self._seal()
-        for place, (env, feed) in enumerate(zip(self._envs.tolist(), self.feeds, strict=True)):
-            if with_final:
-                follows = not self._flagged[place]
-                feed.put(env_final(self.scene, env)._replace(follows=follows))
-            feed.is_over = True
 
     def leave(self) -> None:
         """Take no more rows."""
         history = self.scene.batch_history
         history.taps = tuple(tap for tap in history.taps if tap is not self)
         self.scene._update_fast_path()
-        for feed in self.feeds:
-            feed.left()
 
     # --- what the history says
 
@@ -128,22 +96,32 @@ class BatchTap:
         """Take the rows of the coming step, which counts when :meth:`counted` is called."""
         steps = self._steps
         if steps is None or steps.at == steps.capacity or steps.begin + steps.at != axis:
+            if steps is not None and steps.begin + steps.at != axis:
+                self._changes.forget()
             self._seal()
-            steps = self._steps = _Steps(self._capacity, len(self._envs), self._width, axis)
-            for place, feed in enumerate(self.feeds):
-                feed.put(_EnvRows(steps, place))
+            steps = self._steps = self._next_steps(axis)
         at = steps.at
-        np.take(matrix, self._envs, axis=0, out=steps.rows[at], mode="clip")
+        rows = steps.rows[at]
+        np.take(matrix, self._envs, axis=0, out=rows, mode="clip")
+        self._find_changes(rows)
+        self._add_pending()
         steps.steps[at], steps.walls[at] = step, wall
         own = timesteps if isinstance(timesteps, float) else timesteps[self._envs]
         steps.timesteps[at] = own
         steps.flags[at] = self._flagged
+        self._is_in_step = True
 
     def counted(self) -> None:
         """Count the rows that were taken last: their step is done."""
-        if self._steps is not None:
+        if self._steps is not None and self._is_in_step:
             self._flagged[:] = 0
             self._steps.at += 1
+            self._changes.note()
+        self._is_in_step = False
+
+    def forgot(self) -> None:
+        """Hear that nobody has taken the step whose rows were taken last."""
+        self._is_in_step = False
 
     def replaced(
         self, kind: SegmentKind, envs: NDArray[np.intp], text: str, parent_axis: int
@@ -153,21 +131,129 @@ class BatchTap:
             place = self._places.get(env)
             if place is not None:
                 event = self._event(place, str(kind), text)
-                event = msgspec.structs.replace(event, parent_axis=parent_axis)
-                self.feeds[place].add_event(event)
-                self._flagged[place] = 1
+                self._pend(place, msgspec.structs.replace(event, parent_axis=parent_axis))
+
+    def _find_changes(self, rows: NDArray[np.float64]) -> None:
+        """Note what the script has written into states and fields since the last step."""
+        for place in self._changes.edited(rows).tolist():
+            if place not in self._pending:
+                self._pend(place, self._event(place, str(SegmentKind.EDIT), _EDITED))
+        for place, names in self._changes.other_fields().items():
+            if place not in self._pending:
+                named = ", ".join(names[:_MOST_NAMED]) + ", …" * (len(names) > _MOST_NAMED)
+                text = f"{named} of the model {'was' if len(names) == 1 else 'were'} changed"
+                self._pend(place, self._event(place, str(SegmentKind.EDIT), text))
+
+    def _pend(self, place: int, event: FileEvent) -> None:
+        self._pending[place] = event
+        self._flagged[place] = 1
+
+    def _add_pending(self) -> None:
+        """Say how stretches begin, where the environments stand now."""
+        if not self._pending:
+            return
+        envs = self.scene.environments
+        for place, event in self._pending.items():
+            fields = self._changes.fields_of(place) if envs.expanded else {}
+            event = msgspec.structs.replace(
+                event,
+                time=float(envs.time[self._envs[place]]),
+                data={**event.data, "fields": fields} if fields else event.data,
+            )
+            self._add(place, event)
+        self._pending.clear()
 
     def _seal(self) -> None:
         if self._steps is not None:
             self._steps.is_sealed = True
             self._steps = None
-            self.feeds[0].sealed()
+            self._sealed()
 
     def _event(self, place: int, kind: str, text: str) -> FileEvent:
-        env, index = int(self._envs[place]), self.feeds[place].index
-        return env_begin(self.scene, env, index=index, kind=kind, text=text)
+        return env_begin(self.scene, int(self._envs[place]), index=place, kind=kind, text=text)
+
+    def _finals(self) -> list[FinalRow]:
+        """Return where the environments stand; within a step, where it has begun."""
+        steps = self._steps
+        if self._is_in_step and steps is not None:
+            return [self._row_in_step(steps, place) for place in range(len(self._envs))]
+        state = np.take(self.scene.environments.state, self._envs, axis=0)
+        self._find_changes(state)
+        self._add_pending()
+        finals = []
+        for place, env in enumerate(self._envs.tolist()):
+            follows = not self._flagged[place]
+            finals.append(env_final(self.scene, env)._replace(follows=follows))
+        return finals
+
+    @staticmethod
+    def _row_in_step(steps: EnvSteps, place: int) -> FinalRow:
+        at = steps.at
+        return FinalRow(
+            row=steps.rows[at, place].copy(),
+            axis=steps.begin + at,
+            step=int(steps.steps[at]),
+            timestep=float(steps.timesteps[at, place]),
+            wall=wall_ns(),
+            hidden=b"",
+            follows=not steps.flags[at, place],
+        )
 
     # --- what else happens
+
+    def place_of(self, event: FileEvent) -> int:
+        """Return which environment an event is about: where it stands here; -1: none of these.
+
+        What is about the scene as a whole is told of the first.
+        """
+        env = event.data.get("env", -1)
+        if isinstance(env, int) and env >= 0:
+            return self._places.get(env, -1)
+        return 0
+
+
+class BatchTap(EnvTap):
+    """Hands rows of environments to feeds, one each; by the scene's owner."""
+
+    def __init__(
+        self, scene: "BatchScene", envs: NDArray[np.intp], feeds: Sequence[SceneFeed]
+    ) -> None:
+        super().__init__(scene, envs)
+        self.feeds = tuple(feeds)
+
+    @property
+    def listener(self) -> "BatchTap":
+        """Who is told what happens besides rows."""
+        return self
+
+    def end(self, *, with_final: bool) -> None:
+        """Take no more rows; ``with_final``: but the states that the environments stand in."""
+        finals = self._finals() if with_final else []
+        self.leave()
+        self._seal()
+        for feed, final in zip(self.feeds, finals, strict=False):
+            feed.put(final)
+        for feed in self.feeds:
+            feed.is_over = True
+
+    def leave(self) -> None:
+        """Take no more rows."""
+        super().leave()
+        for feed in self.feeds:
+            feed.left()
+
+    def _next_steps(self, axis: int) -> EnvSteps:
+        steps = EnvSteps(self._capacity, len(self._envs), self._width, begin=axis)
+        for place, feed in enumerate(self.feeds):
+            feed.put(EnvRows(steps, place))
+        return steps
+
+    def _sealed(self) -> None:
+        self.feeds[0].sealed()
+
+    def _add(self, place: int, event: FileEvent) -> None:
+        feed = self.feeds[place]
+        feed.add_event(msgspec.structs.replace(event, scene=feed.index))
 
     @property
     def index(self) -> int:
@@ -176,13 +262,9 @@ class BatchTap:
 
     def add_event(self, event: FileEvent) -> None:
         """Hand on what happened: to the environment that it is about, else to the first one."""
-        env = event.data.get("env", -1)
-        if isinstance(env, int) and env >= 0:
-            if env in self._places:
-                feed = self.feeds[self._places[env]]
-                feed.add_event(msgspec.structs.replace(event, scene=feed.index))
-            return
-        self.feeds[0].add_event(event)
+        place = self.place_of(event)
+        if place >= 0:
+            self._add(place, event)
 
     def add_value(self, value: Value) -> None:
         """Hand on a value of a channel of the script: it belongs to the scene as a whole."""

@@ -27,21 +27,24 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["FlightRecorder"]
+__all__ = ["MOST_VALUES", "FlightRecorder", "SceneFlightRecorder", "rows_of"]
 
 _log = logging.getLogger(__name__)
 
 _MOST_FILES: Final = 10
-_MOST_VALUES: Final = 1_000_000
+MOST_VALUES: Final = 1_000_000
+"""Values of the script's channels that are kept at most."""
 
 
 class FlightRecorder(Recording):
     """Keeps what a scene did in the last ``keep_last`` seconds; by its owner.
 
-    The rows are those of its history, which keeps as many of them as are needed.
+    What keeps the rows says :class:`SceneFlightRecorder`, and of environments another one.
     """
 
-    def __init__(self, wanted: TrajectoryFile, scene: "Scene", *, disk: Disk | None = None) -> None:
+    def __init__(
+        self, wanted: TrajectoryFile, scene: "Scene | BatchScene", *, disk: Disk | None = None
+    ) -> None:
         self._wanted = wanted
         self._scene = scene
         self._disk = disk
@@ -53,30 +56,36 @@ class FlightRecorder(Recording):
         self._number = self._free_number(1)
         for path in (wanted.path, wanted.part(self._number)):
             scene.runtime.recordings.check_free(path)
-        # What takes long of it is kept with the scene's model: a stop should not have to wait.
-        record_of(scene, wanted, index=0, attachments=Attachments())
 
     def begin(self, scene: "Scene | BatchScene") -> None:
         """Keep rows from the next one on."""
         scene = self._scene
-        scene.history.keep_newest(self._rows(), who=self)
-        scene.history.add_tap(self)
+        self._keep()
         scene.recorders.add(self, self, self._wanted)
-        scene.recorders.notes.keep_values(_MOST_VALUES)
         scene.runtime.recordings.add(self)
         scene._update_fast_path()
 
-    def _rows(self) -> int:
-        timestep = self._scene.timestep_of_state
-        seconds = self._wanted.keep_last or 0.0
-        rows = math.ceil(seconds / timestep) if timestep > 0.0 else 1
-        check_memory(8 * self._scene.history.packing.words * rows, f"keep_last={seconds:g} s")
-        return rows + 1
+    # --- what keeps the rows
+
+    def _keep(self) -> None:
+        """Begin to keep rows."""
+        raise NotImplementedError
+
+    def _keep_no_more(self) -> None:
+        """Let go of them."""
+        raise NotImplementedError
+
+    def _saving(self, path: Path, final: FinalRow | None, *, knows: bool) -> Saving:
+        """Begin to write what there is; ``final``: before which step, None: as it stands.
+
+        ``knows``: whether anybody knows how it stands.
+        """
+        raise NotImplementedError
 
     # --- what it is
 
     @property
-    def scenes(self) -> "tuple[Scene, ...]":
+    def scenes(self) -> "tuple[Scene | BatchScene, ...]":
         """The scene, while it is kept."""
         return () if self._is_over else (self._scene,)
 
@@ -89,11 +98,6 @@ class FlightRecorder(Recording):
     def frames(self) -> int:
         """How many frames were written."""
         return sum(saving.frames for saving in self._savings)
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes of memory the rows take."""
-        return self._scene.history.nbytes
 
     @property
     def is_recording(self) -> bool:
@@ -125,33 +129,16 @@ class FlightRecorder(Recording):
     def add_value(self, value: Value) -> None:
         """Nothing, likewise."""
 
-    def opened(self, ring: RowRing, block: Block, *, at: int) -> None:
-        """Nothing: the rows stay where they are."""
-
-    def sealed(self, block: Block) -> None:
-        """Nothing: the rows stay where they are."""
-
-    def began(self, stretch: Stretch) -> None:
-        """Nothing: the history knows."""
-
-    def slept(self, axis: int, hidden: bytes) -> None:
-        """Nothing: the history keeps that, too."""
-
-    def leaving(self, world: "World") -> None:
-        """Nothing: what was recorded with the old model ends here."""
-
-    def entered(self) -> None:
-        """Begin anew with another model: a history is of one."""
-        self._scene.history.keep_newest(self._rows(), who=self)
-
     # --- files
 
     def stopped(self, final: FinalRow | None) -> None:
         """Write a file of what led to a stop, if that is wanted."""
         if self._wanted.save_on_stop:
-            self.save(final or final_row(self._scene, self._scene.world), level=logging.WARNING)
+            self.save(final, level=logging.WARNING)
 
-    def save(self, final: FinalRow, *, level: int = logging.INFO) -> None:
+    def save(
+        self, final: FinalRow | None = None, *, knows: bool = True, level: int = logging.INFO
+    ) -> None:
         """Write what there is into the next file, and say so; the scene goes on meanwhile.
 
         Files that are there stay: what an earlier run has left may be looked for only now.
@@ -163,7 +150,7 @@ class FlightRecorder(Recording):
         self._number = number + 1
         path = self._wanted.part(number)
         try:
-            saving = Saving(self._wanted, self._scene, path=path, final=final, disk=self._disk)
+            saving = self._saving(path, final, knows=knows)
         except EngineError as error:
             self._error = error
             _log.warning("%s; the simulation goes on", self.error)
@@ -199,7 +186,7 @@ class FlightRecorder(Recording):
             if self._is_over:
                 return
             if saves:
-                self.save(final_row(scene, scene.world, knows=stands_still))
+                self.save(knows=stands_still)
             self._is_over = True
             if stands_still:
                 self._leave()
@@ -211,8 +198,7 @@ class FlightRecorder(Recording):
     def _leave(self) -> None:
         scene = self._scene
         scene.recorders.remove(self)
-        scene.history.remove_tap(self)
-        scene.history.keep_newest(0, who=self)
+        self._keep_no_more()
         scene.runtime.recordings.remove(self)
         scene._update_fast_path()
 
@@ -221,6 +207,76 @@ class FlightRecorder(Recording):
         self._is_over = True
         self._scene.recorders.forget_parent()
         self._leave()
+
+
+class SceneFlightRecorder(FlightRecorder):
+    """That of a scene of one world: the rows are those of its history.
+
+    Which keeps as many of them as are needed.
+    """
+
+    _scene: "Scene"
+
+    def __init__(self, wanted: TrajectoryFile, scene: "Scene", *, disk: Disk | None = None) -> None:
+        super().__init__(wanted, scene, disk=disk)
+        # What takes long of it is kept with the scene's model: a stop should not have to wait.
+        record_of(scene, wanted, index=0, attachments=Attachments())
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory the rows take."""
+        return self._scene.history.nbytes
+
+    def _keep(self) -> None:
+        self._scene.history.keep_newest(self._rows(), who=self)
+        self._scene.history.add_tap(self)
+        self._scene.recorders.notes.keep_values(MOST_VALUES)
+
+    def _keep_no_more(self) -> None:
+        self._scene.history.remove_tap(self)
+        self._scene.history.keep_newest(0, who=self)
+
+    def _rows(self) -> int:
+        timestep = self._scene.timestep_of_state
+        rows = rows_of(self.keep_last, timestep, row_bytes=8 * self._scene.history.packing.words)
+        return rows + 1
+
+    def _saving(self, path: Path, final: FinalRow | None, *, knows: bool) -> Saving:
+        scene = self._scene
+        if final is None:
+            final = final_row(scene, scene.world, knows=knows)
+        return Saving.of_scene(self._wanted, scene, path=path, final=final, disk=self._disk)
+
+    # --- what its history says
+
+    def opened(self, ring: RowRing, block: Block, *, at: int) -> None:
+        """Nothing: the rows stay where they are."""
+
+    def sealed(self, block: Block) -> None:
+        """Nothing: the rows stay where they are."""
+
+    def began(self, stretch: Stretch) -> None:
+        """Nothing: the history knows."""
+
+    def slept(self, axis: int, hidden: bytes) -> None:
+        """Nothing: the history keeps that, too."""
+
+    def leaving(self, world: "World") -> None:
+        """Nothing: what was recorded with the old model ends here."""
+
+    def entered(self) -> None:
+        """Begin anew with another model: a history is of one."""
+        self._scene.history.keep_newest(self._rows(), who=self)
+
+
+def rows_of(seconds: float, timestep: float, *, row_bytes: int) -> int:
+    """Return how many rows ``seconds`` of simulation time are.
+
+    Raises ValueError when this machine has not the memory for them.
+    """
+    rows = seconds / timestep if timestep > 0.0 else 1.0
+    check_memory(math.ceil(min(row_bytes * rows, 1 << 62)), f"keep_last={seconds:g} s")
+    return math.ceil(rows)
 
 
 def _check_folder(path: Path) -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from stroboscope.engine.arguments import checked_path, flag
+from stroboscope.engine.env_indices import refuse_environments
 from stroboscope.engine.errors import RecordingError
+from stroboscope.engine.recording.batch_flight_recorder import BatchFlightRecorder
 from stroboscope.engine.recording.checkpoint_file import save_checkpoint_file
 from stroboscope.engine.recording.file_recording import FileRecording
-from stroboscope.engine.recording.flight_recorder import FlightRecorder
+from stroboscope.engine.recording.flight_recorder import SceneFlightRecorder
+from stroboscope.engine.recording.past_of_batch import saving_of_batch
 from stroboscope.engine.recording.recording import Recording, stop_of_scene
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_recorders import SceneRecorders
@@ -18,6 +21,7 @@ from stroboscope.engine.recording.trajectory_file import TrajectoryFile, traject
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
 
 __all__ = ["RecordingMethods"]
@@ -45,28 +49,36 @@ class RecordingMethods:
         scene = cast("Scene", self)
         wanted = trajectory_file(file)
         recording: Recording
-        if wanted.is_flight_recorder:
-            self._refuse_of_environments("a flight recorder (keep_last)")
-            recording = FlightRecorder(wanted, scene)
-        else:
+        if not wanted.is_flight_recorder:
             recording = FileRecording(wanted, [scene])
+        elif self._has_environments:
+            recording = BatchFlightRecorder(wanted, cast("BatchScene", self))
+        else:
+            if wanted.envs is not None:
+                refuse_environments(wanted.envs, scene_name=scene.name)
+            recording = SceneFlightRecorder(wanted, scene)
         recording.begin(scene)
         return recording
 
-    def save_history(self, path: str | os.PathLike[str]) -> Path:
+    def save_history(self, path: str | os.PathLike[str], *, envs_idx: object = None) -> Path:
         """Write all that the history of this scene holds into a file, as if it had been recorded.
 
-        Rows that were thinned out are left out: the file says by its steps which. Returns when the
-        file is complete; while it is not, there is none, or the one of before. Raises
-        RecordingError when it can't be written.
+        Rows that were thinned out are left out: the file says by its steps which. Of many
+        environments each is a scene of the file, all of them or ``envs_idx``, from the oldest row
+        on that is remembered of it. Returns when the file is complete; while it is not, there is
+        none, or the one of before. Raises RecordingError when it can't be written; for
+        ``envs_idx`` what :meth:`reset` raises.
         """
         self._guard()
-        self._refuse_of_environments("save_history")
         scene = cast("Scene", self)
-        wanted = TrajectoryFile(path)
+        wanted = TrajectoryFile(path, envs=envs_idx)
         scene.runtime.recordings.check_free(wanted.path)
-        saving = Saving(wanted, scene, path=wanted.path, final=final_row(scene, scene.world))
-        return saving.stop()
+        if self._has_environments:
+            return saving_of_batch(cast("BatchScene", self), wanted).stop()
+        if envs_idx is not None:
+            refuse_environments(envs_idx, scene_name=scene.name)
+        final = final_row(scene, scene.world)
+        return Saving.of_scene(wanted, scene, path=wanted.path, final=final).stop()
 
     def save_checkpoint(
         self, path: str | os.PathLike[str], *, envs_idx: object = None, with_scene: bool = True
@@ -84,12 +96,9 @@ class RecordingMethods:
         wanted = TrajectoryFile(checked_path(path, "path"), envs=envs_idx)
         return save_checkpoint_file(cast("Scene", self), wanted, with_scene=whole)
 
-    def _refuse_of_environments(self, what: str) -> None:
-        if hasattr(self, "n_envs"):
-            raise RecordingError(
-                f"{what} is for scenes of one world, {self.link.name!r} has environments: record "
-                "some of them with scene.start_recording(TrajectoryFile(…, envs=…))"
-            )
+    @property
+    def _has_environments(self) -> bool:
+        return hasattr(self, "n_envs")
 
     def stop_recording(self) -> Path:
         """End the newest recording of this scene; return the file, which is complete.

@@ -2,12 +2,14 @@
 
 import dataclasses
 import logging
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stroboscope.engine.errors import EngineError, RecordingError
 from stroboscope.engine.files.atomic import part_of
 from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.for_tools import messages_of
@@ -29,26 +31,28 @@ _log = logging.getLogger(__name__)
 class Saving(Recording):
     """The past of one scene on its way into a file, which gets its name when it is complete.
 
-    Made by the scene's owner. Raises FileWriteError when the file can't be created.
+    ``fill`` puts it into the feeds of its ``records``, one each, whose models are in
+    ``attachments``. Made by the scene's owner. Raises FileWriteError when the file can't be
+    created.
     """
 
     def __init__(
         self,
         wanted: TrajectoryFile,
-        scene: "Scene",
+        scene: "Scene | BatchScene",
         *,
         path: Path,
-        final: FinalRow,
+        records: Sequence[SceneRecord],
+        attachments: Attachments,
+        fill: Callable[[Sequence[SceneFeed]], None],
         disk: Disk | None = None,
     ) -> None:
         # What is in memory is no larger than that.
         wanted = dataclasses.replace(wanted, max_size=_LARGEST, rotate=False)
-        attachments = Attachments()
         world = scene.world
-        record = record_of(scene, wanted, index=0, attachments=attachments)
         self._thread = FileThread(
             wanted,
-            manifest_of([record], adapter=scene.world.adapter),
+            manifest_of(records, adapter=scene.world.adapter),
             attachments,
             on_end=self._failed,
             path=part_of(path),
@@ -56,19 +60,48 @@ class Saving(Recording):
             keeps_part=wanted.is_flight_recorder,
             disk=disk,
         )
-        feed = SceneFeed(
-            record,
-            messages=messages_of(world.model, adapter=world.adapter, max_size=_LARGEST),
-            wake=self._thread.wake,
-            is_read=self._thread.is_reading,
-            drops=False,
-            hidden=scene.world.codec.keeps_sleep,
-        )
-        fill_with_past(feed, scene, final=final, seconds=wanted.keep_last)
+        messages = messages_of(world.model, adapter=world.adapter, max_size=_LARGEST)
+        feeds = [
+            SceneFeed(
+                record,
+                messages=messages,
+                wake=self._thread.wake,
+                is_read=self._thread.is_reading,
+                drops=False,
+                hidden=world.codec.keeps_sleep and record.env < 0,
+            )
+            for record in records
+        ]
+        fill(feeds)
         self._registry = scene.runtime.recordings
         self._registry.add(self)
-        self._thread.begin([feed])
+        self._thread.begin(feeds)
         self._thread.end(timeout=0.0)
+
+    @classmethod
+    def of_scene(
+        cls,
+        wanted: TrajectoryFile,
+        scene: "Scene",
+        *,
+        path: Path,
+        final: FinalRow,
+        disk: Disk | None = None,
+    ) -> "Saving":
+        """Save the history of a scene of one world, and ``final`` behind it."""
+        attachments = Attachments()
+        record = record_of(scene, wanted, index=0, attachments=attachments)
+        return cls(
+            wanted,
+            scene,
+            path=path,
+            records=[record],
+            attachments=attachments,
+            fill=lambda feeds: fill_with_past(
+                feeds[0], scene, final=final, seconds=wanted.keep_last
+            ),
+            disk=disk,
+        )
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -101,24 +101,51 @@ class SceneRecorders:
         self, kind: str, text: str = "", *, axis: int = -1, data: dict[str, object] | None = None
     ) -> None:
         """Record what has happened where the scene stands, or before physics step ``axis``."""
+        counters = self._scene.counters
+        self.happened_at(
+            kind,
+            text,
+            axis=axis,
+            time=self._time if self.wants else 0.0,
+            episode=self._scene.history.episode,
+            counts=(counters.physics_step_count, counters.step_count),
+            data=data,
+        )
+
+    def happened_at(
+        self,
+        kind: str,
+        text: str,
+        *,
+        axis: int = -1,
+        time: float,
+        episode: int,
+        counts: tuple[int, int],
+        data: dict[str, object] | None = None,
+    ) -> None:
+        """Record what has happened to a state; ``counts``: physics and application steps."""
         if not self.wants:
             return
-        scene = self._scene
-        counters = scene.counters
+        counters = self._scene.counters
         self._add(
             FileEvent(
                 kind=kind,
                 axis=counters.axis if axis < 0 else axis,
-                time=float(scene.world.live().time),
+                time=time,
                 wall=wall_ns(),
                 text=text,
-                episode=scene.history.episode,
-                physics_step=counters.physics_step_count,
-                step_count=counters.step_count,
+                episode=episode,
+                physics_step=counts[0],
+                step_count=counts[1],
                 total_steps=counters.total_steps,
                 data=data or {},
             )
         )
+
+    @property
+    def _time(self) -> float:
+        """The simulation time [s] as it stands."""
+        return float(self._scene.world.live().time)
 
     def synced(self) -> None:
         """Say once that steps which the script takes by itself can't be recorded."""
@@ -134,7 +161,17 @@ class SceneRecorders:
 
     def edited(self, option: str, *, before: Sequence[float], values: Sequence[float]) -> None:
         """Record that somebody has edited a physics option in the debugger."""
+        self._edited(option, before, values, {})
+
+    def _edited(
+        self,
+        option: str,
+        before: Sequence[float],
+        values: Sequence[float],
+        more: dict[str, object],
+    ) -> None:
         data: dict[str, object] = {
+            **more,
             "name": option,
             "before": list(before),
             "values": [float(each) for each in values],
@@ -163,7 +200,7 @@ class SceneRecorders:
         value = Value(
             channel,
             self._scene.counters.axis,
-            float(self._scene.world.live().time),
+            self._time,
             wall_ns(),
             tuple(plain) if isinstance(plain, list) else plain,
             tuple(names or ()),
@@ -197,6 +234,10 @@ class SceneRecorders:
         """Record a stop, of the step that ``trouble`` is about or of one that is complete."""
         if not self.wants:
             return
+        self._add_stop(stop)
+        self._tell_stopped(None if trouble is None else self._state_before(trouble))
+
+    def _add_stop(self, stop: StopInfo) -> None:
         data = dataclasses.asdict(StopEvent.of(stop))
         data["reason"] = str(stop.reason)
         self._add(
@@ -213,7 +254,8 @@ class SceneRecorders:
                 data=data,
             )
         )
-        final = None if trouble is None else self._state_before(trouble)
+
+    def _tell_stopped(self, final: FinalRow | None) -> None:
         for recording, _, _ in self._feeds:
             recording.stopped(final)
 
@@ -238,8 +280,7 @@ class SceneRecorders:
         text = f"the script ended with {describe_error(error)}{f' ({where})' if where else ''}"
         data: dict[str, object] = {"reason": str(StopReason.SCRIPT_ERROR), "message": text}
         self.happened("stop", text, data=data)
-        for recording, _, _ in self._feeds:
-            recording.stopped(None)
+        self._tell_stopped(None)
 
     def note_failure(self, error: Exception) -> None:
         """Note that a stop was recorded for an exception, which will end the script."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from stroboscope.engine.env_indices import env_indices, refuse_environments
 from stroboscope.engine.errors import EngineError
@@ -30,11 +31,19 @@ from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.scene_files import scene_bundle
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.mujoco_adapter import MujocoAdapter
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["Recorded", "manifest_of", "record_of", "records_of", "this_machine"]
+__all__ = [
+    "Recorded",
+    "chosen_environments",
+    "manifest_of",
+    "record_of",
+    "records_of",
+    "this_machine",
+]
 
 # Environments of a scene that are recorded without anybody having chosen them.
 _MOST_UNASKED = 256
@@ -89,38 +98,60 @@ def record_of(
     )
 
 
+def chosen_environments(envs: object, *, n_envs: int) -> NDArray[np.intp]:
+    """Return which environments are meant, in their order; None: all.
+
+    Raises what :func:`~stroboscope.engine.env_indices.env_indices` does, and ValueError for none.
+    """
+    chosen = np.unique(env_indices(envs, n_envs=n_envs))
+    if not len(chosen):
+        raise ValueError("envs chooses no environment: a recording needs one at least")
+    return chosen
+
+
 def records_of(
-    scene: Recorded, wanted: TrajectoryFile, *, first: int, attachments: Attachments
+    scene: Recorded,
+    wanted: TrajectoryFile,
+    *,
+    first: int,
+    attachments: Attachments,
+    envs: NDArray[np.intp] | None = None,
 ) -> list[SceneRecord]:
     """Return the records of a scene, numbered from ``first`` on: one, or one per environment.
 
-    Raises what :func:`~stroboscope.engine.env_indices.env_indices` does for ``wanted.envs``, and
-    ValueError for more of them than anybody wants without saying so.
+    ``envs``: these, in place of those that ``wanted`` names. Raises what
+    :func:`chosen_environments` does for ``wanted.envs``, and ValueError for more of them than
+    anybody wants without saying so.
     """
     n_envs = int(getattr(scene, "n_envs", 0))
     if not n_envs:
         if wanted.envs is not None:
             refuse_environments(wanted.envs, scene_name=scene.name)
         return [record_of(scene, wanted, index=first, attachments=attachments)]
-    envs = np.unique(env_indices(wanted.envs, n_envs=n_envs)).tolist()
-    if not envs:
-        raise ValueError("envs chooses no environment: a recording needs one at least")
-    if wanted.envs is None and n_envs > _MOST_UNASKED:
-        raise ValueError(
-            f"scene {scene.name!r} has {n_envs:,} environments: say which are to be recorded, "
-            f"TrajectoryFile(…, envs=…); without that at most {_MOST_UNASKED} are"
-        )
+    if envs is None:
+        envs = chosen_environments(wanted.envs, n_envs=n_envs)
+        if wanted.envs is None and n_envs > _MOST_UNASKED:
+            raise ValueError(
+                f"scene {scene.name!r} has {n_envs:,} environments: say which are to be recorded, "
+                f"TrajectoryFile(…, envs=…); without that at most {_MOST_UNASKED} are"
+            )
     shared = record_of(scene, wanted, index=first, attachments=attachments)
+    timestep_of = cast("BatchScene", scene).environments.timestep
     return [
-        msgspec.structs.replace(shared, index=first + place, n_envs=n_envs, env=env)
-        for place, env in enumerate(envs)
+        msgspec.structs.replace(
+            shared, index=first + place, n_envs=n_envs, env=env, timestep=timestep_of(env)
+        )
+        for place, env in enumerate(envs.tolist())
     ]
 
 
 def _attach(scene: Recorded, attachments: Attachments) -> str:
     """Put a scene, or at least its model as it is now, among the attachments; return its name."""
     world = scene.world
-    model = bytes(mjb_of(world.model, adapter=world.adapter))
+    environments = getattr(scene, "environments", None)
+    # The world of a batch has the values of the environment that is looked at.
+    compiled = world.model if environments is None else environments.model
+    model = bytes(mjb_of(compiled, adapter=world.adapter))
     digest = hashlib.sha256(model).digest()
     known = attachments.names.get(digest)
     if known is not None:

@@ -1,10 +1,13 @@
 """The stretches of a recorded run, from its events: what a history's segments are."""
 
+import contextlib
 from collections.abc import Iterable, Mapping
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.json_values import number_of
 from stroboscope.engine.history.segments import Options, Stretch
+from stroboscope.engine.model_option_fields import FIELD_OPTION
 
 __all__ = ["STRETCH_KINDS", "stretches_of"]
 
@@ -52,15 +55,19 @@ def _stretch(event: FileEvent) -> Stretch:
         time=event.time,
         text=event.text,
     )
-    told = event.data.get("options")
-    return Stretch(segment, event.total_steps, _options(told) if told else _NONE)
+    told, fields = event.data.get("options"), event.data.get("fields")
+    options = _numbers(told) if told else _NONE
+    if fields:
+        own = {f"{FIELD_OPTION}{name}": each for name, each in _numbers(fields).items()}
+        options = {**options, **own}
+    return Stretch(segment, event.total_steps, options)
 
 
-def _options(told: object) -> Options:
-    """Return the options that an event tells of, as far as they are numbers."""
+def _numbers(told: object) -> Options:
+    """Return the options or fields that an event tells of, as far as they are numbers."""
     options: dict[str, tuple[float, ...]] = {}
     if isinstance(told, Mapping):
         for name, values in told.items():
-            if isinstance(values, list | tuple) and all(isinstance(v, int | float) for v in values):
-                options[str(name)] = tuple(float(value) for value in values)
+            with contextlib.suppress(TypeError, ValueError, OverflowError):
+                options[str(name)] = tuple(number_of(value) for value in values)
     return options

@@ -1,0 +1,52 @@
+"""Who records a scene of many environments, and which of them what happens is about."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from stroboscope.debugger_protocol.time_messages import StopInfo
+from stroboscope.engine.recording.scene_recorders import SceneRecorders
+
+if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
+
+__all__ = ["BatchRecorders"]
+
+
+class BatchRecorders(SceneRecorders):
+    """What records the environments of one scene; owner thread only.
+
+    What the script logs is about the scene as a whole, at the time of the environment that is
+    looked at; what is edited in the debugger is about that one.
+    """
+
+    def __init__(self, scene: "BatchScene") -> None:
+        super().__init__(scene)
+        self._batch = scene
+
+    @property
+    def _time(self) -> float:
+        return float(self._batch.environments.time[self._batch.selected.env])
+
+    def edited(self, option: str, *, before: Sequence[float], values: Sequence[float]) -> None:
+        """Record that somebody has edited an option of the environment that is looked at."""
+        self._edited(option, before, values, {"env": self._batch.selected.env})
+
+    def warned(self, env: int, stop: StopInfo) -> None:
+        """Record what a stop would have said of an environment, which is only noted."""
+        data: dict[str, object] = {"reason": str(stop.reason), "env": env}
+        self.happened_at(
+            "warning",
+            f"environment {env}: {stop.message}",
+            time=stop.time,
+            episode=stop.episode,
+            counts=(stop.physics_step, stop.step),
+            data=data,
+        )
+
+    def stopped_in(self, stops: Sequence[StopInfo]) -> None:
+        """Record the stops of one step, each of another environment."""
+        if not self.wants:
+            return
+        for stop in stops:
+            self._add_stop(stop)
+        self._tell_stopped(None)
