@@ -10,6 +10,7 @@ from stroboscope.app.main.camera_commands import CameraCommands
 from stroboscope.app.main.picture_commands import PictureCommands
 from stroboscope.app.main.places import Places
 from stroboscope.app.main.recording_commands import RecordingCommands
+from stroboscope.app.main.status_notes import give_back
 from stroboscope.app.main.time_travel import TimeTravel
 from stroboscope.app.main.travel_commands import TravelCommands
 from stroboscope.app.main.view_commands import ViewCommands
@@ -62,7 +63,7 @@ class Commands:
             "run_until": self.run_until,
             "restore": s.restore_initial,
             "revert_edit": self.revert_edit,
-            "give_back": lambda: w.status.interventions.give_back(),
+            "give_back": lambda: give_back(s.shown),
             "slower": lambda: s.nudge_speed(-1),
             "faster": lambda: s.nudge_speed(1),
             "scope_scene": self.toggle_scope,
@@ -138,6 +139,7 @@ class Commands:
 
     def open_file(self) -> None:
         """Ask for a file and show what is in it."""
+        self._window.processes.prepare()  # while it is chosen
         path, _ = QFileDialog.getOpenFileName(
             self._window, "Open a scene, a model or a recorded run", "", _FILES
         )

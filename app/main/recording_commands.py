@@ -5,6 +5,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.editing import why_not_changeable
+from stroboscope.app.models.recording import RecordedFile, recorded_files
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.panels.record_dialog import RecordDialog
 from stroboscope.debugger_protocol.messages import LogLevel
@@ -42,18 +43,23 @@ class RecordingCommands:
         """Offer what can be done now."""
         a, scene = self._window.actions_by_name, self._scene
         may = not why_not_changeable(scene)
-        running = scene.recording.running if scene is not None else None
-        a["record"].setText("Record…" if running is None else "Stop recording this run")
+        running = len(scene.recording.files) if scene is not None else 0
+        words = ("Record…", "Stop recording this run", "Stop recording this run…")
+        a["record"].setText(words[min(running, 2)])
         a["record"].setEnabled(may)
         a["save_history"].setEnabled(may and scene is not None and scene.history.has_rows)
 
     def record(self) -> None:
-        """Ask for a name and record; while it is recorded, stop."""
+        """Ask for a name and record; while it is recorded, stop, or show what there is to stop."""
         scene = self._scene
         if scene is None or self.dialog is not None:
             return
-        if scene.recording.running is not None:
-            self.stop()
+        files = recorded_files((scene,))
+        if len(files) > 1:
+            self._window.status.recorded.open_menu()
+            return
+        if files:
+            self.stop_files(files)
             return
         self._open(
             scene,
@@ -68,12 +74,13 @@ class RecordingCommands:
             has_mode=True,
         )
 
-    def stop(self) -> None:
-        """End the newest recording of the shown scene."""
-        scene = self._scene
-        if scene is not None and scene.recording.running is not None:
-            done = self._answered(scene, "Recorded", complete=True)
-            scene.recording.stop(done=done, refused=self._tell)
+    def stop_files(self, files: tuple[RecordedFile, ...]) -> None:
+        """End recordings, of all scenes that go into each; a file is complete with its last one."""
+        for file in files:
+            for scene in file.scenes:
+                last = scene is file.scenes[-1]
+                done = self._answered(scene, "Recorded", complete=True) if last else _nothing
+                scene.recording.stop(file.info.path, done=done, refused=self._tell)
 
     def save_history(self) -> None:
         """Ask for a name, and save what the shown scene remembers."""
@@ -170,3 +177,7 @@ class RecordingCommands:
             scene.history.changed.connect(self._on_history)
         if self.dialog is not None:
             self.dialog.reject()
+
+
+def _nothing(_path: str) -> None:
+    """There is more to come."""

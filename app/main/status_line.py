@@ -5,11 +5,18 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
 
-from stroboscope.app.main.findings_button import FindingsButton
-from stroboscope.app.main.intervention_button import InterventionButton
-from stroboscope.app.main.recording_button import RecordingButton
+from stroboscope.app.main.status_button import StatusButton
+from stroboscope.app.main.status_notes import (
+    findings_note,
+    findings_signals,
+    interventions_note,
+    interventions_signals,
+    recordings_note,
+    recordings_signals,
+)
 from stroboscope.app.models.log import LogModel
 from stroboscope.app.models.numbers import count_text
+from stroboscope.app.models.recording import RecordedFile
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import ElidedLabel
@@ -26,11 +33,18 @@ class StatusLine(QStatusBar):
 
     "Dropped" are rows of plotted signals that never came: evidence that is missing. Pictures that
     newer ones replaced are no loss; how many there were stands in the tooltip. ``view`` tells which
-    view's pictures are counted.
+    view's pictures are counted; ``stop_recording`` and ``show_findings`` are what buttons ask for.
     """
 
     def __init__(
-        self, sessions: SessionsModel, log: LogModel, view: Callable[[], Viewport], palette: Palette
+        self,
+        sessions: SessionsModel,
+        log: LogModel,
+        view: Callable[[], Viewport],
+        palette: Palette,
+        *,
+        stop_recording: Callable[[tuple[RecordedFile, ...]], object],
+        show_findings: Callable[[], object],
     ) -> None:
         super().__init__()
         self._sessions = sessions
@@ -56,11 +70,21 @@ class StatusLine(QStatusBar):
         set_property(self.recording, "level", "stop")
         self.recording.hide()
         self.addPermanentWidget(self.recording)
-        self.recorded = RecordingButton(sessions, palette)
-        self.recorded.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.recorded = StatusButton(
+            sessions,
+            palette,
+            say=lambda models: recordings_note(models, stop_recording),
+            signals=recordings_signals,
+            is_offer=True,
+        )
         self.addPermanentWidget(self.recorded)
-        self.interventions = InterventionButton(sessions, palette)
-        self.interventions.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.interventions = StatusButton(
+            sessions,
+            palette,
+            say=interventions_note,
+            signals=interventions_signals,
+            is_offer=True,
+        )
         self.addPermanentWidget(self.interventions)
         self.joined = QToolButton()
         self.joined.setProperty("hint", "true")
@@ -68,7 +92,12 @@ class StatusLine(QStatusBar):
         self.joined.clicked.connect(self._show_newcomer)
         self.joined.hide()
         self.addPermanentWidget(self.joined)
-        self.findings = FindingsButton(sessions, palette)
+        self.findings = StatusButton(
+            sessions,
+            palette,
+            say=lambda models: findings_note(models, show_findings),
+            signals=findings_signals,
+        )
         self.addPermanentWidget(self.findings)
         self.counter = QToolButton()
         self.counter.setToolTip("Warnings and errors. Click to see the log.")

@@ -99,7 +99,7 @@ class MainWindow(QMainWindow):
         self._plots_restored: set[str] = set()
         self._attached: set[int] = set()
         self.processes = ScriptProcesses(self._on_process_failed, self)
-        self.drops = DroppedFiles(self, self.open_file)
+        self.drops = DroppedFiles(self, self.open_file, is_coming=self.processes.prepare)
         self.commands = Commands(self)
         self.actions_by_name = WindowActions(
             self, self.commands.handlers(), shortcuts=settings.shortcuts
@@ -145,11 +145,18 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(center)
         self._build_top()
         self._build_panels()
-        self.status = StatusLine(s, s.log, lambda: self.scene_view.viewport, p)
+        self.status = StatusLine(
+            s,
+            s.log,
+            lambda: self.scene_view.viewport,
+            p,
+            stop_recording=self.commands.recording.stop_files,
+            show_findings=lambda: self.panels.show("findings"),
+        )
         self.status.counter.clicked.connect(self.show_log)
-        self.status.recorded.clicked.connect(lambda _=False: self.commands.recording.stop())
-        self.status.findings.clicked.connect(lambda _=False: self.panels.show("findings"))
-        self.status.findings.counted.connect(lambda count: self.panels.count("findings", count))
+        self.status.findings.told.connect(
+            lambda note: self.panels.count("findings", note.count if note is not None else 0)
+        )
         self.setStatusBar(self.status)
         grid = self.scene_view.grid
         self.touching: dict[Viewport, Touching] = {}
@@ -314,6 +321,9 @@ class MainWindow(QMainWindow):
         page = self.scene_view if has_scene else self.welcome
         if not has_scene:
             self.welcome.set_recent(tuple(self.settings.recent))
+            self.processes.prepare_soon()
+        else:
+            self.processes.prepare_only_for_files()
         self.pages.setCurrentWidget(page)
         self.transport.setVisible(has_scene)
         if has_scene != self.panels.have_appeared:
@@ -351,7 +361,7 @@ class MainWindow(QMainWindow):
             text = f"{Path(path).name} is a script: run it with Session → Run script…"
             self.sessions.log.add(LogLevel.WARNING, text)
             return
-        self.processes.start(Path(path).name, ["open", "--", path])
+        self.processes.open(Path(path).name, path)
         self.status.showMessage(f"Opening {Path(path).name}…", 4000)
 
     def start_script(self, script: str) -> None:

@@ -44,7 +44,9 @@ def size_text(nbytes: int) -> str:
         return f"{nbytes}{THIN_SPACE}B"
     if nbytes < 1 << 20:
         return f"{nbytes / 1024:.1f}{THIN_SPACE}KiB"
-    return f"{nbytes / (1 << 20):.1f}{THIN_SPACE}MiB"
+    if nbytes < 1 << 30:
+        return f"{nbytes / (1 << 20):.1f}{THIN_SPACE}MiB"
+    return f"{nbytes / (1 << 30):.1f}{THIN_SPACE}GiB"
 
 
 def kept_checkpoints(session: SessionModel | None) -> tuple[KeptCheckpoint, ...]:

@@ -155,6 +155,26 @@ def test_an_override_is_marked_acts_and_is_given_back_without_the_script_seeing_
     assert json.loads((own_folders / "report.json").read_text())["ctrl"] == 0.0
 
 
+def test_one_of_several_overridden_controls_is_given_back_from_the_status_bars_menu(
+    desktop, controls, wait_until
+):
+    scene, button = desktop.sessions.shown, desktop.window.status.interventions
+    scene.edits.set_override(0, 1.5)
+    scene.edits.set_override(1, 0.0)
+    scene.edits.set_noise(0.01, 0.1)
+    wait_until(lambda: button.text() == "2 controls overridden, noise — give back")
+    entries = button.menu_of_entries.actions()
+    assert [each.text() for each in entries] == [
+        "Give back push\t1.500", f"Give back {scene.description.actuators[1].name}\t0.000",
+        "End the noise",
+    ]  # fmt: skip
+    entries[0].trigger()
+    wait_until(lambda: button.text() == "1 control overridden, noise — give back")
+    assert dict(scene.edits.interventions.overrides) == {1: 0.0}
+    button.menu_of_entries.actions()[1].trigger()
+    wait_until(lambda: button.text() == "1 control overridden — give back")
+
+
 def test_all_controls_are_cleared_and_given_back(desktop, controls, wait_until, click):
     scene = desktop.sessions.shown
     controls.show_page(controls.actuators)

@@ -31,6 +31,25 @@ if physics.debugger.attach(60, launch=False):
     while physics.debugger.is_attached():
         scene.step()
 """
+PAIR = """
+import stroboscope.engine as physics
+
+MODEL = '''
+<mujoco>
+  <worldbody>
+    <body><joint name="hinge" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body>
+  </worldbody>
+  <actuator><motor name="push" joint="hinge"/></actuator>
+</mujoco>'''
+left, right = physics.create_scene("Left", MODEL), physics.create_scene("Right", MODEL)
+physics.start_recording({folder!r} + "/both.mcap", scenes=[left, right])
+right.start_recording({folder!r} + "/right & only.mcap")
+if physics.debugger.attach(60, launch=False):
+    while physics.debugger.is_attached():
+        left.step()
+        right.step()
+"""
 LIMITED = """
 import resource, signal
 
@@ -102,6 +121,76 @@ def test_a_run_is_recorded_until_the_red_dot_is_clicked(
         assert trajectory.complete
         assert len(trajectory) > 100
         assert trajectory.verify().outcome is Outcome.SAME
+
+
+def entries(button) -> list[str]:
+    """What the menu of the button says, headings and folders aside."""
+    return [a.text().partition("\t")[0] for a in button.menu_of_entries.actions() if a.isEnabled()]
+
+
+def choose(button, text: str) -> None:
+    """Open the menu of the button and press Return on an entry."""
+    QTest.mouseClick(button, LEFT)
+    menu = button.menu_of_entries
+    assert menu.isVisible()
+    (action,) = [each for each in menu.actions() if each.text().startswith(text)]
+    menu.setActiveAction(action)
+    QTest.keyClick(menu, Qt.Key.Key_Return)
+
+
+def test_of_several_recordings_the_button_shows_which_there_are_and_stops_one_or_all(
+    desktop, run_script, wait_until, tmp_path
+):
+    (tmp_path / "runs").mkdir()
+    run_script(PAIR.format(folder=str(tmp_path / "runs")))
+    button = desktop.window.status.recorded
+    wait_until(lambda: button.isVisible() and button.text().startswith("2 recordings · "))
+    assert desktop.window.actions_by_name["record"].text() == "Stop recording this run"
+    desktop.sessions.play()
+    wait_until(lambda: all(each.status.axis > 10 for each in desktop.sessions.all_scenes()))
+    # Whichever scene is looked at, all of them are told.
+    wait_until(lambda: set(entries(button)) == {
+        "Stop both.mcap — Left, Right", "Stop right && only.mcap — Right", "Stop all 2 recordings",
+    })  # fmt: skip
+    headings = [a.text() for a in button.menu_of_entries.actions() if not a.isEnabled()]
+    assert f"script.py records into {tmp_path / 'runs'}" in headings
+    files = {a.toolTip() for a in button.menu_of_entries.actions()}
+    assert str(tmp_path / "runs" / "both.mcap") in files
+    right = desktop.sessions.all_scenes()[1]
+    desktop.sessions.show(right)
+    assert desktop.window.actions_by_name["record"].text() == "Stop recording this run…"
+    choose(button, "Stop both.mcap")
+    wait_until(lambda: button.text().startswith("right & only.mcap · "))
+    with load_trajectory(tmp_path / "runs" / "both.mcap", scene="Left") as trajectory:
+        assert trajectory.complete
+        assert trajectory.axes[0] == 0
+        assert len(trajectory) > 10
+    assert not right.is_stale
+    right.recording.start("third", mode="exact", done=lambda _: None, refused=pytest.fail)
+    wait_until(lambda: button.text().startswith("2 recordings"))
+    choose(button, "Stop all")
+    wait_until(lambda: not button.isVisible())
+    for path in (tmp_path / "runs" / "right & only.mcap", *tmp_path.rglob("third.mcap")):
+        with load_trajectory(path) as trajectory:
+            assert trajectory.complete
+    wait_until(lambda: texts(desktop, LogLevel.INFO).count("Recorded ") == 3)
+
+
+def test_the_only_recording_of_another_scene_is_named_with_its_scene(
+    desktop, recorded, wait_until, click, tmp_path
+):
+    more = f"""
+other = physics.create_scene("Other", "<mujoco/>")
+other.start_recording({str(tmp_path / "other.mcap")!r})
+"""
+    recorded(more)
+    button = desktop.window.status.recorded
+    wait_until(lambda: button.isVisible())
+    assert button.text().startswith("Other: other.mcap · ")
+    click(button)
+    wait_until(lambda: not button.isVisible())
+    with load_trajectory(tmp_path / "other.mcap") as trajectory:
+        assert trajectory.complete
 
 
 def test_what_was_saved_is_opened_from_the_log(desktop, recorded, wait_until, tmp_path):
