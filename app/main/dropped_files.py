@@ -11,11 +11,17 @@ __all__ = ["DroppedFiles"]
 
 
 class DroppedFiles(QObject):
-    """Takes local files that are dropped onto ``window`` where no panel takes them itself."""
+    """Takes local files that are dropped onto ``window`` where no panel takes them itself.
 
-    def __init__(self, window: QWidget, open_file: Callable[[str], None]) -> None:
+    ``is_coming`` is called when files are dragged into it.
+    """
+
+    def __init__(
+        self, window: QWidget, open_file: Callable[[str], None], *, is_coming: Callable[[], None]
+    ) -> None:
         super().__init__(window)
         self._open_file = open_file
+        self._is_coming = is_coming
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -28,6 +34,8 @@ class DroppedFiles(QObject):
         if not files:
             return super().eventFilter(watched, event)
         event.acceptProposedAction()
+        if event.type() == QEvent.Type.DragEnter:
+            self._is_coming()
         if event.type() == QEvent.Type.Drop:
             for file in files:
                 self._open_file(file)

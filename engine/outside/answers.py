@@ -6,10 +6,12 @@ from stroboscope.engine.files.kinds import FileKind
 from stroboscope.engine.files.scene_manifest import SceneManifest
 from stroboscope.engine.outside.limits import GuardLimits
 
-__all__ = ["MAGIC", "MOST_HEAD_BYTES", "Answer", "Built", "Question", "Trouble"]
+__all__ = ["GIVEN", "MAGIC", "MOST_HEAD_BYTES", "Answer", "Built", "Question", "Trouble"]
 
 MAGIC = b"stroboscope compiled model 1\n"
 MOST_HEAD_BYTES = 96 << 20
+GIVEN = "given"
+"""The file among what may be written with the content of a file that is none by itself."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

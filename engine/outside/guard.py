@@ -5,12 +5,9 @@ The one entrance for all that opens files: ``stroboscope open``, ``load_scene``,
 """
 
 import dataclasses
-import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import IO, Any
@@ -28,8 +25,15 @@ from stroboscope.engine.files.errors import (
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.scene_manifest import SceneManifest
 from stroboscope.engine.mujoco_adapter import load_mujoco
-from stroboscope.engine.outside.answers import MAGIC, MOST_HEAD_BYTES, Answer, Built, Question
-from stroboscope.engine.outside.child import QUESTION
+from stroboscope.engine.outside.answers import (
+    GIVEN,
+    MAGIC,
+    MOST_HEAD_BYTES,
+    Answer,
+    Built,
+    Question,
+)
+from stroboscope.engine.outside.compiler import COMMAND, CompilerProcess, compiler_ahead
 from stroboscope.engine.outside.limits import GuardLimits
 from stroboscope.engine.outside.trust import own_folder
 
@@ -38,7 +42,7 @@ __all__ = ["GuardedModel", "guarded_model"]
 _ERRORS: dict[str, type[FileError]] = {
     error.__name__: error for error in (FileDamagedError, FileFormatError, FileVersionError)
 }
-_COMMAND = (sys.executable, "-P", "-m", "stroboscope.engine.outside.child")
+_COMMAND = COMMAND
 _SIMPLER = "make it smaller or simpler, or open it in a script of your own if you trust it"
 _DIGEST = re.compile("[0-9a-f]{64}")
 _LAST_BYTES = 4096
@@ -91,15 +95,9 @@ def guarded_model(
     if content is None:
         kind_of_file(file)
         file = Path(os.path.abspath(file))
-    with (
-        tempfile.TemporaryDirectory(prefix="stroboscope-outside-") as scratch,
-        tempfile.TemporaryFile() as given,
-        tempfile.TemporaryFile() as output,
-        tempfile.TemporaryFile() as complaints,
-    ):
+    with tempfile.TemporaryDirectory(prefix="stroboscope-outside-") as scratch:
         if content is not None:
-            given.write(content)
-            given.seek(0)
+            (Path(scratch) / GIVEN).write_bytes(content)
         question = Question(
             path=str(file),
             root=str(own_folder(file)) if content is None else scratch,
@@ -107,53 +105,27 @@ def guarded_model(
             with_content=content is not None,
             limits=limits,
         )
-        code = _run(question, given, output, complaints)
-        answer, at = _answer(output, file, limits)
-        if answer is None:
-            raise _failure(code, file, complaints, limits)
-        if answer.trouble is not None:
-            kind = _ERRORS.get(answer.trouble.kind, FileFormatError)
-            raise kind(file, answer.trouble.wrong, answer.trouble.todo)
-        if answer.built is None:
-            raise _failure(code, file, complaints, limits)
-        return _loaded(answer.built, output, at, file, confined=answer.confined)
+        with _compiler() as compiler:
+            code = compiler.ask(question)
+            answer, at = _answer(compiler.output, file, limits)
+            if answer is None:
+                raise _failure(code, file, compiler.complaints, limits)
+            if answer.trouble is not None:
+                kind = _ERRORS.get(answer.trouble.kind, FileFormatError)
+                raise kind(file, answer.trouble.wrong, answer.trouble.todo)
+            if answer.built is None:
+                raise _failure(code, file, compiler.complaints, limits)
+            return _loaded(answer.built, compiler.output, at, file, confined=answer.confined)
 
 
-def _run(
-    question: Question, given: IO[bytes], output: IO[bytes], complaints: IO[bytes]
-) -> int | None:
-    """Let the process answer; return its exit code, or None when it took too long."""
-    environment = {
-        **os.environ,
-        # Python's own JSON takes names of files that are no UTF-8.
-        QUESTION: json.dumps(msgspec.to_builtins(question)),
-        # Each thread of these would take a piece of the address space.
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONUNBUFFERED": "1",
-    }
+def _compiler() -> CompilerProcess:
+    """Return a process that has not been asked yet."""
     try:
-        process = subprocess.Popen(
-            _COMMAND,
-            stdin=given,
-            stdout=output,
-            stderr=complaints,
-            env=environment,
-            close_fds=True,
-            start_new_session=True,
-        )
+        return compiler_ahead().take() or CompilerProcess(_COMMAND)
     except OSError as error:
         raise EngineError(
             f"the process that compiles models from outside can't be started: {error}"
         ) from error
-    try:
-        return process.wait(question.limits.wall_s)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
 
 
 def _answer(output: IO[bytes], file: Path, limits: GuardLimits) -> tuple[Answer | None, int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
+from stroboscope.engine.outside.compiler import compiler_ahead
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
@@ -80,7 +81,12 @@ def show_file(options: OpenOptions) -> int:
             "it is nothing that can be shown" + (f" ({kind})" if kind != FileKind.UNKNOWN else ""),
             "name a scene (.strobe), a model (MJCF, URDF, MJZ, MJB) or a recorded run (.mcap)",
         )
-    return show(options)
+    # What compiles its model starts while everything else is imported here.
+    compiler_ahead().start()
+    try:
+        return show(options)
+    finally:
+        compiler_ahead().close()
 
 
 def _trust(options: OpenOptions) -> None:

@@ -27,6 +27,7 @@ from stroboscope.engine.errors import EngineError, ModelError, SceneDestroyedErr
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.json_values import number_of
+from stroboscope.engine.outside.compiler import compiler_ahead
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 from stroboscope.engine.trajectory.transforms_shown import show_transforms
@@ -59,27 +60,27 @@ def show_trajectory(
 ) -> bool:
     """Open a file in the debugger's window and serve it until that has gone; False: no window.
 
-    It opens where the run stopped by itself, else with its first frame. ``launch=False`` opens no
-    window and waits for any client. Where the model can't be built, the transforms that were
-    recorded for other tools are shown. Raises FileError and its kinds.
+    It opens where the run stopped by itself, else with its first frame; of many environments it
+    shows the one that did. ``launch=False`` opens no window and waits for any client. Where the
+    model can't be built, the transforms that were recorded for other tools are shown. Raises
+    FileError and its kinds.
     """
-    with load_trajectory(path) as first:
+    with _first_to_show(path) as first:
         # Nothing is stepped here until somebody continues it.
         debugger.the_session().paused_text = f"showing {first.path.name}"
-        # Of many environments one is shown.
-        names = {each.scene_name: name for name, each in reversed(first.others().items())}
         try:
             shown = [_Shown(first)]
         except (ModelError, FileError) as error:
             return show_transforms(
                 first.path, error, launch=launch, timeout_seconds=timeout_seconds
             )
-        for scene, name in reversed(names.items()):
+        for scene, name in first.to_show().items():
             if scene != first.scene_name:
                 shown.append(_OnItsThread(path, name))
         try:
             for each in shown:
                 each.wait_until_built()
+            compiler_ahead().close()  # nobody asks it any more
             if not debugger.attach(timeout_seconds, launch=launch):
                 return False
             for each in shown:
@@ -89,6 +90,16 @@ def show_trajectory(
             for each in shown:
                 each.end()
     return True
+
+
+def _first_to_show(path: str | os.PathLike[str]) -> Trajectory:
+    """Open the first scene of a file; of many environments the one that stopped."""
+    first = load_trajectory(path)
+    name = first.to_show()[first.scene_name]
+    if name == first.name:
+        return first
+    first.close()
+    return load_trajectory(path, scene=name)
 
 
 class _NobodyLooksError(Exception):
