@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine import creation
-from stroboscope.engine.arguments import checked_path, plain_text
+from stroboscope.engine.arguments import checked_path, flag, plain_text
 from stroboscope.engine.changed_fields import changed_values, write_changes
+from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.scene_manifest import ChangedField, SceneManifest
 from stroboscope.engine.live_data import HeldData
@@ -42,6 +43,7 @@ def load_scene(
     options: SceneOptions | None = None,
     playback: str | None = None,
     content: bytes | None = None,
+    show: bool = False,
 ) -> "Scene | BatchScene":
     """Build the scene in a file, which may come from anybody; the calling thread is its owner.
 
@@ -50,13 +52,24 @@ def load_scene(
     its portable model is compiled anew: what it is then is logged, and a warning says in what it
     differs. Nothing in the file is executed, see :func:`guarded_model`. ``name``, ``n_envs``
     (None: no environments), ``options`` and ``playback`` replace what the file says, ``content``
-    is the file's bytes if it is part of another file.
+    is the file's bytes if it is part of another file. ``show``: open it in the debugger's window.
 
     Raises FileFormatError, FileDamagedError or FileVersionError, which name the file and what is
-    wrong with it.
+    wrong with it; StateError where it is to be shown and there is no window.
     """
     guarded = guarded_model(checked_path(path, "path"), content=content)
-    return scene_of(guarded, name=name, n_envs=n_envs, options=options, playback=playback)
+    scene = scene_of(guarded, name=name, n_envs=n_envs, options=options, playback=playback)
+    if flag(show, "show"):
+        _show(scene)
+    return scene
+
+
+def _show(scene: "Scene | BatchScene") -> None:
+    from stroboscope.engine import debugger
+
+    if not debugger.attach():
+        scene.destroy()
+        raise StateError(f"{scene.name!r} can't be shown: no window could be reached")
 
 
 def scene_of(
