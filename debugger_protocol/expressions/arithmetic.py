@@ -98,10 +98,10 @@ def binary(symbol: str, left: Node, right: Node) -> Node:
     run: Run
     if symbol in _COMPARISONS:
         run = _compared(scalar, a, b) if width == 1 else _float_array(vector, a, b)
-    elif width == 1 and not what:
-        run = _plain(scalar, a, b)
+    elif not what:
+        run = _plain(scalar if width == 1 else vector, a, b)
     else:
-        safe = _guarded(scalar, what) if width == 1 else _noted(vector, what or _NO_RESULT)
+        safe = _guarded(scalar, what) if width == 1 else _noted(vector, what)
         run = _careful(safe, a, b)
     names, labels = _names_of((left, right), width)
     limit = _limit(symbol, left, right)
@@ -123,7 +123,7 @@ def _limit(symbol: str, left: Node, right: Node) -> Limit | None:
     return Limit(*left.element, sign, bound)
 
 
-def _plain(function: _Scalar, a: Run, b: Run) -> Run:
+def _plain(function: Callable[..., Any], a: Run, b: Run) -> Run:
     return lambda inputs: function(a(inputs), b(inputs))
 
 

@@ -87,12 +87,14 @@ class Expression:
         self.unit = self.units[0] if len(set(self.units)) == 1 else ""
         self.channels = channels
         self.problem = ""
-        """Why the last evaluation has NaN in it, "" when nothing went wrong."""
+        """Why the last evaluation is NaN or infinite, "" where it is not, or what it reads is."""
         self._run: Run = node.run
         self.limit = node.limit
         """The one comparison that it is, of one number with a constant; else None."""
         self._keys = tuple(each.key for each in channels)
         self._result = np.empty(node.width)
+        # Nothing but finite numbers makes 0 with these, in a fifth of the time of isfinite().all().
+        self._zeros = np.zeros(node.width)
         # A place takes a number much faster than a slice does.
         self._place: int | slice = 0 if node.width == 1 else slice(None)
         # Entering takes longer than computing a few numbers.
@@ -118,8 +120,13 @@ class Expression:
             if self._may_warn:
                 with np.errstate(all="ignore"):
                     result[self._place] = self._run(inputs)
+                    is_finite = result.dot(self._zeros) == 0.0
             else:
-                result[self._place] = self._run(inputs)
+                value = self._run(inputs)
+                result[self._place] = value
+                is_finite = self.width > 1 or math.isfinite(value)
+            if not is_finite and not inputs.problem:
+                inputs.problem = _why_not_finite(arrays)
         except Exception as error:  # noqa: BLE001 - the user's simulation goes on
             result[:] = np.nan
             inputs.problem = f"it failed: {type(error).__name__}: {error}"
@@ -143,6 +150,8 @@ class Expression:
                 return math.nan
             if inputs.problem:
                 self.problem, inputs.problem = inputs.problem, ""
+            elif not math.isfinite(value):
+                self.problem = _why_not_finite(arrays)
             return value
 
         return number
@@ -151,6 +160,13 @@ class Expression:
         """Begin anew: the next evaluation is the first of an episode."""
         for each in self.remembered:
             each.forget()
+
+
+def _why_not_finite(arrays: list[NDArray[np.float64]]) -> str:
+    """Say why a result is infinite or NaN for which nothing on the way had a reason."""
+    if all(np.isfinite(each).all() for each in arrays):
+        return "a number in it is beyond 1.8e308"
+    return ""  # what it reads is so already
 
 
 def compile_expression(text: str, table: SignalTable, *, remembers: bool = False) -> Expression:

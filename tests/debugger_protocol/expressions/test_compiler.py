@@ -240,6 +240,28 @@ def test_what_has_no_value_is_nan_with_a_note(table, values, text, problem):
     assert sound.problem == ""
 
 
+@pytest.mark.parametrize("of", ["time", "qvel", "norm(qvel)"])
+@pytest.mark.parametrize(
+    "text", ["{} * 1e300 * 1e300", "{0} * 1e300 * 1e300 - {0} * 1e300 * 1e300"]
+)
+def test_what_overflows_has_a_note_and_what_reads_nan_or_infinity_has_none(table, values, of, text):
+    expression = compile_expression(text.format(of), table)
+    assert not np.isfinite(expression.evaluate(values)).any()
+    assert expression.problem == "a number in it is beyond 1.8e308"
+    arrays = [values[each.key] for each in expression.channels]
+    if expression.width == 1:
+        assert not np.isfinite(expression.bound_to(arrays)())
+        assert expression.problem == "a number in it is beyond 1.8e308"
+    for hurt in (np.nan, np.inf):
+        again = compile_expression(text.format(of), table)
+        wrong = [np.full_like(each, hurt) for each in arrays]
+        assert not np.isfinite(again.evaluate_list(wrong)).any()
+        assert again.problem == ""
+        if again.width == 1:
+            again.bound_to(wrong)()
+            assert again.problem == ""
+
+
 def test_only_the_elements_without_a_value_are_nan(table, values):
     expression = compile_expression("1 / (obs - 2)", table)
     np.testing.assert_array_equal(expression.evaluate(values), [0.5, 1.0, np.nan, -1.0])

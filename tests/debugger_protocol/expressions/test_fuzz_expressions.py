@@ -80,4 +80,4 @@ def test_every_well_formed_expression_of_fitting_widths_has_a_value(table, value
         return
     result = expression.evaluate(values)
     assert "it failed" not in expression.problem, text
-    assert bool(np.isfinite(result).all()) or expression.problem or "1e300" in text, text
+    assert bool(np.isfinite(result).all()) or expression.problem, text
