@@ -593,7 +593,7 @@ class Hub(HostListener):
 
 
 def _added(link: SceneLink) -> SceneAdded:
-    environments = link.past.environments
+    environments = link.past.environments.told
     return SceneAdded(
         scene_id=link.scene_id,
         name=link.name,

@@ -95,10 +95,10 @@ class PastNews:
     def _present(self) -> tuple[_Told, ...]:
         past = self._past
         return (
-            past.rollouts,
+            past.rollouts.told,
             past.stops.stops,
             past.stops.conditions,
-            past.environments,
+            past.environments.told,
             past.recording.told,
         )
 

@@ -1,4 +1,4 @@
-"""Time travel of one scene: who looks where, branches, what is re-simulated, ghosts, comparing.
+"""Time travel of one scene: who looks where, branches, comparing, reading.
 
 Looking is not moving: while the *view* stands at a row of the history, the scene stands where it
 stood. Everything here runs on the owner thread; what is told is replaced by reference.
@@ -11,16 +11,15 @@ import msgspec
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.host.deriving import derive
+from stroboscope.debugger_protocol.host.environment_desk import EnvironmentDesk
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
-from stroboscope.debugger_protocol.host.named_environments import check_environments
 from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.recording_desk import RECORDING_WORDS, RecordingDesk
+from stroboscope.debugger_protocol.host.rollout_desk import RolloutDesk
 from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
 from stroboscope.debugger_protocol.host.stop_desk import StopDesk
 from stroboscope.debugger_protocol.host.works import Work, Works
 from stroboscope.debugger_protocol.message_base import Command
-from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.recording_messages import (
     SaveHistory,
     StartRecording,
@@ -34,7 +33,6 @@ from stroboscope.debugger_protocol.time_messages import (
     DeriveNumber,
     DropRollout,
     EditCondition,
-    Environments,
     Fork,
     GhostRef,
     GhostSource,
@@ -43,9 +41,7 @@ from stroboscope.debugger_protocol.time_messages import (
     ReadRows,
     RemoveCondition,
     Resimulate,
-    RolloutInfo,
     SceneHistory,
-    SceneRollouts,
     Segment,
     SelectEnvironments,
     SetHistory,
@@ -90,16 +86,13 @@ PAUSING = (Goto, StepBack)
 """These pause a scene that runs."""
 
 _TOLD_SEGMENTS: Final = 128
-_TOLD_FAILED: Final = 256
-_SHOWN_ENVIRONMENTS: Final = 64
-_MAX_EDITS: Final = 64
 
 
 class TimeDesk:
     """The past of one scene as clients see it; owner thread only.
 
-    ``history``, ``rollouts`` and ``environments`` are what clients are told (None: nothing yet),
-    replaced by reference: any thread may read them.
+    ``history`` is what clients are told of it (None: nothing yet), replaced by reference: any
+    thread may read it. What goes with it, for clients too, has desks of its own.
     """
 
     def __init__(self, link: "SceneLink", host: "Host") -> None:
@@ -108,11 +101,11 @@ class TimeDesk:
         self.history: SceneHistory | None = None
         self.segments: tuple[Segment, ...] = ()
         """All that are remembered; ``history`` tells the newest."""
-        self.rollouts: SceneRollouts | None = None
-        self.environments: Environments | None = None
         self.ghosts = Ghosts(self)
         self.stops = StopDesk(link, host)
         self.recording = RecordingDesk(link.scene_id)
+        self.rollouts = RolloutDesk(link, host)
+        self.environments = EnvironmentDesk(link)
         self.works = Works(link)
         self._link = link
         self._host = host
@@ -123,9 +116,6 @@ class TimeDesk:
         self._looking: list[Ticket] = []
         self._state: HistoryState | None = None
         self._back = self._left_for_edits = 0
-        self._dropped: set[int] = set()
-        self._selected = 0
-        self._chosen: tuple[int, ...] = (0,)
 
     # --- what there is
 
@@ -181,12 +171,10 @@ class TimeDesk:
         history = self._history_message(state)
         if history != self.history:
             self.history = history
-        self._refresh_rollouts(machine.rollouts())
+        self.rollouts.refresh(machine)
         self.stops.refresh(machine)
         self.recording.refresh(machine)
-        count = machine.environment_count()
-        if count:
-            self._refresh_environments(machine, count)
+        self.environments.refresh(machine)
 
     def _history_message(self, state: HistoryState) -> SceneHistory:
         clock = self._shown_clock if self.view is not None else None
@@ -213,38 +201,6 @@ class TimeDesk:
             recording_end=state.recording_end,
             left_for_edits=self._left_for_edits,
         )
-
-    def _refresh_rollouts(self, rollouts: tuple[RolloutInfo, ...]) -> None:
-        told = self.rollouts
-        if told is None and not rollouts:
-            return
-        before = told.rollouts if told is not None else ()
-        if before is rollouts:
-            return
-        # What nobody has dropped has made room.
-        present = {each.rollout_id for each in rollouts} | self._dropped
-        gone = sum(each.rollout_id not in present for each in before)
-        dropped = (told.dropped if told is not None else 0) + gone
-        self.rollouts = SceneRollouts(
-            scene_id=self._link.scene_id, rollouts=rollouts, dropped=dropped
-        )
-
-    def _refresh_environments(self, machine: TimeMachine, count: int) -> None:
-        failed = machine.failed_environments()
-        self._selected, self._chosen = machine.selected_environments() or (
-            self._selected,
-            self._chosen,
-        )
-        environments = Environments(
-            scene_id=self._link.scene_id,
-            count=count,
-            selected=self._selected,
-            shown=self._chosen,
-            failed=failed[-_TOLD_FAILED:],
-            failed_count=len(failed),
-        )
-        if environments != self.environments:
-            self.environments = environments
 
     # --- commands
 
@@ -284,7 +240,7 @@ class TimeDesk:
             case ContinueFromHere():
                 return self._continue(machine, ticket, with_script=command.with_script)
             case Resimulate():
-                self._resimulate(machine, ticket, command)
+                self.works.add(self.rollouts.resimulate(machine, ticket, command, view=self.view))
                 return False
             case ReadRows():
                 steps = self._read(machine, ticket, command)
@@ -296,15 +252,16 @@ class TimeDesk:
                 self.go_live("the history was set")
                 machine.set_history(keep=command.keep, max_bytes=command.max_bytes)
             case DeriveNumber():
-                derive(self._host, self._link, _derivation(machine, command))
+                self.rollouts.derive(machine, command)
             case DropRollout():
-                machine.drop_rollout(command.rollout_id)
-                self._dropped.add(command.rollout_id)
+                self.rollouts.drop(machine, command)
             case ShowGhosts():
                 self.ghosts.show(command.ghosts, time=self._time_in_view())
                 self._link.selection_changed()
-            case SelectEnvironments() | Fork():
-                self._environments(machine, command)
+            case SelectEnvironments():
+                self.environments.select(machine, command)
+            case Fork():
+                self.environments.fork(machine, command)
             case StartRecording() | StopRecording() | SaveHistory():
                 ticket.note = self.recording.perform(machine, command)
             case _:
@@ -482,30 +439,6 @@ class TimeDesk:
         changes.editor.record_replacement(reason, before)
         changes.replaced_by_client(ticket, reason)
 
-    def _resimulate(self, machine: TimeMachine, ticket: Ticket, command: Resimulate) -> None:
-        state = machine.history()
-        near = state.live if self.view is None else self.view
-        axis = near if command.axis is None else command.axis
-        if axis != state.live and not state.rows:
-            raise CommandError(f"nothing of {self._link.name!r} is remembered yet")
-        if axis != state.live and not state.first <= axis < state.live:
-            raise CommandError(
-                f"row {axis} is not remembered: rows from {state.first} to {state.live - 1} are"
-            )
-        if len(command.edits) > _MAX_EDITS:
-            raise CommandError(f"at most {_MAX_EDITS} edits can be tried, got {len(command.edits)}")
-        steps = machine.resimulate(
-            axis, steps=command.steps, edits=command.edits, name=command.name
-        )
-
-        def finish() -> bool:
-            rollouts = machine.rollouts()
-            ticket.value = rollouts[-1].rollout_id if rollouts else None
-            return True
-
-        title = command.name or f"re-simulating from row {axis}"
-        self.works.add(Work(ticket, steps, finish=finish, title=title))
-
     # --- comparing and reading
 
     def _compare(self, machine: TimeMachine, ticket: Ticket, command: CompareStates) -> None:
@@ -539,32 +472,6 @@ class TimeDesk:
                 return rollout.steps
         raise CommandError(f"there is no rollout {rollout_id}: it was dropped, or never made")
 
-    # --- environments
-
-    def _environments(self, machine: TimeMachine, command: SelectEnvironments | Fork) -> None:
-        count = machine.environment_count()
-        if not count:
-            raise CommandError(f"{self._link.name!r} has no environments: it is one world")
-        if isinstance(command, SelectEnvironments):
-            shown = tuple(dict.fromkeys(command.shown)) or (command.selected,)
-            if len(shown) > _SHOWN_ENVIRONMENTS:
-                raise CommandError(
-                    f"at most {_SHOWN_ENVIRONMENTS} environments can be shown, got {len(shown)}"
-                )
-            check_environments((command.selected, *shown), count)
-            machine.select_environments(command.selected, shown)
-            self._selected, self._chosen = command.selected, shown
-            self._link.selection_changed()
-            return
-        check_environments((command.source, *command.targets), count)
-        self.go_live("environments were forked")
-        machine.fork(command.source, command.targets)
-        self._link.state_replaced(f"environment {command.source} was forked")
-        self._link.log_text(
-            LogLevel.INFO,
-            f"environment {command.source} was copied to {len(command.targets)} others",
-        )
-
     # --- the end
 
     def forget(self, reason: str) -> None:
@@ -586,12 +493,6 @@ class TimeDesk:
         """Forget what is of the model that is gone."""
         self.ghosts.clear()
         self.go_live("the model was replaced")
-
-
-def _derivation(machine: TimeMachine, command: DeriveNumber) -> Iterator[object]:
-    return machine.derive(
-        command.rollout_ids, command.expression, reduction=command.reduction, name=command.name
-    )
 
 
 def _steps(count: int) -> int:
