@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.errors import RecordingError
 from stroboscope.engine.recording.by_owner import SHORT_PATIENCE_S, OwnersTask, wait_for
+from stroboscope.engine.recording.ended_by_signal import EndSignals
 from stroboscope.engine.recording.uncaught import UncaughtErrors
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class RecordingRegistry:
         self._recordings: list[_Recording] = []
         self._knows_forks = False
         self._errors = UncaughtErrors(self._failed)
+        self._signals = EndSignals(finish=self._ended_by_signal, ask=self._before_steps)
         self._ends_with: Exception | None = None
 
     def add(self, recording: _Recording) -> None:
@@ -53,6 +56,7 @@ class RecordingRegistry:
         with self._lock:
             self._recordings.append(recording)
             self._errors.watch()
+            self._signals.watch()
             if not self._knows_forks and hasattr(os, "register_at_fork"):
                 self._knows_forks = True
                 forked = functools.partial(_forked, weakref.ref(self))
@@ -75,6 +79,7 @@ class RecordingRegistry:
             self._recordings = [each for each in self._recordings if each is not recording]
             if not self._recordings:
                 self._errors.end()
+                self._signals.end()
         self.on_change()
 
     @property
@@ -95,22 +100,44 @@ class RecordingRegistry:
             if scene.owner is thread:
                 scene.recorders.failed(error)
 
+    def _before_steps(self, call: Callable[[], None]) -> None:
+        """Have the scenes of the main thread call ``call`` before their next step.
+
+        In a signal handler, wherever that thread is: this takes no lock.
+        """
+        if not self._recordings:
+            call()
+        scenes = {id(scene): scene for each in tuple(self._recordings) for scene in each.scenes}
+        for scene in scenes.values():
+            if scene.owner is threading.main_thread():
+                scene.call_soon(call)
+
+    def _ended_by_signal(self, reason: str) -> None:
+        """Complete all files, and say in them why they end."""
+        self._tell_all(lambda scene: _say_ended(scene, reason))
+        for recording in self.recordings:
+            recording.shut_down()
+
     def finish(self) -> None:
         """Complete all files."""
         self._errors.end()
         error, self._ends_with = self._ends_with, None
         if error is not None:
             # Those of other threads end with the script, too.
-            tasks = [OwnersTask(scene, _telling(scene, error)) for scene in self._scenes()]
-            wait_for(tasks, patience=SHORT_PATIENCE_S)
+            self._tell_all(lambda scene: scene.recorders.failed(error))
         for recording in self.recordings:
             recording.shut_down()
+
+    def _tell_all(self, tell: "Callable[[SceneLife], None]") -> None:
+        tasks = [OwnersTask(scene, _telling(scene, tell)) for scene in self._scenes()]
+        wait_for(tasks, patience=SHORT_PATIENCE_S)
 
     def forget_parent(self) -> None:
         """In a forked child: nothing is recorded."""
         self._lock = threading.Lock()
         recordings, self._recordings = self._recordings, []
         self._errors.end()
+        self._signals.end()
         for recording in recordings:
             recording.disown()
 
@@ -119,8 +146,16 @@ def _nobody() -> None:
     """Tell nobody."""
 
 
-def _telling(scene: "SceneLife", error: Exception) -> Callable[[bool], None]:
-    return lambda _stands_still: scene.recorders.failed(error)
+def _say_ended(scene: "SceneLife", reason: str) -> None:
+    recorders = scene.recorders
+    data: dict[str, object] = {"reason": str(StopReason.SCRIPT_ERROR), "message": reason}
+    recorders.happened("stop", reason, data=data)
+    for recording in recorders.recordings:
+        recording.stopped(None)
+
+
+def _telling(scene: "SceneLife", tell: "Callable[[SceneLife], None]") -> Callable[[bool], None]:
+    return lambda _stands_still: tell(scene)
 
 
 def _forked(registry: "weakref.ref[RecordingRegistry]") -> None:
