@@ -21,9 +21,9 @@ from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedEr
 from stroboscope.debugger_protocol.host.deriving import Deriver, among_finished
 from stroboscope.debugger_protocol.host.edits import AT_REST_FIELDS, EDIT_WORDS
 from stroboscope.debugger_protocol.host.events import HostListener
-from stroboscope.debugger_protocol.host.finished import FinishedRuns, HostKeeper
+from stroboscope.debugger_protocol.host.finished import HostKeeper
 from stroboscope.debugger_protocol.host.hold_at_end import keep_newest
-from stroboscope.debugger_protocol.host.host_news import HostNews
+from stroboscope.debugger_protocol.host.host_sessions import HostSessions
 from stroboscope.debugger_protocol.host.owners import Job, Owner
 from stroboscope.debugger_protocol.host.playback import (
     MAX_SPEED,
@@ -32,7 +32,6 @@ from stroboscope.debugger_protocol.host.playback import (
     GrantKind,
     HoldKind,
     PauseWait,
-    Playback,
     Reply,
     Tell,
     Ticket,
@@ -58,7 +57,7 @@ _NO_STEPS = "count must be 1…1,000,000, got {}"
 _RUNS_FREE = "runs free and never stops: create it with playback='follow' to step and pause it"
 
 
-class Host(HostNews):
+class Host(HostSessions):
     """All scenes of one process that a debugger may see. Any thread, unless a method says more.
 
     ``monotonic`` is the clock of pacing and deadlines, in seconds.
@@ -69,16 +68,11 @@ class Host(HostNews):
     ) -> None:
         super().__init__(limits or Limits())
         self.monotonic = monotonic
-        self.playback = Playback()
         self.unseen_scenes = 0
         """Simulations that run free because there is no room for them as scenes."""
-        self._links: dict[int, SceneLink] = {}
-        self._owners: dict[threading.Thread, Owner] = {}
         self._next_id = 1
         # The main thread may come out of its shutdown while the server thread does its work for it.
         self._publishing_last = threading.Lock()
-        self.finished = FinishedRuns()
-        """What is left of scenes that have ended."""
         self.deriver = Deriver(self)
         self.keeper = HostKeeper(lambda: self._links, self.finished)
         self._closing: deque[tuple[SceneLink, str]] = deque()
@@ -160,64 +154,6 @@ class Host(HostNews):
         self.wake()
 
     # --- sessions
-
-    def begin_session(self) -> None:
-        """Forget the initial states: the next one to attach begins a new session."""
-        with self.playback.lock:
-            self.finished.clear()
-            for link in self._links.values():
-                link.initial = None
-                link.changes.editor.forget()
-
-    def attach(self, mode: PlaybackMode) -> None:
-        """Let the session hold, pace and publish from now on."""
-        with self.playback.lock:
-            if self.playback.closed:
-                raise SceneClosedError(self.playback.closed)
-            newly = not self.playback.attached
-            self.playback.attached = True
-            self.playback.mode = mode
-            for link in self._links.values():
-                link.changes.editor.checkpoints.hold(wanted=True)
-                link.needs_initial = link.initial is None
-                link.needs_findings = link.needs_findings or newly
-                if newly:
-                    link.in_step = False
-                    link.told_paused = link.told_paused and link.owner.parked_in is not None
-                    link.pacer.forget()
-            self._refresh_all()
-
-    def detach(self, reason: str) -> None:
-        """Release every scene: holds are cleared, parked steps return, nothing is published."""
-        with self.playback.lock:
-            self.playback.attached = False
-            self.playback.speed = 1.0
-            for link in self._links.values():
-                self._forget_pending(link, reason)
-                link.release_holds(reason)
-                link.want_release(reason, everything=True)
-                link.changes.editor.checkpoints.hold(wanted=False)
-                link.interest = Interest()
-            self._refresh_all()
-
-    def let_go(self, mode: PlaybackMode, reason: str) -> None:
-        """Release every scene to ``mode``, because nobody controls the session any more."""
-        with self.playback.lock:
-            self.playback.mode = mode
-            for link in self._links.values():
-                self._forget_pending(link, reason)
-                link.release_holds(reason)
-                link.want_release(reason, everything=True)
-            self._refresh_all()
-        self.wake()
-
-    def end_perturbations(self, reason: str) -> None:
-        """Let go of every perturbed body: whoever pulled is not in control any more."""
-        with self.playback.lock:
-            for link in self._links.values():
-                link.want_release(reason, everything=False)
-            self._refresh_all()
-        self.wake()
 
     def set_interest(self, link: SceneLink, interest: Interest) -> None:
         """Tell a scene's owner what the clients want from now on."""
@@ -547,10 +483,6 @@ class Host(HostNews):
             candidate, number = f"{name} ({number})", number + 1
         return candidate
 
-    def _refresh_all(self) -> None:
-        for owner in self._owners.values():
-            owner.refresh()
-
     def _check_attached(self) -> None:
         if self.playback.closed:
             raise CommandError(f"nothing can be done any more: {self.playback.closed}")
@@ -590,18 +522,6 @@ class Host(HostNews):
                 f"{link.name!r} is at {clock.time:g} s, step {clock.step_count} already: "
                 f"run until needs a later target"
             )
-
-    def _forget_pending(self, link: SceneLink, reason: str) -> None:
-        """Answer everything that waits for a scene."""
-        link.cancel_grants(reason)
-        link.past.forget(reason)
-        for wait in link.pause_waits:
-            wait.left(link)
-        link.pause_waits.clear()
-        for job in [job for job in link.owner.mailbox if job.link is link]:
-            link.owner.mailbox.remove(job)
-            for ticket in job.tickets:
-                ticket.settle(CommandError(f"{ticket.what} was given up: {reason}"))
 
     def _close_finalized(self) -> None:
         while self._closing:

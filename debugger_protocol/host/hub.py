@@ -6,9 +6,7 @@ that somebody watches is running.
 """
 
 import asyncio
-import logging
 import math
-import threading
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -18,8 +16,8 @@ from stroboscope.debugger_protocol.expressions import is_expression
 from stroboscope.debugger_protocol.host.commands import Answer, CommandDesk
 from stroboscope.debugger_protocol.host.control import Control, OnDisconnect
 from stroboscope.debugger_protocol.host.descriptions import Descriptions
+from stroboscope.debugger_protocol.host.end_watch import EndWatch
 from stroboscope.debugger_protocol.host.host import Host, HostListener
-from stroboscope.debugger_protocol.host.main_thread import Ending, Likelihood, MainThreadWatch
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.scene_news import SceneNews
 from stroboscope.debugger_protocol.host.scene_playback import Interest
@@ -35,7 +33,6 @@ from stroboscope.debugger_protocol.messages import (
     Failed,
     FailureKind,
     Frame,
-    LogLevel,
     OwnerActivity,
     PlaybackMode,
     ReadRows,
@@ -56,15 +53,9 @@ from stroboscope.debugger_protocol.version import PASSING, RELAY
 
 __all__ = ["Hub"]
 
-_log = logging.getLogger("stroboscope.debugger")
-
 # Bursts of news are passed on together [s].
 _FLUSH_INTERVAL = 0.004
 _STATUS_INTERVAL = 0.1
-# How often the main thread is looked at, and how soon again when that has found it ending: both,
-# and the way to the threads, must fit into 100 ms [s].
-_WATCH_INTERVAL = 0.07
-_CONFIRM_INTERVAL = 0.015
 _MAX_RATE_HZ = 1000.0
 # For a client that has not taken its frames for this long, none are made any more [s].
 _PATIENCE = 0.25
@@ -105,7 +96,6 @@ class Hub(HostListener):
         self._loop = loop
         self._end_session = end_session
         self._clients_changed = clients_changed
-        self._tell_end = tell_end
         self._clients: dict[int, _Client] = {}
         self.control = Control(
             host,
@@ -119,6 +109,7 @@ class Hub(HostListener):
             chunk_bytes=host.limits.asset_chunk_bytes,
             message_bytes=host.limits.server_message_bytes,
         )
+        self._end_watch = EndWatch(host, loop, end_session=end_session, tell_end=tell_end)
         self._packer = FramePacker()
         self._known: dict[int, SceneLink] = {}
         self._meters: dict[int, SceneMeter] = {}
@@ -132,9 +123,6 @@ class Hub(HostListener):
         self._flush_timer: asyncio.TimerHandle | None = None
         self._flushed_at = -math.inf
         self._tick_timer: asyncio.TimerHandle | None = None
-        self._watch_timer: asyncio.TimerHandle | None = None
-        self._main_thread = MainThreadWatch()
-        self._told_reason = ""
         self._is_ending = False
         self._closed = False
 
@@ -512,22 +500,13 @@ class Hub(HostListener):
     # --- the clock
 
     def _set_timers(self) -> None:
-        self._set_watch_timer()
+        self._end_watch.set_timer()
         moving = any(
             status.activity not in (OwnerActivity.PARKED, OwnerActivity.FINISHED)
             for status in self._statuses.values()
         )
         if self._clients and (moving or self._untold) and self._tick_timer is None:
             self._tick_timer = self._loop.call_later(_STATUS_INTERVAL, self._tick)
-
-    def _set_watch_timer(self) -> None:
-        if self._watch_timer is not None:
-            return
-        parked = {link.owner.thread for link in self._known.values() if link.owner.parked_in}
-        # While the main thread itself is parked it does nothing else, and says when it goes on.
-        if parked and threading.main_thread() not in parked:
-            wait = _CONFIRM_INTERVAL if self._main_thread.suspects else _WATCH_INTERVAL
-            self._watch_timer = self._loop.call_later(wait, self._watch_main_thread)
 
     def _tick(self) -> None:
         """Look at scenes that run: what owner threads do elsewhere, nobody else reports."""
@@ -536,36 +515,6 @@ class Hub(HostListener):
             self._set_timers()  # an owner has reported itself meanwhile
         else:
             self._look()
-
-    def _watch_main_thread(self) -> None:
-        self._watch_timer = None
-        ending = self._main_thread.look()
-        if ending is None:
-            self._set_watch_timer()
-        elif ending.likelihood is Likelihood.POSSIBLE:
-            self._ask_to_play(ending)
-            self._set_watch_timer()
-        elif ending.likelihood is Likelihood.CERTAIN and self._host.playback.holds_end:
-            self._set_watch_timer()
-        elif ending.likelihood is Likelihood.CERTAIN:
-            reason = self._tell_end()
-            self._host.publish_last(main_is_over=ending.is_joining)
-            self._end_session(reason)
-        else:
-            self._host.log(LogLevel.INFO, f"every scene was released: {ending.reason}")
-            self._end_session(ending.reason)
-
-    def _ask_to_play(self, ending: Ending) -> None:
-        """Tell, once, that a script may not be able to end while its scenes are paused."""
-        if ending.reason == self._told_reason:
-            return
-        self._told_reason = ending.reason
-        paused = sum(link.owner.parked_in is link for link in self._known.values())
-        scenes = "a paused scene keeps" if paused == 1 else f"{paused} paused scenes keep"
-        text = f"{ending.reason}, and {scenes} them from ending: press Play to let them go on"
-        self._host.log(LogLevel.WARNING, text)
-        # The terminal too: whoever sees nothing happen there may not look at the window.
-        _log.warning(text)
 
     async def send_rest(self, patience: float) -> None:
         """Send what the scenes have published last, for at most ``patience`` seconds.
@@ -587,7 +536,8 @@ class Hub(HostListener):
         """Stop looking; on the event loop."""
         self._closed = True
         self._desk.close()
-        for timer in (self._flush_timer, self._tick_timer, self._watch_timer):
+        self._end_watch.close()
+        for timer in (self._flush_timer, self._tick_timer):
             if timer is not None:
                 timer.cancel()
 
