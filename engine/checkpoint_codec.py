@@ -27,6 +27,8 @@ from stroboscope.engine.hidden_state import HiddenState, inexact_reason, needs_h
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.model_fields import FieldTable, ModelFields, known_models
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.row_indices import RowIndices
+from stroboscope.engine.row_layout import RowLayout
 
 __all__ = ["CheckpointCodec"]
 
@@ -62,6 +64,8 @@ class CheckpointCodec:
         self._exactness = Exactness(self.inexact_reason)
         self._hidden = HiddenState(live) if needs_hidden_state(model, adapter=adapter) else None
         self._row_length = int(adapter.module.mj_stateSize(model, self._mask))
+        self.indices = RowIndices(model, RowLayout(model, adapter=adapter).parts)
+        """What of a row MuJoCo uses as indices."""
         # The leading part of a row: time, qpos, qvel, act. It must be finite.
         self._physics_length = 1 + model.nq + model.nv + model.na
         self._has_nonfinite_inputs = False
@@ -249,6 +253,10 @@ class CheckpointCodec:
             raise self.refusal(bytes(incoming))
         if captured_timestep != timestep:
             raise self._timestep_refusal(captured_timestep, timestep)
+        if self._hidden is not None:
+            self._hidden.check(bytes(self._checked_hidden))
+        if self.indices:
+            self.indices.check(row)
         # The norm of a row that is not finite is not; neither is that of huge numbers.
         if isfinite(norm) and time == row[0]:
             self._has_nonfinite_inputs = False
@@ -285,7 +293,11 @@ class CheckpointCodec:
             self._hidden.check(hidden)
 
     def check_row(self, row: NDArray[np.float64]) -> None:
-        """Raise StateCorruptError for a position, velocity, activation or time not finite."""
+        """Raise StateCorruptError for a position, velocity, activation or time not finite.
+
+        And for what MuJoCo would use as an index of nothing.
+        """
+        self.indices.check(row)
         finite = np.isfinite(row)
         if not finite[: self._physics_length].all():
             raise StateCorruptError(
@@ -306,6 +318,7 @@ class CheckpointCodec:
         if checkpoint.is_finite:
             self._has_nonfinite_inputs = False
             return
+        self.check_hidden(checkpoint.hidden)
         self.check_row(row)
         # It never changes, so that it need not be looked through again.
         checkpoint.is_finite = not self._has_nonfinite_inputs

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,12 @@ def record_plain(
     close: bool = True,
     reward: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
     tamper: Callable[[NDArray[np.float64]], None] = lambda rows: None,
+    more_events: Sequence[FileEvent] = (),
 ) -> PlainRun:
     """Step ``model`` and write what happened. ``resets``: steps before which the data is reset.
 
     ``reward``: what the script has logged at each step. ``tamper`` may change rows before they
-    are written.
+    are written. ``more_events``: beside the beginning and the resets.
     """
     data = mujoco.MjData(model)
     rows = []
@@ -144,7 +145,7 @@ def record_plain(
         )
         for number, step in enumerate(resets)
     ]
-    writer.write_events(events)
+    writer.write_events([*events, *more_events])
     if reward is not None:
         steps_taken = np.arange(steps)
         writer.write_signals(

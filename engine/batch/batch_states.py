@@ -169,7 +169,11 @@ class BatchStates:
         return np.arange(len(chosen))
 
     def _check(self, rows: Rows, chosen: Indices) -> None:
-        """Raise StateCorruptError for a position, velocity, activation or time not finite."""
+        """Raise StateCorruptError for a position, velocity, activation or time not finite.
+
+        And for what MuJoCo would use as an index of nothing.
+        """
+        self._selected.world.codec.indices.check(rows)
         model = self._envs.model
         physics = 1 + int(model.nq) + int(model.nv) + int(model.na)
         wrong = np.flatnonzero(~np.isfinite(rows[:, :physics]).all(axis=1))

@@ -5,9 +5,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.errors import StateCorruptError
 from stroboscope.engine.files.chunk_index import BlockIndex
+from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.files.frames import BlockKind, RowBlock, SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.row_indices import RowIndices
 
 __all__ = ["RecordedRows", "Row"]
 
@@ -27,7 +30,17 @@ class RecordedRows:
     def __init__(self, reader: TrajectoryReader, record: SceneRecord) -> None:
         self.record = record
         self._reader = reader
+        self._indices: RowIndices | None = None
+        self._checked: RowBlock | None = None
+        """The block that was checked last: one is mostly asked for many times."""
         self.refresh()
+
+    def go_into(self, indices: RowIndices) -> None:
+        """Check from now on, before rows are handed out, what a model would use as indices.
+
+        Reading raises FileDamagedError then for rows that no simulation can have written.
+        """
+        self._indices = indices or None
 
     def refresh(self) -> None:
         """Take in what the reader has found since, in a file that is still being recorded."""
@@ -38,7 +51,23 @@ class RecordedRows:
 
     def block(self, number: int) -> RowBlock:
         """Return a block; the newest few are kept decoded."""
-        return self._reader.block(self.record.index, number)
+        block = self._reader.block(self.record.index, number)
+        if self._indices is not None and self._checked is not block:
+            self._check(block, self._indices)
+            self._checked = block
+        return block
+
+    def _check(self, block: RowBlock, indices: RowIndices) -> None:
+        whole = block.rows[:1] if block.kind is BlockKind.MINIMAL else block.rows
+        try:
+            indices.check(whole)
+        except StateCorruptError as error:
+            first, last = int(block.axes[0]), int(block.axes[-1])
+            raise FileDamagedError(
+                self._reader.path,
+                f"holds impossible states within physics steps {first:,} to {last:,}",
+                str(error),
+            ) from error
 
     def place(self, frame: int) -> tuple[int, int]:
         """Return the block of a frame, and where the frame stands in it."""

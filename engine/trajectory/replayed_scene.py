@@ -9,6 +9,7 @@ from xxhash import xxh3_64_intdigest
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
+from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
@@ -16,6 +17,7 @@ from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.trajectory.building import build_scene
 from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, FileSignals
+from stroboscope.engine.trajectory.recorded_options import check_options
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
 if TYPE_CHECKING:
@@ -72,6 +74,12 @@ class ReplayedScene:
         if self._scene is not None and not self._scene.is_destroyed:
             return self._scene
         scene = build_scene(self._reader, self._record)
+        self._rows.go_into(scene.world.codec.indices)
+        try:
+            self._check_options(scene)
+        except FileError:
+            scene.destroy()
+            raise
         last = self._rows.count - 1
         _, counters = self.place(last)
         scene.counters.stand_at(
@@ -92,6 +100,10 @@ class ReplayedScene:
         self.put_options(last)
         return scene
 
+    def _check_options(self, scene: "Scene") -> None:
+        world = scene.world
+        check_options(self._reader.path, self._stretches, world.model, adapter=world.adapter)
+
     def put_options(self, frame: int) -> None:
         """Have the physics options that were in force at a frame, the length of its step too."""
         scene = self.build()
@@ -109,6 +121,7 @@ class ReplayedScene:
         scene = self._scene
         if scene is None or scene.is_destroyed or not scene.history.is_at_recorded_end:
             return
+        self._check_options(scene)
         last = self._rows.count - 1
         _, counters = self.place(last)
         scene.counters.stand_at(

@@ -154,6 +154,20 @@ class Trajectory:
         what = f"{self.path.name} has frames of no scene"
         return ByName(made, what=what)
 
+    def to_show(self) -> dict[str, str]:
+        """Return by the name of each scene which of :meth:`others` to look at; for the engine.
+
+        Of many environments the one that stopped last, or the first.
+        """
+        found: dict[str, tuple[int, str]] = {}
+        for name, index in _names(self._reader).items():
+            if self._reader.frame_count(index):
+                stops = [e.axis for e in self._reader.events(index) if e.kind == "stop"]
+                scene, newest = self._reader.scene(index).name, max(stops, default=-1)
+                if scene not in found or newest > found[scene][0]:
+                    found[scene] = newest, name
+        return {scene: name for scene, (_, name) in found.items()}
+
     def close(self) -> None:
         """Let the file go; the scene stays, without its recorded past."""
         self._replayed.close()
@@ -387,12 +401,14 @@ class Trajectory:
             jobs = whole_number(jobs, "jobs (threads)", least=1, most=MOST_THREADS)
         if not callable(progress):
             raise TypeError(f"progress must be a function, not {shown(progress)}")
-        model = self.scene.world.model
+        model, indices = self.scene.world.model, self.scene.world.codec.indices
         readers: list[TrajectoryReader] = []
 
         def rows() -> RecordedRows:
             readers.append(TrajectoryReader(self.path))
-            return RecordedRows(readers[-1], self._record)
+            made = RecordedRows(readers[-1], self._record)
+            made.go_into(indices)
+            return made
 
         try:
             found = verify_rows(

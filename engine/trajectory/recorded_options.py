@@ -1,0 +1,88 @@
+"""Physics options that a recorded run says were edited: believed only as far as they can't harm.
+
+They may lie outside of the limits that edits have, as the recorded model's own did. MuJoCo uses
+some of them as lengths and to choose between its functions: others than there are end the process.
+"""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.scene_description import OptionKind
+from stroboscope.engine.files.errors import FileDamagedError
+from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.model_option_fields import FIELD_OPTION, read_field_option
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.physics_options import option_info
+
+__all__ = ["check_options"]
+
+# More iterations than this end in a product that overflows, once it is an amount of memory.
+_MOST: Final = 1 << 20
+_MOST_BITS: Final = (1 << 31) - 1
+_OPTIONS: Final = f"{FIELD_OPTION}opt."
+_ENUMS: Final = {
+    "integrator": "mjtIntegrator",
+    "cone": "mjtCone",
+    "jacobian": "mjtJacobian",
+    "solver": "mjtSolver",
+}
+_FLAGS: Final = ("disableflags", "enableflags", "disableactuator")
+
+
+def check_options(
+    path: Path, stretches: Iterable[Stretch], model: Any, *, adapter: MujocoAdapter
+) -> None:
+    """Raise FileDamagedError, which names it, for an option that no recorded run can have had."""
+    for stretch in stretches:
+        for name, values in stretch.options.items():
+            try:
+                wrong = _wrong_with(name, values, model, adapter)
+            except CommandError as error:
+                wrong = str(error)
+            if wrong:
+                raise FileDamagedError(
+                    path,
+                    f"has an impossible option from physics step {stretch.segment.begin:,} on: "
+                    f"{wrong}",
+                    "take it from its source again",
+                )
+
+
+def _wrong_with(name: str, values: tuple[float, ...], model: Any, adapter: MujocoAdapter) -> str:
+    """Return what is wrong with an option; empty when nothing. Raises CommandError for none."""
+    known: range | frozenset[int] | None
+    if name.startswith(_OPTIONS) and (plain := name.removeprefix(_OPTIONS)) in (*_ENUMS, *_FLAGS):
+        width, whole = 1, True
+        known = _codes(plain, adapter)
+    elif name.startswith(FIELD_OPTION):
+        width = len(read_field_option(model, name))
+        whole = name.startswith(_OPTIONS) and isinstance(
+            getattr(model.opt, name.removeprefix(_OPTIONS)), int
+        )
+        known = range(-_MOST, _MOST + 1) if whole else None
+    else:
+        info = option_info(name, adapter=adapter)
+        width, whole = info.width, info.kind is not OptionKind.NUMBER
+        known = {
+            OptionKind.FLAG: range(2),
+            OptionKind.CHOICE: range(len(info.choices)),
+            OptionKind.INTEGER: range(-_MOST, _MOST + 1),
+        }.get(info.kind)
+    if len(values) != width:
+        return f"{name} has {len(values):,} values, not {width:,}"
+    for value in values if whole else ():
+        is_whole = math.isfinite(value) and value == int(value)
+        if not is_whole or (known is not None and int(value) not in known):
+            return f"{name} is {value:g}, which it can't be"
+    return ""
+
+
+def _codes(name: str, adapter: MujocoAdapter) -> range | frozenset[int]:
+    """Return the values that a choice, or a set of flags, of MuJoCo's options may have."""
+    if name in _FLAGS:
+        return range(-_MOST_BITS - 1, _MOST_BITS + 1)
+    members = getattr(adapter.module, _ENUMS[name]).__members__.values()
+    return frozenset(int(member) for member in members)
