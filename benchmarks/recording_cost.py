@@ -3,6 +3,11 @@
 A scene that is recorded takes turns with one that is not, nobody attached. Processor time of the
 stepping thread, and steps per second by the clock, which the thread that writes takes part in. The
 size is that of a closed file with scene, index and manifest; controls are random, at 50 Hz.
+
+Of a batch of environments some are recorded, into a file and into the memory of a flight recorder,
+and none in turn, from the same states: batch steps by the clock, and by the processor time of all
+threads, where other programs don't count. Where some are recorded, all are
+looked at after every step, as a stop of one of them is to be in the file.
 """
 
 import os
@@ -20,6 +25,11 @@ import stroboscope.engine as physics
 
 _STEPS = 4_000
 _FRAMES = 100_000
+_ENVS = 1024
+_CHOSEN = (4, 64)
+_BATCH_STEPS = 16
+_BATCH_WARM_UP = 4
+_BEFORE = 60
 # 118 numbers per state: a 7-dof arm with position servos in an otherwise empty world.
 _ARM = """
 <mujoco>
@@ -122,12 +132,73 @@ def _sizes(settings: Settings, folder: Path) -> list[Row]:
     return rows
 
 
+def _of_batches(settings: Settings, folder: Path) -> list[Row]:
+    count = settings.scaled(_ENVS)
+    scene = physics.create_scene("humanoids", humanoid_path(), n_envs=count)
+    for _ in range(settings.scaled(_BEFORE)):
+        scene.step()  # until they lie about, in contact
+    start = scene.checkpoint()
+
+    by_processor: dict[str, list[float]] = {}
+
+    def arm(name: str, chosen: int, keep_last: float | None) -> Callable[[], float]:
+        def run() -> float:
+            scene.restore(start)
+            recording = None
+            if chosen:
+                envs = np.linspace(0, count - 1, chosen).astype(int)
+                file = physics.TrajectoryFile(folder / "envs", envs=envs, keep_last=keep_last)
+                recording = scene.start_recording(file)
+            for _ in range(_BATCH_WARM_UP):
+                scene.step()
+            begin, used = time.perf_counter(), time.process_time()
+            for _ in range(_BATCH_STEPS):
+                scene.step()
+            rate = _BATCH_STEPS / (time.perf_counter() - begin)
+            used = time.process_time() - used
+            by_processor.setdefault(name, []).append(_BATCH_STEPS / used)
+            if recording is not None:
+                recording.stop().unlink()
+            return rate
+
+        return run
+
+    arms = {"none": arm("none", 0, None)}
+    for chosen in _CHOSEN:
+        for where, keep_last in (("into a file", None), ("in a flight recorder", 60.0)):
+            name = f"{chosen} {where}"
+            arms[name] = arm(name, chosen, keep_last)
+    by_clock = interleave(arms, rounds=settings.rounds)
+    used = {name: rates[-settings.rounds :] for name, rates in by_processor.items()}
+    alone = sorted(by_clock["none"])[settings.rounds // 2]
+    rows = []
+    for name in list(arms)[1:]:
+        for how, rates in (("the clock", by_clock), ("processor time", used)):
+            measured = ratio(rates[name], rates["none"])
+            rows.append(
+                Row(
+                    number="3",
+                    what=f"of {count:,} environments {name}, vs none: env-steps/s by {how}",
+                    measured=measured,
+                    target="≥ 0.90",
+                    reached=None if settings.quick else measured.median >= 0.90,
+                    note=f"humanoid, {alone * count:,.0f} env-steps/s with none",
+                )
+            )
+    scene.destroy()
+    return rows
+
+
 def measure(settings: Settings) -> list[Row]:
     """Record with and without, and look at the files."""
     with tempfile.TemporaryDirectory() as made:
         os.chdir(made)  # the engine may write MUJOCO_LOG.TXT
         folder = Path(made)
-        rows = [*_cost(settings, folder), *_sizes(settings, folder)]
+        rows = [
+            *_cost(settings, folder),
+            *_sizes(settings, folder),
+            *_of_batches(settings, folder),
+        ]
         physics.shutdown()
         os.chdir("/")
     return rows

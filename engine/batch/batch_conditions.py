@@ -314,6 +314,7 @@ class BatchConditions(SceneConditions):
                 _log.info("scene %r: %s", self._selected.name, stop.message)
             return None
         stops.last = StopEvent.of(stop)
+        self._batch.recorders.stopped(stop)
         if link.active and link.past.stops.stop(stop, is_complete=True):
             self._batch.select_environment(env)
         self._batch.callbacks.run(Event.STOP, self._batch)  # type: ignore[arg-type]

@@ -40,9 +40,11 @@ class BatchWatch:
         self._speeds = np.empty(environments.qvel.shape)
         self._all_speeds = self._speeds.reshape(-1)
         self._norm = environments.adapter.module.mju_norm
-        # Whatever else is no number shows in speeds or warnings; where a mocap body is need not.
+        # Whatever else is no number shows in speeds or warnings; where a mocap body is need not,
+        # and a control that takes effect later shows later.
         parts = RowLayout(environments.model, adapter=environments.adapter).parts
-        self._unchecked = [parts[each] for each in ("mocap_pos", "mocap_quat") if each in parts]
+        names = ("mocap_pos", "mocap_quat", *(("ctrl",) if "history" in parts else ()))
+        self._unchecked = [parts[each] for each in names if each in parts]
         self._watches: dict[int, StepWatch] = {}
         self._let_through: dict[int, tuple[object, int]] = {}
         self._told: dict[int, tuple[object, int]] = {}

@@ -9,14 +9,21 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.recording.env_changes import EnvChanges
+from stroboscope.engine.recording.env_changes import EnvChanges, own_fields
 from stroboscope.engine.recording.env_rows import EnvRows, EnvSteps
 from stroboscope.engine.recording.feed import FinalRow, SceneFeed, Value, wall_ns
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
 
-__all__ = ["BatchTap", "EnvTap", "env_begin", "env_final", "steps_per_block"]
+__all__ = [
+    "BatchTap",
+    "EnvTap",
+    "env_begin",
+    "env_final",
+    "steps_per_block",
+    "with_own_fields",
+]
 
 _BLOCK_BYTES = 4 << 20
 _FEWEST_ROWS, _MOST_ROWS = 8, 256
@@ -48,6 +55,8 @@ class EnvTap:
         self._flagged = np.ones(len(envs), dtype=np.uint8)
         """Which rows, of those that come next, don't follow from the ones before."""
         self._changes = EnvChanges(scene.environments, envs, base=scene.world.codec.fields)
+        self._edits: dict[int, int] = {}
+        """Before which physics step a state was edited last, by place, since it was replaced."""
         self._pending: dict[int, FileEvent] = {}
         """How a stretch begins with the next rows, by place: what a script does until then is its
         beginning, too."""
@@ -103,7 +112,7 @@ class EnvTap:
         at = steps.at
         rows = steps.rows[at]
         np.take(matrix, self._envs, axis=0, out=rows, mode="clip")
-        self._find_changes(rows)
+        self._find_changes(rows, axis)
         self._add_pending()
         steps.steps[at], steps.walls[at] = step, wall
         own = timesteps if isinstance(timesteps, float) else timesteps[self._envs]
@@ -130,13 +139,19 @@ class EnvTap:
         for env in envs.tolist():
             place = self._places.get(env)
             if place is not None:
+                self._edits.pop(place, None)
                 event = self._event(place, str(kind), text)
                 self._pend(place, msgspec.structs.replace(event, parent_axis=parent_axis))
 
-    def _find_changes(self, rows: NDArray[np.float64]) -> None:
+    def _find_changes(self, rows: NDArray[np.float64], axis: int) -> None:
         """Note what the script has written into states and fields since the last step."""
         for place in self._changes.edited(rows).tolist():
-            if place not in self._pending:
+            if place in self._pending:
+                continue
+            before, self._edits[place] = self._edits.get(place), axis
+            if before is not None and axis - 1 <= before:
+                self._flagged[place] = 1  # one of many in a row: a script that sets every state
+            else:
                 self._pend(place, self._event(place, str(SegmentKind.EDIT), _EDITED))
         for place, names in self._changes.other_fields().items():
             if place not in self._pending:
@@ -154,13 +169,9 @@ class EnvTap:
             return
         envs = self.scene.environments
         for place, event in self._pending.items():
-            fields = self._changes.fields_of(place) if envs.expanded else {}
-            event = msgspec.structs.replace(
-                event,
-                time=float(envs.time[self._envs[place]]),
-                data={**event.data, "fields": fields} if fields else event.data,
-            )
-            self._add(place, event)
+            env = int(self._envs[place])
+            event = msgspec.structs.replace(event, time=float(envs.time[env]))
+            self._add(place, with_own_fields(event, self.scene, env))
         self._pending.clear()
 
     def _seal(self) -> None:
@@ -178,7 +189,7 @@ class EnvTap:
         if self._is_in_step and steps is not None:
             return [self._row_in_step(steps, place) for place in range(len(self._envs))]
         state = np.take(self.scene.environments.state, self._envs, axis=0)
-        self._find_changes(state)
+        self._find_changes(state, self.scene.counters.axis)
         self._add_pending()
         finals = []
         for place, env in enumerate(self._envs.tolist()):
@@ -300,3 +311,11 @@ def env_final(scene: "BatchScene", env: int) -> FinalRow:
         wall=wall_ns(),
         hidden=b"",
     )
+
+
+def with_own_fields(event: FileEvent, scene: "BatchScene", env: int) -> FileEvent:
+    """Return how a stretch begins with the fields of the model that are the environment's own."""
+    fields = own_fields(scene.environments, env, base=scene.world.codec.fields)
+    if not fields:
+        return event
+    return msgspec.structs.replace(event, data={**event.data, "fields": fields})

@@ -8,7 +8,7 @@ import msgspec
 from stroboscope.engine.files.copying import whole_trajectory
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.recording.batch_tap import env_begin, env_final
+from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
 from stroboscope.engine.recording.feed import Attachments, FinalRow
 from stroboscope.engine.recording.scene_records import manifest_of, records_of
 from stroboscope.engine.recording.scene_tap import begin_event, final_row
@@ -44,6 +44,7 @@ def save_checkpoint_file(
         else:
             many = cast("BatchScene", scene)
             begin = env_begin(many, record.env, index=record.index, kind="begin", text=_TEXT)
+            begin = with_own_fields(begin, many, record.env)
             states.append((begin, env_final(many, record.env)))
     manifest = manifest_of(records, adapter=scene.world.adapter)
     with whole_trajectory(wanted.path, manifest, attachments=attachments, disk=disk) as writer:

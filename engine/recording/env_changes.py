@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
     from stroboscope.engine.model_fields import ModelFields
 
-__all__ = ["EnvChanges"]
+__all__ = ["EnvChanges", "own_fields"]
 
 Places = NDArray[np.intp]
 _NONE: Final[Places] = np.empty(0, dtype=np.intp)
@@ -80,14 +80,14 @@ class EnvChanges:
                 found.setdefault(place, []).append(name)
         return found
 
-    def fields_of(self, place: int) -> dict[str, list[float]]:
-        """Return the values of its own that an environment has, flat, by name of the field."""
-        made: dict[str, list[float]] = {}
-        for name, values in self._envs.expanded.items():
-            base = self._base.value(name)
-            own = np.asarray(values[self._chosen[place]])
-            if base is None or not is_recordable(name, own):
-                continue
-            if own.tobytes() != np.asarray(base, dtype=own.dtype).tobytes():
-                made[name] = own.reshape(-1).tolist()
-        return made
+
+def own_fields(envs: "Environments", env: int, *, base: "ModelFields") -> dict[str, list[float]]:
+    """Return the fields of an environment with other values than ``base``, flat, by name."""
+    made: dict[str, list[float]] = {}
+    for name, values in envs.expanded.items():
+        known, own = base.value(name), np.asarray(values[env])
+        if known is None or not is_recordable(name, own):
+            continue
+        if own.tobytes() != np.asarray(known, dtype=own.dtype).tobytes():
+            made[name] = own.reshape(-1).tolist()
+    return made

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.recording.batch_tap import env_begin, env_final
-from stroboscope.engine.recording.env_changes import EnvChanges
+from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
 from stroboscope.engine.recording.feed import Attachments, SceneFeed
 from stroboscope.engine.recording.rows_entry import RowSource
 from stroboscope.engine.recording.saving import Saving
@@ -45,13 +44,11 @@ def saving_of_batch(scene: "BatchScene", wanted: TrajectoryFile) -> Saving:
 
 def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp]) -> None:
     notes, history = scene.recorders.notes, scene.batch_history
-    changes = EnvChanges(scene.environments, envs, base=scene.world.codec.fields)
     of_env: dict[int, list[FileEvent]] = {}
     for event in notes.events:
         env = event.data.get("env", -1)
         of_env.setdefault(env if isinstance(env, int) else -1, []).append(event)
     for place, (env, feed) in enumerate(zip(envs.tolist(), feeds, strict=True)):
-        fields = changes.fields_of(place) if scene.environments.expanded else {}
         first = history.first_of(env)
         if first < 0:
             text = "nothing is remembered of what was before"
@@ -60,7 +57,7 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
             begins = [stretch_event(each, feed.index) for each in _stretches(history, env)]
             feed.items.append(_PastRows(history, env))
         about = of_env.get(env, []) + (of_env.get(-1, []) if place == 0 else [])
-        feed.events.extend(_with_fields(each, fields) for each in begins)
+        feed.events.extend(with_own_fields(each, scene, env) for each in begins)
         feed.events.extend(
             msgspec.structs.replace(each, scene=feed.index)
             for each in sorted(about, key=_axis_of)
@@ -75,12 +72,6 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
 
 def _stretches(history: "BatchHistory", env: int) -> "list[Stretch]":
     return list(history.segments_of(env).newest_first())[::-1]
-
-
-def _with_fields(event: FileEvent, fields: dict[str, list[float]]) -> FileEvent:
-    if not fields:
-        return event
-    return msgspec.structs.replace(event, data={**event.data, "fields": fields})
 
 
 def _axis_of(event: FileEvent) -> int:
