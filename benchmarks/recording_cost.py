@@ -27,7 +27,7 @@ _STEPS = 4_000
 _FRAMES = 100_000
 _ENVS = 1024
 _CHOSEN = (4, 64)
-_BATCH_STEPS = 16
+_BATCH_STEPS = 40
 _BATCH_WARM_UP = 4
 _BEFORE = 60
 # 118 numbers per state: a 7-dof arm with position servos in an otherwise empty world.

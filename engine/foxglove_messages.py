@@ -30,6 +30,7 @@ __all__ = [
     "TRANSFORMS",
     "WORLD",
     "SceneMessages",
+    "Shapes",
     "encoded",
     "frame_prefixes",
     "log_message",
@@ -37,6 +38,8 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
+Shapes = dict[int, dict[str, list[Json]]]
+"""What the geoms of bodies are drawn as, by body and by kind of shape."""
 
 WORLD: Final = "world"
 # What MuJoCo's viewer shows of itself; the others are collision shapes.
@@ -138,8 +141,8 @@ class SceneMessages:
 
     # --- the scene
 
-    def scene_update(self, time_ns: int, *, prefix: str = "") -> Json:
-        """Return the shapes of all bodies, each locked to its body's frame."""
+    def shapes(self) -> Shapes:
+        """Return what the geoms of each body are drawn as, by body: as the model is now."""
         names = ElementNames(self._model, adapter=self._adapter)
         geoms: dict[int, list[tuple[int, GeomInfo]]] = {}
         part = Part(self._model, names=names, adapter=self._adapter)
@@ -147,29 +150,30 @@ class SceneMessages:
             if geom.group < _SHOWN_GROUPS and geom.rgba[3] > 0.0:
                 geoms.setdefault(geom.body, []).append((index, geom))
         left = None if self._most is None else [10 * self._most]
-        entities = []
+        found: Shapes = {}
         for body, its in sorted(geoms.items()):
-            entity = self._entity(body, its, left, time_ns, prefix)
-            if entity is not None:
-                entities.append(entity)
+            shapes = found[body] = {
+                name: [] for name in ("cubes", "spheres", "cylinders", "triangles", "metadata")
+            }
+            for index, geom in its:
+                for kind, shape in self._shapes(index, geom, left):
+                    shapes[kind].append(shape)
+        return found
+
+    def scene_update(self, time_ns: int, *, prefix: str = "", shapes: Shapes | None = None) -> Json:
+        """Return the shapes of all bodies, each locked to its body's frame.
+
+        ``shapes``: what :meth:`shapes` has returned; many environments of a model look alike.
+        """
+        found = self.shapes() if shapes is None else shapes
+        entities = [
+            self._entity(body, its, time_ns, prefix)
+            for body, its in found.items()
+            if any(its.values())
+        ]
         return {"deletions": [], "entities": entities}
 
-    def _entity(
-        self,
-        body: int,
-        geoms: Sequence[tuple[int, GeomInfo]],
-        left: list[int] | None,
-        time_ns: int,
-        prefix: str,
-    ) -> Json | None:
-        shapes: dict[str, list[Json]] = {
-            name: [] for name in ("cubes", "spheres", "cylinders", "triangles", "metadata")
-        }
-        for index, geom in geoms:
-            for kind, shape in self._shapes(index, geom, left):
-                shapes[kind].append(shape)
-        if not any(shapes.values()):
-            return None
+    def _entity(self, body: int, shapes: dict[str, list[Json]], time_ns: int, prefix: str) -> Json:
         nothing: Json = {key: [] for key in ("arrows", "lines", "texts", "models")}
         return {
             "timestamp": time_of(time_ns),

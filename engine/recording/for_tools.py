@@ -16,6 +16,7 @@ from stroboscope.engine.foxglove_messages import (
     SCENE,
     TRANSFORMS,
     SceneMessages,
+    Shapes,
     encoded,
     frame_prefixes,
     log_message,
@@ -59,6 +60,7 @@ class ForTools:
         self._period = 0
         self._due: dict[int, int] = {}
         self._is_told: set[int] = set()
+        self._shapes: dict[int, Shapes] = {}
         self._schemas: dict[str, MessageSchema] = {}
         self._flush_at = 0
         self.chunks = 0
@@ -73,6 +75,7 @@ class ForTools:
     def next_file(self) -> None:
         """Begin anew: in each file the shapes are told again, and topics have schemas."""
         self._is_told.clear()
+        self._shapes.clear()
         self._schemas.clear()
         self._due.clear()
         self._period = 0
@@ -119,7 +122,11 @@ class ForTools:
         if index not in self._is_told:
             self._is_told.add(index)
             wall = int(block.wall[0])
-            update = messages.scene_update(_time(writer, wall), prefix=prefix)
+            # Environments of one scene share what makes their messages.
+            shapes = self._shapes.get(id(messages))
+            if shapes is None:
+                shapes = self._shapes[id(messages)] = messages.shapes()
+            update = messages.scene_update(_time(writer, wall), prefix=prefix, shapes=shapes)
             self._send(writer, "/scene", SCENE, wall, encoded(update))
         topic = f"/signals/{prefix[:-1]}" if prefix else "/signals"
         for place in places:
