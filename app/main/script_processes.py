@@ -16,6 +16,8 @@ __all__ = ["ScriptProcesses"]
 
 _LAST_LINES = 12
 _TAIL_BYTES = 16 << 10
+_REFUSED = "stroboscope open: "
+_NOTE = "stroboscope open: note: "
 # While the window is busy with other things nothing is prepared [ms].
 _SOON_MS: Final = 2000
 
@@ -157,8 +159,14 @@ def _end(child: _Child) -> None:
 
 
 def _failure(child: _Child, code: int) -> str:
-    """Return a sentence with the last line, which mostly names the error, then all last lines."""
+    """Return a sentence with the last line, which mostly names the error, then all last lines.
+
+    What opens a file says itself what is wrong with it, and what to do: then just that.
+    """
     lines = _tail(child)
+    for place, line in enumerate(lines):
+        if line.startswith(_REFUSED) and not line.startswith(_NOTE):
+            return "\n".join([line.removeprefix(_REFUSED), *lines[place + 1 :]])
     last = f": {lines[-1].strip()}" if lines else ""
     text = f"It ended with exit code {code}{last}"
     return "\n".join([text, "It said:", *lines]) if lines else text

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QVBoxLa
 
 from stroboscope.app.main.actions import WindowActions
 from stroboscope.app.main.commands import Commands
+from stroboscope.app.main.damaged_files import DamagedFiles
 from stroboscope.app.main.dropped_files import DroppedFiles
 from stroboscope.app.main.memory import Memory
 from stroboscope.app.main.panel_set import PanelSet
@@ -129,6 +130,7 @@ class MainWindow(QMainWindow):
             p,
         )
         self.banner = Banner(p, show_log=self.show_log)
+        self.damaged_files = DamagedFiles(self)
         self.scene_view = SceneView(s, self.view, p)
         self.welcome = WelcomePage(s, p, demos=tuple((d.name, d.description) for d in DEMOS))
         self.welcome.start_demo.connect(self.start_demo)
@@ -141,6 +143,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.banner)
+        column.addWidget(self.damaged_files.notice)
         column.addWidget(self.pages, 1)
         self.setCentralWidget(center)
         self._build_top()
@@ -306,7 +309,7 @@ class MainWindow(QMainWindow):
     def _on_log(self, line: LogLine) -> None:
         if line.level is LogLevel.ERROR and not line.found and not self.travel.says(line.text):
             first = line.text.splitlines()[0] if line.text else ""
-            named = not line.source or first.startswith(line.source)
+            named = not line.source or line.source in first.partition(": ")[0]
             source = "" if named else f"{line.source}: "
             # Without a source it is this window's own problem, which nothing later mends.
             self.banner.show_message(
@@ -384,6 +387,7 @@ class MainWindow(QMainWindow):
         for part in (
             self.transport,
             self.banner,
+            self.damaged_files.notice,
             self.scene_view,
             self.welcome,
             self.panels,
@@ -484,6 +488,7 @@ class MainWindow(QMainWindow):
         self.commands.time.close()
         self.commands.beside.close()
         self.commands.recording.close()
+        self.damaged_files.close()
         self.plot_feed.close()
         self.panels.close()
         s.refreshes.paint = lambda: None

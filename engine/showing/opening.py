@@ -106,7 +106,7 @@ def _show_scene(options: OpenOptions) -> int:
 def _show_trajectory(options: OpenOptions) -> int:
     from stroboscope.engine.trajectory.showing import show_trajectory
 
-    sys.argv[:] = [options.file]
+    sys.argv[:] = [os.path.abspath(options.file)]
     seconds = 5.0 if options.wait is None else options.wait
     shown = show_trajectory(options.file, launch=options.wait is None, timeout_seconds=seconds)
     return 0 if shown else 1
@@ -117,8 +117,8 @@ def _follow(scene: "Scene | BatchScene", options: OpenOptions) -> int:
     from stroboscope.engine import debugger
     from stroboscope.engine.errors import SceneDestroyedError, StepFailedError
 
-    # What the window calls this application.
-    sys.argv[:] = [options.file]
+    # What the window calls this application, and where it finds the file.
+    sys.argv[:] = [os.path.abspath(options.file)]
     attached = debugger.attach(
         5.0 if options.wait is None else options.wait,
         launch=options.wait is None,

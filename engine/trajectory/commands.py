@@ -372,7 +372,8 @@ def _replay(options: argparse.Namespace) -> int:
 
     if not options.speed > 0.0:
         raise ValueError(f"--speed must be above 0, not {options.speed:g}")
-    sys.argv[:] = [options.file]  # what the window calls this application
+    # What the window calls this application, and where it finds the file.
+    sys.argv[:] = [str(Path(options.file).absolute())]
     playing = Playing(speed=options.speed, loop=options.loop)
     return 0 if show_trajectory(options.file, playing=playing) else 1
 
