@@ -1,0 +1,179 @@
+"""``stroboscope replay`` and ``stroboscope open`` of files that are no run of one scene."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from plain_recording import record_plain
+
+import stroboscope.engine as physics
+from stroboscope.app.main.cli import main
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.engine.launch import EXECUTABLE_VARIABLE
+
+Start = Callable[..., Any]
+MODEL = """
+<mujoco>
+  <option timestep="0.004"/>
+  <worldbody>
+    <body name="arm"><joint name="shoulder" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>
+  </worldbody>
+</mujoco>
+"""
+# Stands for the window: watches where the view goes until it has been there, and goes.
+WINDOW = """
+import sys
+from pathlib import Path
+from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.connection_file import find_session
+
+session = find_session(sys.argv[sys.argv.index("--session") + 1])
+views = []
+with DebuggerClient(session) as client:
+    assert client.wait_until(lambda c: c.scenes() and c.history(c.scenes()[0].scene_id), 60)
+    scene_id = client.scenes()[0].scene_id
+
+    def look(client):
+        view = client.history(scene_id).view
+        if not views or view != views[-1]:
+            views.append(view)
+        known = [each for each in views if each is not None]
+        back = sum(two < one for one, two in zip(known, known[1:]))
+        return back >= 2 if {loops} else len(known) > 2 and view in (None, {last})
+
+    reached = client.wait_until(look, 60)
+Path({told!r}).write_text(" ".join(map(str, [reached, *views])))
+"""
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_a_run_is_replayed_to_its_end_or_again_and_again(
+    loops: bool, tmp_path: Path, runtime_directory: Path
+) -> None:
+    run = tmp_path / "throw.mcap"
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    record_plain(run, model, steps=250, control=lambda step, data: None)
+    told, program = tmp_path / "told", tmp_path / "window"
+    window = WINDOW.format(told=str(told), loops=loops, last=250)
+    program.write_text(f"#!{sys.executable}\n{window}")
+    program.chmod(0o755)
+    command = "import sys; from stroboscope.app.main.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = ["replay", str(run), "--speed", "4", *(["--loop"] if loops else [])]
+    done = subprocess.run(
+        [sys.executable, "-c", command, *words],
+        env={**os.environ, "DISPLAY": ":99", EXECUTABLE_VARIABLE: str(program)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    reached, *views = told.read_text().split()
+    assert reached == "True", views
+    between = {int(view) for view in views if view != "None"}
+    assert len(between) >= 3
+    assert between <= set(range(251))
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [(["--speed", "0"], "--speed must be above 0"), (["--speed", "nan"], "--speed must be above")],
+)
+def test_a_pace_that_is_none_is_refused(
+    words: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "throw.mcap"
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    record_plain(run, model, steps=5, control=lambda step, data: None)
+    assert main(["replay", str(run), *words]) == 4
+    assert complaint in capsys.readouterr().err
+
+
+OPEN = """
+import sys
+from stroboscope.app.main.cli import main
+
+sys.exit(main(["open", "--wait", "60", sys.argv[1]]))
+"""
+
+
+@contextlib.contextmanager
+def opened(start_warm: Start, path: Path) -> Iterator[DebuggerClient]:
+    """Open a file as a person does, and be its window."""
+    script = start_warm(OPEN, str(path))
+    with script.connect() as client:
+        # Who leaves before it stands has not been there.
+        assert client.wait_until(
+            lambda c: any(each.activity == "parked" for each in c.scenes()), 60
+        )
+        yield client
+    code, _, errors = script.end()
+    assert code == 0, errors
+
+
+def test_a_checkpoint_file_is_opened_standing_there_and_goes_on(
+    start_warm: Start, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    scene.step(nstep=25)
+    path = scene.save_checkpoint(tmp_path / "there")
+    scene.step(nstep=10)
+    with opened(start_warm, path) as client:
+        (shown,) = client.scenes()
+        assert client.wait_until(lambda c: bool(c.history(shown.scene_id)), 60)
+        assert (shown.name, client.history(shown.scene_id).recording_end) == ("Arm", 25)
+        client.step(shown.scene_id, 10)
+        assert client.wait_until(lambda c: c.scenes()[0].time == scene.data.time, 60)
+
+
+def test_all_scenes_of_a_file_are_opened(start_warm: Start, tmp_path: Path) -> None:
+    scenes = [physics.create_scene(name, MODEL) for name in ("Left", "Right")]
+    with physics.start_recording(tmp_path / "both", scenes=scenes) as recording:
+        for scene in scenes:
+            scene.data.qvel[:] = 1.0
+            scene.step(nstep=20)
+    expected = scenes[0].data.qpos.copy()
+    for scene in scenes:
+        scene.destroy()
+    with opened(start_warm, recording.path) as client:
+        assert client.wait_until(lambda c: len(c.scenes()) == 2, 60)
+        assert sorted(each.name for each in client.scenes()) == ["Left", "Right"]
+        for each in client.scenes():
+            assert client.wait_until(lambda c, of=each.scene_id: bool(c.history(of)), 60)
+            client.goto(each.scene_id, axis=19)
+            found = client.read_rows(each.scene_id, ["qpos"], first=19, last=19)["qpos"][0]
+            assert np.abs(found - expected).max() > 0.0  # of the step before the end
+
+
+@pytest.mark.parametrize("form", ["mjz", "mjb", "urdf", "mjcf"])
+def test_models_of_others_are_opened_by_what_is_in_them(
+    form: str, start_warm: Start, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.of.somebody"
+    match form:
+        case "mjcf":
+            path.write_text(MODEL)
+        case "urdf":
+            path.write_text(
+                '<robot name="arm"><link name="base"/><link name="rod"><inertial><mass value="1"/>'
+                '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+                '<joint name="shoulder" type="continuous"><parent link="base"/><child link="rod"/>'
+                '<axis xyz="0 1 0"/></joint></robot>'
+            )
+        case "mjb":
+            mujoco.mj_saveModel(mujoco.MjModel.from_xml_string(MODEL), str(path), None)
+        case _:
+            spec = mujoco.MjSpec.from_string(MODEL)
+            if not hasattr(spec, "encode"):
+                pytest.skip("this MuJoCo writes no MJZ")
+            spec.encode(str(tmp_path / "model.mjz"), spec.compile())
+            (tmp_path / "model.mjz").rename(path)
+    with opened(start_warm, path) as client:
+        (shown,) = client.scenes()
+        description = client.description(shown.scene_id)
+        assert [joint.name for joint in description.joints] == ["shoulder"]
+        assert shown.step_count == 0
