@@ -422,9 +422,11 @@ class Stepper:
         begin = self._time_from if math.isnan(seen) else seen
         count = max(0, round((data.time - begin) / float(self._model.opt.timestep)))
         self._counters.add_physics(count)
-        self._history.synced(data.time)
-        self._scene.recorders.synced()
         self._complete(count)
+        history = self._history
+        history.synced(data.time)
+        if len(history.sync_taps) < len(history.taps):
+            self._scene.recorders.synced()
         self._link.sync()
 
     # --- recorded inputs

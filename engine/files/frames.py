@@ -7,7 +7,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockKind", "FileEvent", "Manifest", "RecordMode", "RowBlock", "SceneRecord", "Segment"]
+__all__ = [
+    "BlockKind",
+    "FileEvent",
+    "Manifest",
+    "RecordMode",
+    "RowBlock",
+    "RowFlag",
+    "SceneRecord",
+    "Segment",
+]
 
 
 class RecordMode(enum.StrEnum):
@@ -28,6 +37,16 @@ class BlockKind(enum.IntEnum):
     """One row: the state after the last step and the inputs as they stood; no step began there."""
 
 
+class RowFlag(enum.IntFlag):
+    """What is said of a row; 0: it is where the step before it has led."""
+
+    BROKEN = 1
+    """It does not follow from the row before."""
+    SEEN = 2
+    """It was seen after steps that the script took by itself: of none of them is anything known,
+    and its inputs are those that stood there, not those of the step that followed."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class RowBlock:
     """Some frames of one scene in the order of the axis; (n,) each but the rows.
@@ -39,8 +58,8 @@ class RowBlock:
     ``axes``: physics steps ever taken before each row, rising; apart from each other by the same
     number throughout a block (``every``): where steps were not followed another block begins.
     ``steps``: application steps ever taken. ``timesteps`` [s]: of the step that begins there.
-    ``wall``: monotonic time [ns] at which each row was taken. ``flags``: 1 where a row does not
-    follow from the one before.
+    ``wall``: monotonic time [ns] at which each row was taken. ``flags``: see
+    :class:`RowFlag`.
     ``hidden``: what no row holds of the first one (sleep, ipc), empty where a row is everything.
     """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["HistoryTap", "RecordedSignals", "SceneHistory"]
+__all__ = ["HistoryTap", "RecordedSignals", "SceneHistory", "SyncTap"]
 
 # Rows between two full copies, where a row alone does not say how the scene goes on.
 _KEYFRAME_INTERVAL = 64
@@ -74,6 +74,13 @@ class HistoryTap(RowTap, Protocol):
         """Hear that it has the other model: rows are of another kind from now on."""
 
 
+class SyncTap(Protocol):
+    """Somebody who also records what ``sync()`` sees; called by the scene's owner."""
+
+    def synced(self) -> None:
+        """Hear that the script has stepped by itself to where the scene stands now."""
+
+
 class SceneHistory:
     """Rows, and the segments that they belong to; owner thread only.
 
@@ -109,6 +116,10 @@ class SceneHistory:
         self.after: bytes | None = None
         self.taps: tuple[HistoryTap, ...] = ()
         """Who records the scene: rows are written for them whatever anybody else wants."""
+        self.sync_taps: tuple[SyncTap, ...] = ()
+        """Those who also record what sync() sees."""
+        self.is_synced = False
+        """Whether the script has stepped by itself to where the scene stood last."""
         self._least_rows: dict[int, int] = {}
         self._calls: deque[Callable[[], None]] = deque()
         self._copied_at = 0
@@ -326,9 +337,15 @@ class SceneHistory:
         return ring.row(self._scene.counters.axis - 1)
 
     def synced(self, time: float) -> None:
-        """Note that the script has stepped by itself, up to ``time`` [s]."""
+        """Note that the script has stepped by itself, up to ``time`` [s], counted already."""
         self._lose_track()
         self.time_after = time
+        self.is_synced = True
+        self._is_replaced = False
+        if self.sync_taps:
+            self.ring.seal()
+            for tap in self.sync_taps:
+                tap.synced()
 
     # --- segments
 
@@ -379,10 +396,13 @@ class SceneHistory:
             time=float(world.live().time),
             text=text,
         )
-        if not (self.ring.advance or self.recording) and kind is not SegmentKind.BEGIN:
+        has_row = bool(self.ring.advance or self.recording) or kind is SegmentKind.BEGIN
+        if not (has_row or (self.is_synced and self.sync_taps)):
             return segment  # the first one begins with the first row
         options = {name: self._scene.link.backend.option(name) for name in world.unedited_options}
-        opened = self.segments.open(segment, total_steps=counters.total_steps, options=options)
+        opened = segment
+        if has_row:
+            opened = self.segments.open(segment, total_steps=counters.total_steps, options=options)
         for tap in self.taps:
             tap.began(Stretch(opened, counters.total_steps, options))
         return opened
@@ -393,6 +413,7 @@ class SceneHistory:
         if ring.at >= ring.size or self._calls:
             self._answer_calls()
         is_replaced, self._is_replaced = self._is_replaced, False
+        was_synced, self.is_synced = self.is_synced, False
         if not self.keeps:
             if ring.advance:
                 self.forget()
@@ -400,7 +421,8 @@ class SceneHistory:
         axis = self._scene.counters.axis
         follows = not is_replaced
         if ring.next_axis != axis:
-            text = "steps in between were not followed" if ring.next_axis >= 0 else ""
+            is_left_out = ring.next_axis >= 0 or was_synced
+            text = "steps in between were not followed" if is_left_out else ""
             self._turn(axis)
             if not (is_replaced and self._is_begun(axis)):
                 self._open(SegmentKind.BEGIN, text, -1)

@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.engine.files.block import rows_per_block
-from stroboscope.engine.files.frames import BlockKind, RecordMode, RowBlock, SceneRecord
+from stroboscope.engine.files.frames import (
+    BlockKind,
+    RecordMode,
+    RowBlock,
+    RowFlag,
+    SceneRecord,
+)
 from stroboscope.engine.recording.rows_entry import RowSource
 
 __all__ = ["BlockBuilder"]
@@ -50,16 +56,49 @@ class BlockBuilder:
         """The axis of the next row that belongs into the same block; -1: none does."""
         self._stride = 1
         self._is_first = True
+        self._is_seen = False
+        """Whether the rows of this block are what sync() saw."""
+        self._wanted = 0
+        """The axis from which on the next one of those is wanted."""
         if self._is_minimal:
             self._digest = importlib.import_module("xxhash").xxh3_64_intdigest
 
     def take(self, source: RowSource, end: int) -> None:
         """Take the rows of ``source`` up to its place ``end``."""
+        if source.is_seen:
+            self._take_seen(source, end)
+            return
+        self._wanted = 0
         while source.taken < end:
             begin = source.taken
             stop, stride = self._run(source, begin, end)
             self._take_run(source, begin, stop, stride)
             source.taken = stop
+
+    def _take_seen(self, source: RowSource, end: int) -> None:
+        """Take rows that don't follow from each other, and are any number of steps apart."""
+        assert source.axes is not None  # noqa: S101 - such rows have them
+        while source.taken < end:
+            place = source.taken
+            source.taken += 1
+            axis = int(source.axes[place])
+            if axis < self._wanted:
+                continue
+            self._wanted = axis + self._every
+            stride = axis - int(self._axes[self._count - 1]) if self._count else 1
+            if (
+                not self._is_seen
+                or self._hidden
+                or stride < 1
+                or (self._count > 1 and stride != self._stride)
+            ):
+                self.flush()
+            self._is_seen = True
+            self._stride = stride
+            self._copy(source, slice(place, place + 1, 1))
+            self._next = -1
+            if self._count == self._most:
+                self.flush()
 
     def _run(self, source: RowSource, begin: int, end: int) -> tuple[int, int]:
         """Return up to where the rows from ``begin`` on make one run, and how far apart they are.
@@ -137,25 +176,27 @@ class BlockBuilder:
         np.multiply(source.walls[places], _NS, out=self._walls[begin:end], casting="unsafe")
         self._flags[begin:end] = source.flags[places]
         if self._is_first:
-            self._flags[begin] = 1
+            self._flags[begin] |= RowFlag.BROKEN
             self._is_first = False
         self._count = end
 
     def flush(self) -> None:
         """Write what there is."""
         count, self._count = self._count, 0
+        is_seen, self._is_seen = self._is_seen, False
         if not count:
             return
+        is_minimal = self._is_minimal and not is_seen
         block = RowBlock(
             scene=self.record.index,
-            kind=BlockKind.MINIMAL if self._is_minimal else BlockKind.EXACT,
+            kind=BlockKind.MINIMAL if is_minimal else BlockKind.EXACT,
             rows=self._rows[:count],
             axes=self._axes[:count],
             steps=self._steps[:count],
             timesteps=self._timesteps[:count],
             wall=self._walls[:count],
             flags=self._flags[:count],
-            digests=self._digests(count) if self._is_minimal else None,
+            digests=self._digests(count) if is_minimal else None,
             hidden=self._take_hidden(int(self._axes[0])),
         )
         self.write(block)

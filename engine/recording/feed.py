@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock, SceneRecord
+from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock, RowFlag, SceneRecord
 from stroboscope.engine.foxglove_messages import SceneMessages
 from stroboscope.engine.recording.rows_entry import RowSource
 
@@ -63,6 +63,13 @@ class FinalRow(NamedTuple):
     hidden: bytes
     follows: bool = True
     """Whether the last step has led there: else somebody has replaced the state since."""
+    is_seen: bool = False
+    """Whether the script has come there by steps of its own."""
+
+    @property
+    def _flags(self) -> RowFlag:
+        broken = RowFlag(0) if self.follows and not self.is_seen else RowFlag.BROKEN
+        return broken | (RowFlag.SEEN if self.is_seen else RowFlag(0))
 
     def block(self, index: int) -> RowBlock | None:
         """Return it as the last block of the scene ``index``; None without a row."""
@@ -76,7 +83,7 @@ class FinalRow(NamedTuple):
             steps=np.array([self.step]),
             timesteps=np.array([self.timestep]),
             wall=np.array([self.wall]),
-            flags=np.array([not self.follows], dtype=np.uint8),
+            flags=np.array([self._flags], dtype=np.uint8),
             hidden=self.hidden,
         )
 

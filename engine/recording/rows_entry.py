@@ -29,6 +29,8 @@ class RowSource:
     taken: int
     """How many rows were taken, or not wanted; the writing thread's."""
     is_sealed: bool
+    is_seen = False
+    """Whether these are rows that ``sync()`` saw."""
     is_dropped = False
     """Whether they are left out: the disk was too slow."""
 

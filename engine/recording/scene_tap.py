@@ -1,6 +1,7 @@
 """Takes what one scene of one world does, row by row and event by event, for a recording."""
 
 import contextlib
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,15 @@ from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.feed import FinalRow, NewModel, SceneFeed, wall_ns
 from stroboscope.engine.recording.rows_entry import RowsEntry
+from stroboscope.engine.recording.synced_rows import SyncedRows
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
 __all__ = ["SceneTap", "begin_event", "final_row", "model_event", "stretch_event"]
+
+_SEEN = "the script steps by itself, and tells by sync()"
 
 
 class SceneTap:
@@ -38,6 +42,10 @@ class SceneTap:
         self.feeds = (feed,)
         self._on_model = on_model
         self._entry: RowsEntry | None = None
+        self._seen: SyncedRows | None = None
+        """What sync() saw since the last step of ours."""
+        self._has_said_so = False
+        """Whether the file says that the script steps by itself since then."""
         self._standing: tuple[float, ...] | None = None
         """What was said of where the scene stands, while nothing has come of it."""
 
@@ -46,7 +54,9 @@ class SceneTap:
     def begin(self) -> None:
         """Begin with the next row."""
         self._add(begin_event(self.scene, self.feed.record.index, "recording begins"))
-        self.scene.history.add_tap(self)
+        history = self.scene.history
+        history.add_tap(self)
+        history.sync_taps = (*history.sync_taps, self)
         self.scene._update_fast_path()
         if self.feed.hidden is not None:  # the history may have copied it some steps ago
             self.slept(self.scene.counters.axis, self.scene.world.codec.read_row()[1])
@@ -54,6 +64,7 @@ class SceneTap:
     def end(self, *, with_final: bool) -> None:
         """Take no more rows; ``with_final``: but the state that the scene stands in."""
         final = final_row(self.scene, self.scene.world) if with_final else None
+        self._seal_seen(None if final is None or final.row is None else final.axis)
         self.leave()
         if final is not None:
             self._put_final(final)
@@ -61,7 +72,10 @@ class SceneTap:
 
     def leave(self) -> None:
         """Take no more rows, and let the scene step as if nobody had ever recorded it."""
-        self.scene.history.remove_tap(self)
+        self._seal_seen(None)
+        history = self.scene.history
+        history.sync_taps = tuple(each for each in history.sync_taps if each is not self)
+        history.remove_tap(self)
         self.scene._update_fast_path()
         self.feed.left()
 
@@ -69,6 +83,8 @@ class SceneTap:
 
     def opened(self, ring: RowRing, block: Block, *, at: int) -> None:
         """Take the rows of ``block``."""
+        self._seal_seen(block.begin + at)
+        self._has_said_so = False
         self._entry = RowsEntry(block, ring.packing, ring=ring, at=at)
         self.feed.put(self._entry)
 
@@ -81,6 +97,7 @@ class SceneTap:
 
     def began(self, stretch: Stretch) -> None:
         """Note that another segment begins."""
+        self._seal_seen(stretch.segment.begin)  # whoever stood there before is somewhere else now
         self._add(stretch_event(stretch, self.feed.record.index))
 
     def slept(self, axis: int, hidden: bytes) -> None:
@@ -88,9 +105,42 @@ class SceneTap:
         if self.feed.hidden is not None:
             self.feed.hidden[axis] = hidden
 
+    def synced(self) -> None:
+        """Take the state that the script has come to by steps of its own."""
+        scene, counters, seen = self.scene, self.scene.counters, self._seen
+        if not self._has_said_so:
+            self._has_said_so = True
+            self._add(begin_event(scene, self.feed.record.index, _SEEN))
+        if seen is not None and seen.is_full:
+            self._seal_seen(None)
+            seen = None
+        if seen is None:
+            seen = self._seen = SyncedRows(self.feed.record.width)
+            self.feed.put(seen)
+        axis = counters.axis
+        row, hidden = scene.world.codec.read_row()
+        seen.put(
+            row,
+            axis=axis,
+            step=counters.total_steps,
+            timestep=scene.timestep_of_state,
+            wall=time.monotonic(),
+        )
+        if self.feed.hidden is not None:
+            self.feed.hidden[axis] = hidden
+
+    def _seal_seen(self, until: int | None) -> None:
+        """Take no more of what sync() sees; the newest counts if it is before the axis."""
+        seen, self._seen = self._seen, None
+        if seen is not None:
+            seen.seal(until=until)
+            self.feed.sealed()
+
     def leaving(self, world: "World") -> None:
         """Take the last state of the old model."""
-        self._put_final(final_row(self.scene, world))
+        final = final_row(self.scene, world)
+        self._seal_seen(None if final.row is None else final.axis)
+        self._put_final(final)
 
     def entered(self) -> None:
         """Go on with the new model."""
@@ -99,7 +149,8 @@ class SceneTap:
         self.feed.put(change)
 
     def _put_final(self, final: FinalRow) -> None:
-        if not (final.follows or self.scene.history.is_replaced) and final.row is not None:
+        is_known = final.follows or final.is_seen or self.scene.history.is_replaced
+        if not is_known and final.row is not None:
             event = begin_event(self.scene, self.feed.record.index, "the state was changed")
             kind = str(SegmentKind.EDIT)
             self._add(msgspec.structs.replace(event, kind=kind, time=float(final.row[0])))
@@ -159,7 +210,7 @@ def final_row(scene: "Scene", world: "World", *, knows: bool = True) -> FinalRow
     if knows:
         with contextlib.suppress(SceneDestroyedError):  # the script has dropped its data
             row, hidden = world.codec.read_row()
-    counters = scene.counters
+    counters, history = scene.counters, scene.history
     return FinalRow(
         row=row,
         axis=counters.axis,
@@ -168,6 +219,7 @@ def final_row(scene: "Scene", world: "World", *, knows: bool = True) -> FinalRow
         wall=wall_ns(),
         hidden=hidden,
         follows=row is None or scene.stepper.is_where_it_was_left,
+        is_seen=row is not None and history.is_synced and float(row[0]) == history.time_after,
     )
 
 

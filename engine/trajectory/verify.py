@@ -18,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.files.errors import FileDamagedError
-from stroboscope.engine.files.frames import RowBlock
+from stroboscope.engine.files.frames import RowBlock, RowFlag
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import write_option
@@ -26,6 +26,12 @@ from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
 __all__ = ["Difference", "Outcome", "Verification", "verify_rows"]
+
+
+_NOTE_SEEN = (
+    "{:,} frames are what sync() saw after steps that the script took itself: those can't be taken "
+    "again; let the script call scene.step() to be able to verify"
+)
 
 
 class Outcome(enum.StrEnum):
@@ -68,7 +74,8 @@ class Verification:
     """What was found: ``checked`` of ``frames`` were reached by a step and compared.
 
     ``changes``: physics steps before which the state was replaced or edited, as the file says
-    itself. ``differing``: how many frames are not what leads to them. ``note``: why a difference
+    itself. ``seen``: frames that no known step leads to, as the script took them by itself and told
+    by sync(). ``differing``: how many frames are not what leads to them. ``note``: why a difference
     may be there, or nothing could be verified.
     """
 
@@ -80,6 +87,7 @@ class Verification:
     changes: tuple[int, ...] = ()
     lost: tuple[str, ...] = ()
     note: str = ""
+    seen: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -116,6 +124,7 @@ class _Part:
 
     checked: int = 0
     differing: int = 0
+    seen: int = 0
     first: Difference | None = None
     lost: str = ""
 
@@ -219,6 +228,7 @@ def _summary(
     first = next((part.first for part in parts if part.first is not None), None)
     lost = tuple(part.lost for part in parts if part.lost)
     begin = rows.axis(0)
+    seen = sum(part.seen for part in parts)
     changes = tuple(
         each.segment.begin
         for each in stretches
@@ -228,6 +238,8 @@ def _summary(
         outcome = Outcome.DIFFERS
     elif lost:
         outcome = Outcome.DAMAGED
+    elif seen:
+        outcome = Outcome.UNKNOWN
     else:
         outcome = Outcome.CHANGED if changes else Outcome.SAME
     return Verification(
@@ -238,6 +250,8 @@ def _summary(
         differing=sum(part.differing for part in parts),
         changes=changes,
         lost=lost,
+        note=_NOTE_SEEN.format(seen) if seen else "",
+        seen=seen,
     )
 
 
@@ -257,6 +271,8 @@ class _Checker:
         """
         part = _Part()
         block = self._block(number, part)
+        if block is not None:
+            part.seen = int(np.count_nonzero(block.flags & RowFlag.SEEN))
         if block is None or (self._steps.keeps_sleep and not block.hidden):
             return part
         self._steps.put(block.rows[0], block.hidden)

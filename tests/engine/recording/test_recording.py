@@ -164,23 +164,6 @@ def test_a_reset_by_mujoco_itself_begins_an_episode_behind_the_step_that_it_happ
     assert marks == [("begin", 0), ("edit", 20), ("stop", 20), ("episode", 21)]
 
 
-def test_a_script_that_steps_by_itself_is_told_that_this_is_not_recorded(
-    oracle_of: OracleOf, read: Read, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
-    data = mujoco.MjData(model)
-    scene = physics.create_scene("own", model, data=data)
-    with scene.start_recording(tmp_path / "run") as recording:
-        for _ in range(3):
-            mujoco.mj_step(model, data)
-            scene.sync()
-        scene.step()
-    assert caplog.text.count("reports by sync()") == 1
-    recorded = read(recording.path)
-    assert recorded.axes == [3, 4]
-    assert recorded.events[1].kind == "warning"
-
-
 def test_wrapped_calls_of_a_script_that_does_not_know_us_are_recorded(
     model_path: Callable[[str], Path], read: Read, tmp_path: Path
 ) -> None:
