@@ -31,6 +31,11 @@ def stopped(client: DebuggerClient, scene_id: int, count: int = 1) -> bool:
     return client.stop_rules(scene_id).count >= count
 
 
+def stands(stepper: GuardedStepper) -> bool:
+    """Whether the scene is held: it has put back the step that it was stopped in."""
+    return stepper.scene.link.owner.parked_in is not None
+
+
 def spoil(stepper: GuardedStepper) -> None:
     """Give the scene an input that is no number, as a script with a bug would."""
     stepper.scene.backend.ctrl = math.nan
@@ -43,7 +48,7 @@ def test_a_scene_that_goes_bad_is_held_before_the_bad_step_and_others_run_on(
     client.fast_forward()
     assert client.wait_until(lambda c: all(s.axis > 50 for s in c.scenes()), 60)
     spoil(bad)
-    assert client.wait_until(lambda c: held(c, bad.id) and stopped(c, bad.id), 60)
+    assert client.wait_until(lambda c: held(c, bad.id) and stopped(c, bad.id) and stands(bad), 60)
     (stop,) = client.stops(bad.id)
     assert (stop.reason, stop.held, stop.stop_id) == (StopReason.NON_FINITE, True, 1)
     backend = bad.scene.backend
@@ -77,7 +82,7 @@ def test_going_on_runs_the_bad_step_once_unguarded_and_the_next_one_is_guarded(
         assert math.isnan(stepper.scene.backend.v)
         assert client.stop_rules(stepper.id).count == 1
         return
-    assert client.wait_until(lambda c: stopped(c, stepper.id, 2), 60)
+    assert client.wait_until(lambda c: stopped(c, stepper.id, 2) and stands(stepper), 60)
     assert stepper.scene.backend.axis == 6
 
 
