@@ -26,6 +26,7 @@ class TimeClient(EditingClient):
         self._stops: dict[int, tm.SceneStops] = {}
         self._conditions: dict[int, tm.SceneConditions] = {}
         self._environments: dict[int, tm.Environments] = {}
+        self._ghosts: dict[int, tuple[tm.GhostRef, ...]] = {}
         # What comes before an answer, for the one command at a time that wants it.
         self._collecting = threading.Lock()
         self._pieces: list[tm.Rows | tm.StatesCompared] = []
@@ -189,8 +190,13 @@ class TimeClient(EditingClient):
         )
 
     def show_ghosts(self, scene_id: int, ghosts: Iterable[tm.GhostRef]) -> None:
-        """Show these, and no others, in the topic ``ghosts`` of a scene."""
+        """Show these, and no others, in the topic ``ghosts`` of a scene, which windows draw."""
         self._command(tm.ShowGhosts, scene_id=scene_id, ghosts=tuple(ghosts))
+
+    def ghosts(self, scene_id: int) -> tuple[tm.GhostRef, ...]:
+        """Return what the topic ``ghosts`` of a scene shows, in the order of its numbers."""
+        with self._changed:
+            return self._ghosts.get(scene_id, ())
 
     def compare(
         self, scene_id: int, first: tm.GhostRef, second: tm.GhostRef, *, tolerance: float = 0.0
@@ -372,6 +378,8 @@ class TimeClient(EditingClient):
                 self._conditions[scene_id] = message
             case tm.Environments(scene_id=scene_id):
                 self._environments[scene_id] = message
+            case tm.SceneGhosts(scene_id=scene_id):
+                self._ghosts[scene_id] = message.ghosts
             case tm.Rows() | tm.StatesCompared():
                 if self._collecting.locked():
                     self._pieces.append(message)
@@ -386,6 +394,7 @@ class TimeClient(EditingClient):
             self._stops,
             self._conditions,
             self._environments,
+            self._ghosts,
         )
         for table in tables:
             table.pop(scene_id, None)

@@ -35,10 +35,7 @@ def _ghosts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
     count = len(references)
     out.write("1 ghost is shown\n" if count == 1 else f"{count or 'no'} ghosts are shown\n")
     if count:
-        out.write(
-            "in the topic “ghosts”, to clients that ask for it; a window draws those that were "
-            "chosen in it\n"
-        )
+        out.write("in the windows of this session, and in the topic “ghosts”\n")
 
 
 def _compare(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

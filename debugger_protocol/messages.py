@@ -89,6 +89,7 @@ from stroboscope.debugger_protocol.time_messages import (
     Resimulate,
     Rows,
     SceneConditions,
+    SceneGhosts,
     SceneHistory,
     SceneRollouts,
     SceneStops,
@@ -169,6 +170,7 @@ __all__ = [
     "SceneDescribed",
     "SceneEdited",
     "SceneFindings",
+    "SceneGhosts",
     "SceneHistory",
     "SceneInterventions",
     "SceneRecording",
@@ -411,6 +413,7 @@ ServerMessage = (
     | Environments
     | Rows
     | SceneConditions
+    | SceneGhosts
     | SceneHistory
     | SceneRecording
     | SceneRollouts

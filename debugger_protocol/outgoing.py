@@ -33,8 +33,10 @@ from stroboscope.debugger_protocol.messages import (
     SceneDescribed,
     SceneEdited,
     SceneFindings,
+    SceneGhosts,
     SceneHistory,
     SceneInterventions,
+    SceneRecording,
     SceneRemoved,
     SceneRestored,
     SceneRollouts,
@@ -49,21 +51,6 @@ __all__ = ["FrameQueue", "OutgoingLanes", "signal_rows"]
 
 # A frame costs more than its blob; counted so that many tiny frames are bounded too.
 _FRAME_OVERHEAD = 512
-_ABOUT_SCENES = (
-    "scene_added",
-    "scene_status",
-    "scene_described",
-    "scene_channels",
-    "scene_restored",
-    "scene_interventions",
-    "scene_checkpoints",
-    "scene_findings",
-    "scene_history",
-    "scene_rollouts",
-    "scene_stops",
-    "scene_conditions",
-    "environments",
-)
 _LATEST_OF_SCENE = (
     SceneAdded,
     SceneStatus,
@@ -77,7 +64,12 @@ _LATEST_OF_SCENE = (
     SceneRollouts,
     SceneStops,
     SceneConditions,
+    SceneGhosts,
+    SceneRecording,
     Environments,
+)
+_ABOUT_SCENES = tuple(
+    str(kind.__struct_config__.tag) for kind in (*_LATEST_OF_SCENE, SceneDescribed)
 )
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "RolloutInfo",
     "Rows",
     "SceneConditions",
+    "SceneGhosts",
     "SceneHistory",
     "SceneRollouts",
     "SceneStops",
@@ -207,6 +208,13 @@ class ShowGhosts(Command, frozen=True, kw_only=True, tag="show_ghosts"):
 
     scene_id: int
     ghosts: tuple[GhostRef, ...]
+
+
+class SceneGhosts(Message, frozen=True, kw_only=True, tag="scene_ghosts"):
+    """What the topic ``ghosts`` of a scene shows, whoever has asked for it; sent on change."""
+
+    scene_id: int
+    ghosts: tuple[GhostRef, ...] = ()
 
 
 class CompareStates(Command, frozen=True, kw_only=True, tag="compare_states"):

@@ -1,17 +1,31 @@
 """See-through others in the picture: checkpoints, rows, rollouts of a scene, and other scenes."""
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.body_match import match_bodies, why_no_match
 from stroboscope.app.models.signal import Signal
-from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource, ShowGhosts
+from stroboscope.debugger_protocol.time_messages import (
+    GhostRef,
+    GhostSource,
+    SceneGhosts,
+    ShowGhosts,
+)
 from stroboscope.resources.themes import Palette
 
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["MAX_GHOSTS", "GhostEntry", "GhostsModel", "SceneGhost", "ghost_colour", "scene_title"]
+__all__ = [
+    "MAX_GHOSTS",
+    "GhostEntry",
+    "GhostsModel",
+    "SceneGhost",
+    "ghost_colour",
+    "ghost_label",
+    "scene_title",
+]
 
 MAX_GHOSTS = 16
 _TOO_MANY = f"{MAX_GHOSTS} ghosts are shown, the most there can be: remove one first."
@@ -28,6 +42,24 @@ def ghost_colour(palette: Palette, number: int) -> str:
 def scene_title(scene: "SceneModel") -> str:
     """Return what a scene is called among those of other applications, or of other files."""
     return f"{scene.history.recording or scene.session.name} · {scene.name}"
+
+
+def ghost_label(scene: "SceneModel", ref: GhostRef) -> str:
+    """Return what a ghost is called that was not chosen in this window."""
+    other = scene.session.scenes.get(ref.scene_id)
+    match ref.source:
+        case GhostSource.ROW if other is not None:
+            return other.history.step_text(ref.number)
+        case GhostSource.CHECKPOINT if other is not None:
+            for kept in other.edits.checkpoints:
+                if kept.checkpoint_id == ref.number:
+                    return kept.name
+        case GhostSource.ROLLOUT:
+            rollouts = scene.session.finished.rollouts if other is None else other.rollouts.rollouts
+            for each in rollouts:
+                if each.rollout_id == ref.number and each.name:
+                    return each.name
+    return f"{ref.source.value} {ref.number}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +98,8 @@ class GhostsModel:
         self.scenes: tuple[SceneGhost, ...] = ()
         self.drawn: tuple[GhostEntry, ...] = ()
         """What the numbers in frames mean: those that the application has said it shows."""
+        self._told: tuple[GhostRef, ...] | None = None
+        """Those that it has told; None: it tells none, only answers whoever has asked."""
         self._scene = scene
         self._newest = -1
 
@@ -123,9 +157,33 @@ class GhostsModel:
             )
         )
 
-    def _free_colour(self) -> int:
+    def receive(self, told: SceneGhosts) -> None:
+        """Take what the application shows: another client, or a terminal, may have chosen it."""
+        self._told = told.ghosts
+        self._follow(told.ghosts)
+
+    def _follow(self, told: tuple[GhostRef, ...]) -> None:
+        """Draw what was told; list it too, unless that is about to become something else."""
+        known = {entry.ref: entry for entry in self.entries}
         taken = {entry.colour for entry in self.all}
-        return next(number for number in range(MAX_GHOSTS + 1) if number not in taken)
+        drawn: list[GhostEntry] = []
+        for ref in told:
+            entry = known.get(ref)
+            if entry is None:
+                entry = GhostEntry(ref, ghost_label(self._scene, ref), _free(taken))
+                taken.add(entry.colour)
+            drawn.append(dataclasses.replace(entry, on=True))
+        before = self.drawn, self.entries
+        self.drawn = tuple(drawn)
+        if self._newest < 0:
+            shown = {entry.ref: entry for entry in drawn}
+            kept = [shown.pop(e.ref, e) for e in self.entries if e.ref in shown or not e.on]
+            self.entries = (*kept, *shown.values())
+        if before != (self.drawn, self.entries):
+            self.changed.emit()
+
+    def _free_colour(self) -> int:
+        return _free({entry.colour for entry in self.all})
 
     def remove(self, ref: "GhostRef | SceneModel") -> None:
         """Show one no more."""
@@ -168,7 +226,8 @@ class GhostsModel:
             and entry.ref.scene_id == scene_id
             and entry.ref.number not in numbers
         ]
-        if gone:
+        # Who only watches leaves that to whoever controls the application.
+        if gone and self._scene.session.has_control:
             self._replace(tuple(entry for entry in self.entries if entry not in gone))
 
     def _replace_scenes(self, scenes: tuple[SceneGhost, ...]) -> None:
@@ -186,11 +245,16 @@ class GhostsModel:
 
         def done(command_id: int, _value: int | None) -> None:
             if command_id == self._newest:
+                self._newest = -1
+                if self._told is not None:
+                    self._follow(self._told)
+                    return
                 self.drawn = shown
                 self.changed.emit()
 
         def refused(command_id: int, _reason: str) -> None:
             if command_id == self._newest:
+                self._newest = -1
                 # The application goes on showing those of before.
                 self.entries = (*self.drawn, *(entry for entry in self.entries if not entry.on))
                 self.changed.emit()
@@ -203,3 +267,8 @@ class GhostsModel:
             )
             self._newest = -1 if sent is None else sent
         self.changed.emit()
+
+
+def _free(taken: set[int]) -> int:
+    """Return the first number of a colour that is not taken."""
+    return next(number for number in itertools.count() if number not in taken)

@@ -28,6 +28,7 @@ from stroboscope.debugger_protocol.scene_description import ChannelInfo, SceneDe
 from stroboscope.debugger_protocol.time_messages import (
     Environments,
     SceneConditions,
+    SceneGhosts,
     SceneHistory,
     SceneRollouts,
     SceneStops,
@@ -180,8 +181,10 @@ class SceneModel:
         self.history.receive(message)
         self.stops.receive(message)
 
-    def set_time_news(self, message: SceneConditions | SceneRollouts | Environments) -> None:
-        """Take what is new of its conditions, rollouts or environments."""
+    def set_time_news(
+        self, message: SceneConditions | SceneRollouts | Environments | SceneGhosts
+    ) -> None:
+        """Take what is new of its conditions, rollouts, environments or ghosts."""
         match message:
             case SceneConditions():
                 self.conditions.receive(message)
@@ -189,6 +192,8 @@ class SceneModel:
                 self.rollouts.receive(message)
             case Environments():
                 self.environments.receive(message)
+            case SceneGhosts():
+                self.ghosts.receive(message)
 
     def set_description(self, description: SceneDescription) -> None:
         """Take a description; a lower revision than the known one is ignored."""

@@ -39,6 +39,7 @@ from stroboscope.debugger_protocol.time_messages import (
     Environments,
     Rows,
     SceneConditions,
+    SceneGhosts,
     SceneHistory,
     SceneRollouts,
     SceneStops,
@@ -139,6 +140,11 @@ class SessionModel:
     def has_control(self) -> bool:
         """Whether this window is the one that controls the application."""
         return self.client_id is not None and self.controller == self.client_id
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether all of its scenes are recorded runs that nobody has continued."""
+        return bool(self.scenes) and all(s.history.is_replay for s in self.scenes.values())
 
     @property
     def mode(self) -> PlaybackMode:
@@ -282,7 +288,7 @@ class SessionModel:
             case SceneRollouts(scene_id=0):
                 self.finished = message
                 self.finished_changed.emit()
-            case SceneConditions() | SceneRollouts() | Environments():
+            case SceneConditions() | SceneRollouts() | Environments() | SceneGhosts():
                 if (scene := self.scenes.get(message.scene_id)) is not None:
                     scene.set_time_news(message)
             case SceneDescribed():

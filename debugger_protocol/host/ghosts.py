@@ -6,7 +6,7 @@ import numpy as np
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource, SceneGhosts
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.time_desk import TimeDesk
@@ -20,10 +20,13 @@ _FIXED = frozenset({GhostSource.CHECKPOINT, GhostSource.ROW})
 
 
 class Ghosts:
-    """What ShowGhosts asked for in one scene, and its poses at any time; owner thread only."""
+    """What ShowGhosts asked for in one scene, and its poses at any time; owner thread only.
 
-    def __init__(self, desk: "TimeDesk") -> None:
-        self.shown: tuple[GhostRef, ...] = ()
+    ``told`` is what clients are told, replaced by reference: any thread may read it.
+    """
+
+    def __init__(self, desk: "TimeDesk", scene_id: int) -> None:
+        self.told = SceneGhosts(scene_id=scene_id)
         self._desk = desk
         self._fixed: dict[GhostRef, Arrays] = {}
 
@@ -35,18 +38,23 @@ class Ghosts:
         if len({pose["xpos"].shape for pose in poses.values()}) > 1:
             raise CommandError("these ghosts have other numbers of bodies: of one model, please")
         self._fixed = {ghost: pose for ghost, pose in poses.items() if ghost.source in _FIXED}
-        self.shown = ghosts
+        self._tell(ghosts)
 
     def clear(self) -> None:
         """Show none: the model is another one."""
-        self.shown, self._fixed = (), {}
+        self._fixed = {}
+        self._tell(())
+
+    def _tell(self, ghosts: tuple[GhostRef, ...]) -> None:
+        if ghosts != self.told.ghosts:
+            self.told = SceneGhosts(scene_id=self.told.scene_id, ghosts=ghosts)
 
     def arrays(self, time: float) -> tuple[Arrays, tuple[str, ...]]:
         """Return the topic at ``time`` [s], and why some can't be shown."""
         poses: list[Arrays] = []
         numbers: list[int] = []
         notes: list[str] = []
-        for number, ghost in enumerate(self.shown):
+        for number, ghost in enumerate(self.told.ghosts):
             try:
                 poses.append(self._pose(ghost, time))
                 numbers.append(number)

@@ -11,6 +11,7 @@ from stroboscope.debugger_protocol.recording_messages import SceneRecording
 from stroboscope.debugger_protocol.time_messages import (
     Environments,
     SceneConditions,
+    SceneGhosts,
     SceneHistory,
     SceneRollouts,
     SceneStops,
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["PastNews"]
 
 _Told: TypeAlias = (
-    SceneRollouts | SceneStops | SceneConditions | Environments | SceneRecording | None
+    SceneRollouts
+    | SceneStops
+    | SceneConditions
+    | Environments
+    | SceneRecording
+    | SceneGhosts
+    | None
 )
 
 # What is remembered grows with every step; it is told so often [s].
@@ -100,6 +107,7 @@ class PastNews:
             past.stops.conditions,
             past.environments.told,
             past.recording.told,
+            past.ghosts.told,  # after what they are of
         )
 
 
@@ -119,4 +127,5 @@ def _says_nothing(message: msgspec.Struct) -> bool:
         SceneStops(scene_id=getattr(message, "scene_id", 0), stops=()),
         SceneConditions(scene_id=getattr(message, "scene_id", 0), conditions=()),
         SceneRecording(scene_id=getattr(message, "scene_id", 0)),
+        SceneGhosts(scene_id=getattr(message, "scene_id", 0)),
     )

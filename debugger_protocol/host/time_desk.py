@@ -101,7 +101,7 @@ class TimeDesk:
         self.history: SceneHistory | None = None
         self.segments: tuple[Segment, ...] = ()
         """All that are remembered; ``history`` tells the newest."""
-        self.ghosts = Ghosts(self)
+        self.ghosts = Ghosts(self, link.scene_id)
         self.stops = StopDesk(link, host)
         self.recording = RecordingDesk(link.scene_id)
         self.rollouts = RolloutDesk(link, host)

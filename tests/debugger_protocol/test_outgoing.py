@@ -257,10 +257,14 @@ def test_of_what_is_said_of_a_scenes_past_only_the_newest_waits(lanes):
         lanes.put(m.SceneStops(scene_id=1, stops=(), count=index))
         lanes.put(m.SceneConditions(scene_id=1, conditions=()))
         lanes.put(m.Environments(scene_id=1, count=4, selected=index % 4))
-    history, rollouts, stops, conditions, environments = drain(lanes)
+        lanes.put(m.SceneRecording(scene_id=1, recordings=()))
+        lanes.put(m.SceneGhosts(scene_id=1))
+    history, rollouts, stops, conditions, environments, recording, ghosts = drain(lanes)
     assert (history.rows, rollouts.dropped, stops.count) == (999, 999, 999)
     assert isinstance(conditions, m.SceneConditions)
     assert environments.selected == 3
+    assert isinstance(recording, m.SceneRecording)
+    assert isinstance(ghosts, m.SceneGhosts)
 
 
 def test_edits_that_wait_are_replaced_by_newer_states_and_the_oldest_are_dropped():

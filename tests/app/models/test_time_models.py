@@ -4,14 +4,24 @@ from stroboscope.app.models.conditions import SavedCondition, threshold_expressi
 from stroboscope.app.models.ghosts import MAX_GHOSTS
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.stops import stop_headline, stop_place, stop_sentence
-from stroboscope.debugger_protocol.messages import Done, Failed, FailureKind, PlaybackMode
+from stroboscope.debugger_protocol.messages import (
+    ControlChanged,
+    Done,
+    Failed,
+    FailureKind,
+    PlaybackMode,
+)
 from stroboscope.debugger_protocol.time_messages import (
     BreakWhen,
     ConditionInfo,
     EditCondition,
     Environments,
+    GhostSource,
     Resimulate,
+    RolloutInfo,
     SceneConditions,
+    SceneGhosts,
+    SceneRollouts,
     SceneStops,
     SelectEnvironments,
     SetStopRules,
@@ -128,6 +138,45 @@ def test_ghosts_that_are_refused_leave_those_of_before(session, scene, sent):
     reason = "there is no rollout 2"
     session.receive(Failed(id=second.id, kind=FailureKind.REFUSED, reason=reason))
     assert [entry.label for entry in scene.ghosts.entries] == ["one"]
+
+
+def test_ghosts_that_somebody_else_has_chosen_are_listed_and_drawn(session, scene, sent):
+    theirs, mine = rollout_ref(7, 4), rollout_ref(7, 1)
+    rollout = RolloutInfo(rollout_id=4, name="pushed", steps=9, timestep=0.002, time=0.02)
+    session.receive(SceneRollouts(scene_id=7, rollouts=(rollout,)))
+    session.receive(SceneGhosts(scene_id=7, ghosts=(theirs,)))
+    assert [entry.label for entry in scene.ghosts.drawn] == ["pushed"]
+    assert scene.ghosts.entries == scene.ghosts.drawn
+    scene.ghosts.add(mine, "mine")
+    (asked,) = sent.of(ShowGhosts)
+    assert asked.ghosts == (theirs, mine)
+    # What is told meanwhile is drawn by its numbers, and what was asked for stays in the list.
+    session.receive(SceneGhosts(scene_id=7))
+    assert scene.ghosts.drawn == ()
+    assert [entry.ref for entry in scene.ghosts.entries] == [theirs, mine]
+    session.receive(SceneGhosts(scene_id=7, ghosts=(theirs, mine)))
+    session.receive(Done(id=asked.id))
+    assert scene.ghosts.entries == scene.ghosts.drawn
+    assert len({entry.colour for entry in scene.ghosts.entries}) == 2
+    # One that is hidden here is forgotten by nobody, and shown when somebody asks for it.
+    scene.ghosts.switch(mine, on=False)
+    session.receive(SceneGhosts(scene_id=7, ghosts=(theirs,)))
+    session.receive(Done(id=sent.of(ShowGhosts)[-1].id))
+    assert [(e.ref, e.on) for e in scene.ghosts.entries] == [(theirs, True), (mine, False)]
+    session.receive(SceneGhosts(scene_id=7, ghosts=(mine,)))
+    assert [(e.ref, e.on) for e in scene.ghosts.entries] == [(mine, True)]
+    assert len(sent.of(ShowGhosts)) == 2, "listening must ask for nothing"
+
+
+def test_who_only_watches_leaves_ghosts_of_what_is_gone_to_whoever_controls(session, scene, sent):
+    session.receive(SceneGhosts(scene_id=7, ghosts=(rollout_ref(7, 4),)))
+    session.receive(ControlChanged(controller=99, reason="it asked"))
+    scene.ghosts.keep(GhostSource.ROLLOUT, set(), 7)
+    assert not sent.of(ShowGhosts)
+    session.receive(ControlChanged(controller=session.client_id, reason="it asked"))
+    scene.ghosts.keep(GhostSource.ROLLOUT, set(), 7)
+    (asked,) = sent.of(ShowGhosts)
+    assert asked.ghosts == ()
 
 
 def test_there_are_at_most_sixteen_ghosts_and_each_has_a_colour_of_its_own(scene):

@@ -255,6 +255,14 @@ SERVER: list[tuple[Any, str]] = [
         "79c2a672657365747302",
     ),
     (
+        m.SceneGhosts(
+            scene_id=1,
+            ghosts=(t.GhostRef(source=t.GhostSource.ROW, number=118, scene_id=2),),
+        ),
+        "83a474797065ac7363656e655f67686f737473a87363656e655f696401a667686f7374739183a673"
+        "6f75726365a3726f77a66e756d62657276a87363656e655f696402",
+    ),
+    (
         m.SceneConditions(
             scene_id=1,
             conditions=(

@@ -264,7 +264,23 @@ def test_ghosts_that_are_not_there_are_refused_and_the_old_ones_stay(
             client.show_ghosts(stepper.id, [good, wrong])
     with pytest.raises(CommandError, match="at most 16 ghosts"):
         client.show_ghosts(stepper.id, [good] * 17)
-    assert stepper.scene.link.past.ghosts.shown == (good,)
+    assert stepper.scene.link.past.ghosts.told.ghosts == (good,)
+
+
+def test_every_client_is_told_which_ghosts_are_shown_whoever_has_asked(
+    connect: Connect, remember: Remember
+) -> None:
+    client, watcher, stepper = connect(), connect(observe=True), remember()
+    client.step(stepper.id, 5)
+    shown = (ghost(tm.GhostSource.ROW, 3, stepper.id), ghost(tm.GhostSource.ROW, 1, stepper.id))
+    client.show_ghosts(stepper.id, shown)
+    assert client.ghosts(stepper.id) == shown, "told before the answer"
+    assert watcher.wait_until(lambda c: c.ghosts(stepper.id) == shown, 60)
+    late = connect(observe=True)
+    assert late.wait_until(lambda c: c.ghosts(stepper.id) == shown, 60)
+    client.show_ghosts(stepper.id, ())
+    assert client.ghosts(stepper.id) == ()
+    assert watcher.wait_until(lambda c: not c.ghosts(stepper.id), 60)
 
 
 def test_rows_of_another_scene_of_the_thread_are_ghosts_and_of_other_threads_checkpoints(

@@ -118,7 +118,7 @@ def test_rollouts_are_made_listed_compared_shown_and_dropped(
     assert say("rollouts") == made
     told = say("ghosts", "rollout:1", "row:3")
     assert told.startswith("2 ghosts are shown\n")
-    assert "a window draws those that were chosen in it" in told
+    assert "in the windows of this session" in told
     assert say("ghosts", "none") == "no ghosts are shown\n"
     compared = say("compare", "row:3", "rollout:1")
     assert compared.startswith("2 differ\n")
