@@ -126,6 +126,9 @@ class MainWindow(QMainWindow):
                 play=a["play"],
                 step=a["step"],
                 fast_forward=a["fast_forward"],
+                go_first=a["go_first"],
+                loop=a["loop"],
+                play_backwards=a["play_backwards"],
             ),
             p,
         )

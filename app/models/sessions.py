@@ -310,8 +310,11 @@ class SessionsModel:
             if self.shown is None or self.shown.is_stale:
                 return
             scene_id = self.shown.scene_id
+        shown = self.shown.session if self.shown is not None else None
         for session in self._targets():
-            session.send(lambda i: make(i, scene_id))
+            # A recorded run would be simulated on from its end: only where it is looked at.
+            if session is shown or not session.is_replay:
+                session.send(lambda i: make(i, scene_id))
 
     def _shown_command(self, make: Callable[[int, int], Command]) -> None:
         scene = self.shown

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QWidg
 
 from stroboscope.app.models.frames import SceneFrame
 from stroboscope.app.models.numbers import count_text, number_text, speed_text, with_unit
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SPEEDS, Scope, SessionsModel
 from stroboscope.app.models.shown_state import StateKind, rate_text, shown_state
@@ -38,6 +39,21 @@ _SAYS_WHY = (
     StateKind.DISCONNECTED,
     StateKind.STALE,
 )
+# Buttons that are there for a recorded run only, or for what is simulated only.
+_ONLY_IN = {"restore": False, "fast_forward": False, "go_first": True, "loop": True}
+_RECORDED = "This is a recorded run. Enter continues simulating from the frame in view."
+_NOT_SIMULATED = "Only the view moves: nothing is simulated."
+_SCOPE = (
+    "What Play, Pause and Fast forward act on.\n"
+    "Single step and Restore always act on the scene that is shown."
+)
+_SCOPE_OF_REPLAY = (
+    "A recorded run is played by itself. Run → Link times moves other runs along with it."
+)
+_SPEED = "Simulated seconds per second while playing, at most.   - slower, = faster"
+_SPEED_OF_REPLAY = (
+    "Recorded seconds per second while the view moves, forward or backward.   - slower, = faster"
+)
 # States whose seconds are counted in the badge.
 _CLOCKED = (StateKind.PAUSING, StateKind.HELD)
 
@@ -51,10 +67,17 @@ class TransportActions:
     play: QAction
     step: QAction
     fast_forward: QAction
+    go_first: QAction
+    loop: QAction
+    play_backwards: QAction
 
 
 class TransportBar(QWidget):
-    """Buttons on the left, numbers and the badge on the right."""
+    """Buttons on the left, numbers and the badge on the right.
+
+    Of a recorded run buttons move the view, and where those that simulate stand else there are
+    others: its first frame, and whether it is played again and again.
+    """
 
     def __init__(
         self,
@@ -104,6 +127,8 @@ class TransportBar(QWidget):
         self._actions.step_back.setIcon(icon(Icon.STEP_BACK, palette))
         self._actions.step.setIcon(icon(Icon.STEP, palette))
         self._actions.fast_forward.setIcon(icon(Icon.FAST_FORWARD, palette))
+        self._actions.go_first.setIcon(icon(Icon.TO_FIRST, palette))
+        self._actions.loop.setIcon(icon(Icon.LOOP, palette))
         self._play_icons = {
             True: icon(Icon.PAUSE, palette, color=palette.accent),
             False: icon(Icon.PLAY, palette, color=palette.accent),
@@ -127,10 +152,12 @@ class TransportBar(QWidget):
             name: self._button(action)
             for name, action in (
                 ("restore", a.restore),
+                ("go_first", a.go_first),
                 ("step_back", a.step_back),
                 ("play", a.play),
                 ("step", a.step),
                 ("fast_forward", a.fast_forward),
+                ("loop", a.loop),
             )
         }
         for button in self.buttons.values():
@@ -184,10 +211,6 @@ class TransportBar(QWidget):
         box = QComboBox()
         box.addItem("All scenes", Scope.ALL)
         box.addItem("This scene", Scope.SCENE)
-        box.setToolTip(
-            "What Play, Pause and Fast forward act on.\n"
-            "Single step and Restore always act on the scene that is shown."
-        )
         box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         box.activated.connect(lambda index: self._sessions.set_scope(Scope(box.itemData(index))))
         return box
@@ -197,7 +220,6 @@ class TransportBar(QWidget):
         for speed in SPEEDS:
             box.addItem(speed_text(speed), speed)
         box.setCurrentIndex(SPEEDS.index(1.0))
-        box.setToolTip("Simulated seconds per second while playing, at most.   - slower, = faster")
         box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         box.setMinimumWidth(76)
         box.activated.connect(lambda index: self._sessions.set_speed(box.itemData(index)))
@@ -335,14 +357,54 @@ class TransportBar(QWidget):
         word = "Pause" if running else "Continue" if self._sessions.is_held else "Play"
         if a.play.text() != word:
             a.play.setText(word)
-        for action in (a.play, a.fast_forward):
-            _enable(action, mode is not None, "No application is attached.")
-        a.fast_forward.setChecked(mode is PlaybackMode.FAST_FORWARD)
         usable = scene is not None and not scene.is_stale
+        replay = scene is not None and usable and scene.history.is_replay
+        for name, of_replay in _ONLY_IN.items():
+            self.buttons[name].setVisible(of_replay is replay)
+        tips = self._tips(scene if replay else None, running=running)
+        alone = "" if mode is not None else "No application is attached."
+        _enable(a.play, not alone, alone, tips)
+        alone = _RECORDED if replay else alone
+        _enable(a.fast_forward, not alone, alone, tips)
+        a.fast_forward.setChecked(mode is PlaybackMode.FAST_FORWARD)
         for action in (a.step, a.restore):
-            _enable(action, usable, "No live scene is shown.")
+            _enable(action, usable, "No live scene is shown.", tips)
         why_not = scene.history.why_not_back() if scene is not None and usable else ""
-        _enable(a.step_back, usable and not why_not, why_not or "No live scene is shown.")
+        back = usable and not why_not
+        for action in (a.step_back, a.go_first):
+            _enable(action, back, why_not or "No live scene is shown.", tips)
+        _enable(a.loop, a.loop.isEnabled(), "There is no past to play.", tips)
+        self.scope.setEnabled(not replay)
+        self.scope.setToolTip(_SCOPE_OF_REPLAY if replay else _SCOPE)
+        self.speed.setToolTip(_SPEED_OF_REPLAY if replay else _SPEED)
+
+    def _tips(self, replay: SceneModel | None, *, running: bool) -> dict[QAction, str]:
+        """Return what each button does; ``replay``: the recorded run that it would look at."""
+        a = self._actions
+        if replay is None:
+            return {
+                a.restore: "Put the shown scene back to its first state.",
+                a.step_back: "Look one step back, bit for bit; the scene stays where it is.",
+                a.play: "Play or pause what is in scope.",
+                a.step: "Simulate one step of the shown scene.",
+                a.fast_forward: "Simulate what is in scope as fast as can be.",
+                a.go_first: "Look at the oldest step that is kept.",
+                a.loop: "Begin anew where the past has been played to its end.",
+            }
+        file = replay.history.recording
+        backwards = a.play_backwards.shortcut().toString()
+        key = f"   {backwards} moves it backward." if backwards else ""
+        moves = f"Move the view through {file}, at the speed beside.{key}"
+        return {
+            a.go_first: f"Look at the first frame of {file}.",
+            a.step_back: f"Look at the step before. {_NOT_SIMULATED}",
+            a.play: "Let the view stand." if running else f"{moves}\n{_NOT_SIMULATED}",
+            a.step: f"Look at the next step. {_NOT_SIMULATED}",
+            a.loop: (
+                f"Begin anew at the end of {file}, or of the part that is chosen in the "
+                "timeline's context menu."
+            ),
+        }
 
     def _refresh_numbers(self, scene: SceneModel | None) -> None:
         status = scene.status if scene is not None else None
@@ -409,11 +471,12 @@ def _fix_width(number: QLabel, text: str) -> None:
         number.setFixedSize(need, METRICS.control_height)
 
 
-def _enable(action: QAction, enabled: bool, why_not: str) -> None:
-    """Enable an action; a disabled one says in its tooltip why."""
+def _enable(action: QAction, enabled: bool, why_not: str, tips: dict[QAction, str]) -> None:
+    """Enable an action; its tooltip says what it does, of a disabled one why it is."""
     action.setEnabled(enabled)
     shortcut = action.shortcut().toString()
     text = f"{action.text()}   {shortcut}" if shortcut else action.text()
-    tooltip = text if enabled else f"{text}\n{why_not}"
+    does = tips.get(action, "") if enabled else why_not
+    tooltip = plain_text(f"{text}\n{does}" if does else text)
     if action.toolTip() != tooltip:
         action.setToolTip(tooltip)

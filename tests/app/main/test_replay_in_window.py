@@ -92,6 +92,67 @@ def test_space_plays_it_to_its_end_and_then_from_its_beginning(desktop, replay, 
     assert scene.status.axis == LAST
 
 
+def test_its_buttons_say_that_they_move_the_view_and_which_keys_do(
+    desktop, replay, wait_until, click
+):
+    transport, actions = desktop.window.transport, desktop.window.actions_by_name
+    scene, buttons = desktop.sessions.shown, transport.buttons
+    visible = [name for name, button in buttons.items() if button.isVisible()]
+    assert visible == ["go_first", "step_back", "play", "step", "loop"]
+    assert buttons["play"].toolTip().splitlines() == [
+        "Play   Space",
+        "Move the view through arm.mcap, at the speed beside.   Ctrl+Space moves it backward.",
+        "Only the view moves: nothing is simulated.",
+    ]
+    assert buttons["step"].toolTip().splitlines() == [
+        "Single step   Right",
+        "Look at the next step. Only the view moves: nothing is simulated.",
+    ]
+    assert "This is the oldest row" in buttons["step_back"].toolTip()
+    assert buttons["loop"].toolTip().startswith("Loop   Alt+L\nBegin anew at the end of arm.mcap")
+    assert "Recorded seconds per second" in transport.speed.toolTip()
+    assert not actions["fast_forward"].isEnabled()
+    click(buttons["step"])
+    wait_until(lambda: scene.history.view == 1)
+    assert "Look at the step before" in buttons["step_back"].toolTip()
+    click(buttons["step"])
+    wait_until(lambda: scene.history.view == 2)
+    click(buttons["go_first"])
+    wait_until(lambda: scene.history.view == 0)
+    click(buttons["loop"])
+    assert desktop.window.commands.time.loops
+    click(buttons["play"])
+    wait_until(lambda: transport.badge.word == "REPLAYING")
+    assert "Let the view stand." in buttons["play"].toolTip()
+    click(buttons["play"])
+    assert scene.status.axis == LAST  # nothing was simulated
+    # What is simulated on from a frame is no recorded run: its buttons step it.
+    replay(Key.Key_Return)
+    wait_until(lambda: not scene.history.is_replay)
+    wait_until(lambda: buttons["fast_forward"].isVisible())
+    assert not buttons["loop"].isVisible()
+    assert "Simulate one step" in buttons["step"].toolTip()
+
+
+def test_playing_another_scene_leaves_it_alone(desktop, replay, run_script, wait_until):
+    recorded = desktop.sessions.shown
+    run_script(RUNS.format(model=MODEL))
+    wait_until(lambda: len(desktop.sessions.sessions) == 2)
+    running = desktop.sessions.sessions[1]
+    wait_until(lambda: running.scenes and running.has_control)
+    (scene,) = running.scenes.values()
+    desktop.sessions.show(scene)
+    for begin in (desktop.sessions.play, desktop.sessions.fast_forward):
+        before = scene.status.axis if scene.status is not None else 0
+        begin()
+        wait_until(lambda axis=before: scene.status.axis > axis + 20)
+    assert recorded.history.view == 0
+    assert recorded.status.axis == LAST
+    assert recorded.mode is PlaybackMode.PAUSED
+    desktop.sessions.pause()
+    wait_until(lambda: scene.mode is PlaybackMode.PAUSED)
+
+
 def test_it_says_which_frame_of_the_file_is_in_view(desktop, replay, wait_until):
     scene, timeline = desktop.sessions.shown, desktop.window.timeline
     desktop.window.commands.time.choose(20)
