@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stroboscope.engine.files.disk import Disk, write_all
 from stroboscope.engine.files.errors import FileWriteError
+from stroboscope.engine.files.in_use import refuse_if_written
 
 __all__ = ["part_of", "replacing", "write_file"]
 
@@ -27,10 +28,11 @@ def replacing(path: str | os.PathLike[str], *, disk: Disk | None = None) -> Iter
 
     It gets the name ``path`` when the block ends, and goes away when the block raises: ``path``
     is the old or the new file at every instant. Raises FileWriteError, also for an OSError of the
-    block.
+    block, and when somebody is recording into ``path``.
     """
     disk = disk or Disk()
     target = Path(path)
+    refuse_if_written(target)
     part = part_of(target)
     try:
         try:

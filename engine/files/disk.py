@@ -42,6 +42,19 @@ class Disk:
         """Give a file another name, over one that is there."""
         os.replace(source, target)
 
+    def rename_new(self, source: Path, target: Path) -> None:
+        """Give a file another name that nothing has yet; raises FileExistsError when it has."""
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            raise
+        except OSError:  # some disks know no second name of a file
+            if os.path.lexists(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+            os.rename(source, target)
+            return
+        os.unlink(source)
+
     def remove(self, path: Path) -> None:
         """Remove a file."""
         path.unlink()

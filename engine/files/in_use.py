@@ -9,10 +9,13 @@ from typing import Final
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["is_being_written", "mark_as_written"]
+from stroboscope.engine.files.errors import FileWriteError
+
+__all__ = ["is_being_written", "mark_as_written", "refuse_if_written", "writer_of"]
 
 # Where there are no locks, a file that changed so lately is still being written [s].
 _LATELY_S: Final = 3.0
+_READS: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def mark_as_written(descriptor: int) -> None:
@@ -49,3 +52,54 @@ def is_being_written(path: str | os.PathLike[str]) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def writer_of(path: str | os.PathLike[str]) -> str:
+    """Return who has ``path`` open to write it, "process 123"; empty when nobody is known to.
+
+    Of a link, nobody: to replace it leaves the file that it names alone.
+    """
+    if sys.platform == "win32":
+        return ""  # the system itself refuses to replace it
+    try:
+        descriptor = os.open(path, _READS | os.O_NOFOLLOW)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        number = _locked_by(os.fstat(descriptor))
+        if number == os.getpid():
+            return "this process"
+        return f"process {number}" if number else "another process"
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+def refuse_if_written(path: str | os.PathLike[str]) -> None:
+    """Raise FileWriteError, naming who, when somebody has ``path`` open to write it."""
+    writer = writer_of(path)
+    if writer:
+        raise FileWriteError(
+            Path(path),
+            f"is being recorded into by {writer}",
+            "stop that recording first, or name another file",
+        )
+
+
+def _locked_by(status: os.stat_result) -> int:
+    """Return the number of the process that has a file locked; 0 where the system does not tell."""
+    place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    try:
+        locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    for line in locks.splitlines():
+        words = line.split()
+        if words[1:2] == ["FLOCK"] and place in words:
+            number = int(words[4])
+            return max(number, 0)
+    return 0

@@ -37,7 +37,9 @@ from stroboscope.engine.files.container import (
 from stroboscope.engine.files.contents import PROFILE
 from stroboscope.engine.files.disk import Disk, write_all
 from stroboscope.engine.files.errors import FileWriteError
+from stroboscope.engine.files.fate import Fate, fate_of, name_of
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
+from stroboscope.engine.files.in_use import refuse_if_written
 from stroboscope.engine.files.json_values import encode_json
 from stroboscope.engine.files.limits import LARGEST_ATTACHMENT, LARGEST_MESSAGE
 from stroboscope.engine.files.low_rate import (
@@ -79,7 +81,8 @@ class TrajectoryWriter:
     """Writes one file, every block with one call of the system; one thread at a time.
 
     ``manifest``: its ``attachments`` are filled in here. ``attachments``: by name; models and the
-    like. ``overwrite``: a file that is there goes away; who has it open keeps it. Each method
+    like. ``overwrite``: a file that is there goes away; who reads it keeps it, and one that is
+    being written is refused. Each method
     raises FileWriteError when the disk does not take what it is given: the file ends behind what
     was written before then, stays a valid log, and what failed may be tried again.
     """
@@ -122,7 +125,7 @@ class TrajectoryWriter:
         self._waiting_bytes = 0
         self._at = 0
         self._crc = 0
-        self._broken = False
+        self._broken = self._is_cut = False
         self._descriptor = self._create(overwrite)
         self._begin(attachments)
 
@@ -136,6 +139,18 @@ class TrajectoryWriter:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def fate(self) -> Fate:
+        """Return what others have done to the file; ``path`` is its name of now if it was moved."""
+        if self._descriptor < 0:
+            return Fate.THERE
+        fate = Fate.CUT if self._is_cut else self._fate()
+        if fate is Fate.MOVED:
+            self.path = name_of(self._descriptor) or self.path
+        return fate
+
+    def _fate(self) -> Fate:
+        return fate_of(self.path, self._descriptor, nbytes=self._at)
 
     @property
     def nbytes(self) -> int:
@@ -414,6 +429,7 @@ class TrajectoryWriter:
     def _create(self, overwrite: bool) -> int:
         try:
             if overwrite and (self.path.is_file() or self.path.is_symlink()):
+                refuse_if_written(self.path)
                 self._disk.remove(self.path)
             return self._disk.create(self.path)
         except OSError as error:
@@ -506,6 +522,8 @@ class TrajectoryWriter:
         if self._broken or self._descriptor < 0:
             why = "what failed before could not be taken back" if self._broken else "it is closed"
             raise FileWriteError(self.path, f"can't be written ({why})", "record into a new file")
+        # Afterwards it is as long as it should be, with zeros in the place of what was there.
+        self._is_cut = self._is_cut or self._fate() is Fate.CUT
         try:
             write_all(self._disk, self._descriptor, data)
         except OSError as error:

@@ -1,5 +1,6 @@
 """Recording some scenes into a file while they run."""
 
+import functools
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -56,7 +57,12 @@ class FileRecording(Recording):
             records += part
         manifest = manifest_of(records, adapter=scenes[0].world.adapter)
         self._thread = FileThread(
-            wanted, manifest, attachments, on_end=self._ended_by_itself, disk=disk
+            wanted,
+            manifest,
+            attachments,
+            on_end=self._ended_by_itself,
+            on_news=self._tell_news,
+            disk=disk,
         )
         self._taps: dict[int, AnyTap] = {
             id(scene): self._tap(scene, part) for scene, part in zip(scenes, parts, strict=True)
@@ -186,6 +192,13 @@ class FileRecording(Recording):
             _log.warning("%s; the simulation goes on", error)
         for tap in tuple(self._taps.values()):
             tap.scene.call_soon(self._telling(tap, error if raises else None))
+
+    def _tell_news(self, text: str) -> None:
+        """Tell what others have done to the file; on the thread that writes."""
+        _log.warning("%s", text)
+        for tap in tuple(self._taps.values()):
+            tell = functools.partial(tap.scene.link.log_text, LogLevel.WARNING, text)
+            tap.scene.call_soon(tell)
 
     def _telling(self, tap: AnyTap, raised: RecordingError | None) -> Callable[[], None]:
         def tell() -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import logging
+import os
 import threading
 import time
 import uuid
@@ -18,7 +19,9 @@ import numpy as np
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.errors import FileWriteError
+from stroboscope.engine.files.fate import Fate
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock
+from stroboscope.engine.files.in_use import refuse_if_written, writer_of
 from stroboscope.engine.files.writer import TrajectoryWriter
 from stroboscope.engine.recording.block_builder import BlockBuilder
 from stroboscope.engine.recording.feed import (
@@ -51,8 +54,10 @@ class FileThread:
     """Writes the files of one recording, one after the other; its methods are for any thread.
 
     ``on_end`` is called on the thread itself when it stops writing by itself: the file is full, or
-    the disk failed (``error``). ``finish_name``: what to rename the file to when it is complete;
-    ``keeps_part``: also when it is not, as far as it came.
+    the disk failed (``error``). ``on_news``: is told what others have done to the file. Where they
+    have deleted it, or cut it off, writing goes on in a new one. ``finish_name``: what to rename
+    the file to when it is complete; ``keeps_part``: also when it is not, as far as it came, and
+    nothing that has the name is replaced: it gets the next one that is free.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class FileThread:
         attachments: Attachments,
         *,
         on_end: Callable[[], None],
+        on_news: Callable[[str], None] | None = None,
         path: Path | None = None,
         finish_name: Path | None = None,
         keeps_part: bool = False,
@@ -71,7 +77,7 @@ class FileThread:
         self._disk = disk or Disk()
         self._manifest = manifest
         self._attachments = attachments
-        self._on_end = on_end
+        self._on_end, self._on_news = on_end, on_news
         self._finish_name = finish_name
         self._keeps_part = keeps_part
         self._number = 1
@@ -85,9 +91,13 @@ class FileThread:
         self._builders: list[BlockBuilder] = []
         self._begun: dict[int, FileEvent] = {}
         """The newest event of each scene that says its counters."""
-        self._blocks = self._largest_block = 0
+        self._blocks = self._largest_block = self._frames_here = 0
+        self._standing: dict[int, tuple[int, float]] = {}
+        """Axis and time [s] of the newest row of each scene."""
         self.frames = 0
         """How many frames were written."""
+        self._moved: set[Path] = set()
+        """Files that were moved, nobody knows where to."""
         self._wake = threading.Event()
         self._ends = self._is_due = False
         self._is_reading = True
@@ -206,10 +216,9 @@ class FileThread:
     def _put_away(self, name: Path) -> None:
         """Give what could be written of a file its name, or remove it."""
         part = self.paths[-1]
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, FileWriteError):
             if self._keeps_part:
-                self._disk.replace(part, name)
-                self.paths[-1] = name
+                self.paths[-1] = self._named(part, name)
             else:
                 self._disk.remove(part)
 
@@ -222,6 +231,8 @@ class FileThread:
     # --- what is written
 
     def _drain(self, *, flush: bool) -> None:
+        if flush:
+            self._look_after_file()  # first: what waits is not lost with it
         for feed, builder in zip(self._feeds, self._builders, strict=True):
             self._write_events(feed)
             while feed.items:
@@ -304,6 +315,8 @@ class FileThread:
         before = self._writer.nbytes
         self._writer.write_block(block)
         self.frames += block.count
+        self._frames_here += block.count
+        self._standing[block.scene] = int(block.axes[-1]), float(block.rows[-1, 0])
         self._for_tools.write_block(self._writer, block)
         self._largest_block = max(self._largest_block, self._writer.nbytes - before)
         self._blocks += 1
@@ -334,21 +347,91 @@ class FileThread:
         self._writer.close()
         if self._finish_name is not None:
             try:
-                self._disk.replace(self.paths[-1], self._finish_name)
-                self._disk.fsync_folder(self._finish_name.parent)
+                name = self._named(self.paths[-1], self._finish_name)
+                self._disk.fsync_folder(name.parent)
             except OSError as error:
                 raise FileWriteError(
                     self._finish_name,
                     f"can't be written ({error.strerror or error})",
                     f"what was recorded is in {self.paths[-1]}",
                 ) from error
-            self.paths[-1] = self._finish_name
+            self.paths[-1] = name
+
+    def _named(self, part: Path, name: Path) -> Path:
+        """Give a complete file its name, or the next that is free; raises OSError."""
+        if not self._keeps_part:
+            refuse_if_written(name)
+            self._disk.replace(part, name)
+            return name
+        wanted, number = name, 1
+        while True:
+            try:
+                self._disk.rename_new(part, name)
+                break
+            except FileExistsError:  # another process was faster
+                while os.path.lexists(self._wanted.part(number)):
+                    number += 1
+                name = self._wanted.part(number)
+        if name != wanted:
+            _log.warning(
+                "%s is there already: what was to be written into it is in %s", wanted, name
+            )
+        return name
 
     def _next_file(self) -> None:
         """Close the file and go on in another one, which can be read without the first."""
         self._close()
         self._number += 1
-        self.paths.append(self._wanted.part(self._number))
+        while writer_of(self._wanted.part(self._number)):
+            self._number += 1
+        self._go_on_in(self._wanted.part(self._number))
+
+    def _look_after_file(self) -> None:
+        """Notice that somebody has moved the file away, deleted it or cut it off."""
+        if self._finish_name is not None:
+            return
+        before = self.paths[-1]
+        fate = self._writer.fate()
+        if fate is Fate.THERE:
+            return
+        text = f"{before} was {fate} while it was recorded"
+        if fate is Fate.MOVED:
+            if self._writer.path != before:
+                self.paths[-1] = self._writer.path
+                self._tell(f"{text}: recording goes on in it, it is {self._writer.path} now")
+            elif before not in self._moved:
+                self._moved.add(before)
+                self._tell(f"{text}: recording goes on in it, whatever it is called now")
+            return
+        text += f": {self._frames_here:,} frames are lost"
+        with contextlib.suppress(FileWriteError):
+            self._writer.abandon()
+        path = before
+        while os.path.lexists(path):
+            self._number += 1
+            path = self._wanted.part(self._number)
+        try:
+            self._go_on_in(path)
+        except FileWriteError as error:
+            raise FileWriteError(before, text.removeprefix(f"{before} "), str(error)) from error
+        self._writer.write_events(
+            [
+                FileEvent(
+                    kind="warning", scene=scene, axis=axis, time=time_, wall=wall_ns(), text=text
+                )
+                for scene, (axis, time_) in self._standing.items()
+            ]
+        )
+        self._tell(f"{text}; recording goes on in {path}")
+
+    def _tell(self, text: str) -> None:
+        if self._on_news is not None:
+            self._on_news(text)
+
+    def _go_on_in(self, path: Path) -> None:
+        """Begin another file, which can be read without those before."""
+        if path != self.paths[-1]:
+            self.paths.append(path)
         self._manifest = msgspec.structs.replace(
             self._manifest,
             uuid=uuid.uuid4().hex,
@@ -358,7 +441,7 @@ class FileThread:
             created=time.time(),
             clock=wall_ns(),
         )
-        self._blocks = self._largest_block = 0
+        self._blocks = self._largest_block = self._frames_here = 0
         self._for_tools.next_file()
         self._writer = self._open()
         self._writer.write_events(list(self._begun.values()))

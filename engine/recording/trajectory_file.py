@@ -157,11 +157,14 @@ class TrajectoryFile:
 
 
 def trajectory_file(given: "str | os.PathLike[str] | TrajectoryFile") -> TrajectoryFile:
-    """Return what to record into; TypeError for neither a path nor a TrajectoryFile."""
-    if isinstance(given, TrajectoryFile):
-        return given
+    """Return what to record into, wherever the script goes meanwhile: its path is absolute.
+
+    Raises TypeError for neither a path nor a TrajectoryFile.
+    """
     if isinstance(given, str | os.PathLike):
-        return TrajectoryFile(given)
+        given = TrajectoryFile(given)
+    if isinstance(given, TrajectoryFile):
+        return dataclasses.replace(given, filename=given.path.absolute())
     raise TypeError(f"a path or a TrajectoryFile is needed to record into, not {shown(given)}")
 
 

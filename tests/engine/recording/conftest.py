@@ -54,6 +54,10 @@ class FailingDisk(Disk):
         self._count()
         super().replace(source, target)
 
+    def rename_new(self, source: Path, target: Path) -> None:
+        self._count()
+        super().rename_new(source, target)
+
 
 class StuckDisk(Disk):
     """Takes nothing more from the ``after``-th write on until it is let go."""
