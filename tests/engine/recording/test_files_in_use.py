@@ -267,7 +267,7 @@ def test_a_file_that_is_cut_off_is_told_and_recording_goes_on_in_a_new_one(
     oracle.step(70)
     assert recording.stop() == tmp_path / "run-2.mcap"
     assert read(recording.path).rows.tobytes() == oracle.array()[50:].tobytes()
-    assert (tmp_path / "run.mcap").stat().st_size == 0
+    assert recording.paths == (tmp_path / "run.mcap", tmp_path / "run-2.mcap")
 
 
 @needs_locks
