@@ -7,6 +7,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+import zstandard
 from xxhash import xxh3_64_intdigest
 
 from stroboscope.engine.files.block import rows_per_block
@@ -62,7 +63,7 @@ def write_long_run(path: Path, run: LongRun) -> None:
         columns=tuple(Segment(n, p.start, p.stop - p.start) for n, p in layout.parts.items()),
         inputs=(layout.inputs.start, layout.inputs.stop),
         model_digest=model_digest(model, adapter=adapter).hex(),
-        model="stroboscope/model.mjb",
+        model="stroboscope/model.mjb.zst",
         timestep=float(model.opt.timestep),
         every=run.every,
         mode=run.mode,
@@ -78,7 +79,8 @@ def write_long_run(path: Path, run: LongRun) -> None:
         scenes=(record,),
         clock=0,
     )
-    attachments = {record.model: content.tobytes()}
+    # As a recording has it: compressed.
+    attachments = {record.model: zstandard.ZstdCompressor().compress(content.tobytes())}
     with TrajectoryWriter(path, manifest, attachments=attachments) as writer:
         _Rows(run, layout.size).write(writer)
 

@@ -1,8 +1,9 @@
 """What every action of the window does."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox
 
 from stroboscope.app.main.beside_commands import BesideCommands
@@ -15,7 +16,7 @@ from stroboscope.app.main.time_travel import TimeTravel
 from stroboscope.app.main.travel_commands import TravelCommands
 from stroboscope.app.main.view_commands import ViewCommands
 from stroboscope.app.models.editing import why_not_changeable
-from stroboscope.app.models.session import SessionState
+from stroboscope.app.models.session import SessionModel, SessionState
 from stroboscope.app.models.sessions import Scope
 from stroboscope.app.panels.command_palette import CommandPalette
 from stroboscope.app.panels.connect_dialog import ConnectDialog
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["Commands"]
 
 _FILES = "Scenes, models, recorded runs (*.strobe *.mcap *.xml *.urdf *.mjz *.mjb);;All files (*)"
+
+# What actions can do is looked at again so long after a command was sent or answered [ms].
+_AFTER_COMMANDS_MS: Final = 150
 
 
 class Commands:
@@ -44,6 +48,12 @@ class Commands:
         self.travel = TravelCommands(window)
         self.beside = BesideCommands(window)
         self.recording = RecordingCommands(window)
+        # By the key of a session: how it stood when the actions were refreshed for it.
+        self._seen: dict[int, tuple[object, ...]] = {}
+        self._soon = QTimer(window)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_AFTER_COMMANDS_MS)
+        self._soon.timeout.connect(self.refresh)
 
     def handlers(self) -> dict[str, Callable[[], None]]:
         """Return what each action does."""
@@ -114,6 +124,22 @@ class Commands:
         a["disconnect"].setEnabled(session is not None)
         lost = any(each.state is SessionState.LOST for each in w.sessions.sessions)
         a["forget_ended"].setEnabled(lost)
+
+    def follow(self, session: SessionModel) -> None:
+        """Refresh at once if a session stands otherwise, else soon: only its commands have changed.
+
+        Who scrubs sends thirty of them a second, and each is sent and answered.
+        """
+        stands = (session.state, session.status, session.controller, session.speed, session.info)
+        if self._seen.get(session.key) != stands:
+            self._seen[session.key] = stands
+            self.refresh()
+        elif not self._soon.isActive():
+            self._soon.start()
+
+    def forget(self, session: SessionModel) -> None:
+        """Forget how a session stood that is out of the window."""
+        self._seen.pop(session.key, None)
 
     def _escape(self, camera: Callable[[], None]) -> Callable[[], None]:
         """Return what Esc does: one thing at a time, what was begun last first."""

@@ -286,7 +286,9 @@ class MainWindow(QMainWindow):
 
     # --- following the models
 
-    def _on_sessions(self, _session: SessionModel) -> None:
+    def _on_sessions(self, session: SessionModel) -> None:
+        if session not in self.sessions.sessions:
+            self.commands.forget(session)
         self._refresh_page()
         self.commands.refresh()
 
@@ -298,7 +300,7 @@ class MainWindow(QMainWindow):
             if not self.settings.recent or self.settings.recent[0] != session.identity:
                 self.settings.add_recent(session.identity)
             self._restore_plots(session.identity)
-        self.commands.refresh()
+        self.commands.follow(session)
 
     def _on_shown(self, scene: SceneModel | None) -> None:
         self.plots.set_shown_scene(scene_key(scene) if scene is not None else None)

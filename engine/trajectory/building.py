@@ -12,7 +12,7 @@ from stroboscope.engine.outside.guard import guarded_model
 from stroboscope.engine.scene import Scene
 from stroboscope.engine.scene_loading import load_scene
 
-__all__ = ["build_scene", "recorded_fields"]
+__all__ = ["build_scene", "recorded_fields", "recorded_model"]
 
 _COMPRESSED: Final = ".zst"
 _LARGEST_MODEL: Final = 1 << 30
@@ -24,8 +24,9 @@ def build_scene(reader: TrajectoryReader, record: SceneRecord) -> Scene:
     The model is tried in another process first. Raises FileError and its kinds; ModelError when
     the recorded rows are not of that model.
     """
-    name, content = _model_file(reader, record)
-    scene = load_scene(f"{reader.path}:{name}", name=record.name, n_envs=None, content=content)
+    name, content = recorded_model(reader, record)
+    called = record.name if record.env < 0 else f"{record.name}[{record.env}]"
+    scene = load_scene(f"{reader.path}:{name}", name=called, n_envs=None, content=content)
     assert isinstance(scene, Scene)  # noqa: S101 - it was asked for none of many
     width = scene.history.packing.layout.size
     if width != record.width:
@@ -43,12 +44,12 @@ def recorded_fields(reader: TrajectoryReader, record: SceneRecord) -> ModelField
 
     Raises FileError and its kinds.
     """
-    name, content = _model_file(reader, record)
+    name, content = recorded_model(reader, record)
     guarded = guarded_model(f"{reader.path}:{name}", content=content)
     return known_models().fields_of(guarded.model, bytes.fromhex(record.model_digest))
 
 
-def _model_file(reader: TrajectoryReader, record: SceneRecord) -> tuple[str, bytes]:
+def recorded_model(reader: TrajectoryReader, record: SceneRecord) -> tuple[str, bytes]:
     """Return the model that a file carries for a scene: what it is called, and its bytes."""
     name = record.model
     if not name:

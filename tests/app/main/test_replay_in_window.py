@@ -344,3 +344,25 @@ def test_a_curve_added_to_a_running_scene_begins_with_what_it_remembers(
     assert rows.axis[0] == scene.history.first
     assert not rows.missing.any()
     assert (rows.axis[1:] - rows.axis[:-1] == 1).all()
+
+
+def test_scrubbing_does_not_look_at_every_action_with_each_command(
+    desktop, replay, wait_until, monkeypatch
+):
+    commands, history = desktop.window.commands, desktop.sessions.shown.history
+    refreshed = []
+    refresh = commands.refresh
+    monkeypatch.setattr(commands, "refresh", lambda: (refreshed.append(history.view), refresh()))
+    answered = []
+    desktop.sessions.shown.session.answered.connect(answered.append)
+    for axis in range(10, 40):
+        before = len(answered)
+        commands.time.scrub(axis)
+        wait_until(lambda count=before: len(answered) > count)
+    wait_until(lambda: history.view == 39)
+    assert len(answered) >= 30
+    assert len(refreshed) < 10
+    # What they can do is looked at all the same, a moment later.
+    wait_until(lambda: not commands._soon.isActive())
+    monkeypatch.undo()
+    assert desktop.window.actions_by_name["continue_here"].isEnabled()
