@@ -58,7 +58,14 @@ def load_scene(
     wrong with it; StateError where it is to be shown and there is no window.
     """
     guarded = guarded_model(checked_path(path, "path"), content=content)
-    scene = scene_of(guarded, name=name, n_envs=n_envs, options=options, playback=playback)
+    scene = scene_of(
+        guarded,
+        name=name,
+        n_envs=n_envs,
+        options=options,
+        playback=playback,
+        is_part=content is not None,
+    )
     if flag(show, "show"):
         _show(scene)
     return scene
@@ -79,8 +86,12 @@ def scene_of(
     n_envs: int | None = AS_IN_FILE,
     options: SceneOptions | None = None,
     playback: str | None = None,
+    is_part: bool = False,
 ) -> "Scene | BatchScene":
-    """Build the scene of a model that was compiled already; see :func:`load_scene`."""
+    """Build the scene of a model that was compiled already; see :func:`load_scene`.
+
+    ``is_part``: of a recorded run, which says itself what an environment had of its own.
+    """
     manifest = guarded.manifest
     adapter = load_mujoco()
     if manifest is not None and n_envs == AS_IN_FILE:
@@ -100,7 +111,8 @@ def scene_of(
         scene.world.portable = PortableModel(guarded.portable)
     notes = list(guarded.notes)
     if manifest is not None:
-        notes += _put_changes(scene, manifest)
+        left_out = _put_changes(scene, manifest)
+        notes += [] if is_part and n_envs is None else left_out
         notes += _said_of(guarded, manifest)
     for note in notes:
         _log.warning("scene %r: %s", scene.name, note)
@@ -188,15 +200,19 @@ def _put_changes(scene: "Scene | BatchScene", manifest: SceneManifest) -> list[s
     if environments is None:
         write_changes(scene.world.model, manifest.changes)
         scene.world.refresh_codec()
-    notes = []
+    left_out: dict[str, list[str]] = {}
     for change in manifest.changes:
         if environments is None:
             reason = "this scene has none" if change.environments else ""
         else:
             reason = _put_environments(environments, change)
         if reason:
-            notes.append(f"{change.field} of each environment is not taken over: {reason}")
-    return notes
+            left_out.setdefault(reason, []).append(change.field)
+    return [
+        f"{', '.join(fields)} of each environment {'is' if len(fields) == 1 else 'are'} not taken "
+        f"over: {reason}"
+        for reason, fields in left_out.items()
+    ]
 
 
 def _put_environments(environments: "Environments", change: ChangedField) -> str:

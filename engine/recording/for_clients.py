@@ -4,14 +4,16 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.recording_messages import RecordingInfo
 from stroboscope.engine.arguments import checked_path
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.recording.flight_recorder import FlightRecorder
 from stroboscope.engine.recording.recording import Recording, stop_of_scene
+from stroboscope.engine.recording.scene_records import MOST_UNASKED
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 from stroboscope.engine.runtime import current_runtime
 
@@ -31,6 +33,7 @@ _T = TypeVar("_T")
 _SUFFIX = ".mcap"
 _MOST_NUMBER = 10_000
 _MOST_SHOWN = 100
+_NAMED = 8
 
 
 def set_recordings_folder(folder: str | os.PathLike[str]) -> None:
@@ -43,9 +46,22 @@ def set_recordings_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def start_for_client(scene: "Scene | BatchScene", name: str, *, mode: str) -> str:
-    """Start a recording; return the file. Raises CommandError."""
-    path = _free_path(scene, name)
-    recording = _told(lambda: scene.start_recording(TrajectoryFile(path, mode=mode)))
+    """Start a recording; return the file. Raises CommandError.
+
+    Of more environments than are recorded unasked, those that are shown.
+    """
+    path, envs = _free_path(scene, name), None
+    n_envs = int(getattr(scene, "n_envs", 0))
+    if n_envs > MOST_UNASKED:
+        selected = cast("BatchScene", scene).selected
+        envs = sorted({selected.env, *selected.shown})
+    recording = _told(lambda: scene.start_recording(TrajectoryFile(path, mode=mode, envs=envs)))
+    if envs is not None:
+        named = ", ".join(map(str, envs[:_NAMED])) + ", …" * (len(envs) > _NAMED)
+        scene.link.log_text(
+            LogLevel.INFO,
+            f"of {n_envs:,} environments those that are shown are recorded: {named}",
+        )
     return str(recording.path)
 
 

@@ -1,7 +1,8 @@
 """What a batched scene remembers of its environments, as a file."""
 
+import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["saving_of_batch"]
 
+# Of more environments nothing is written that other tools show: it takes longer than all states.
+_MOST_FOR_TOOLS: Final = 64
+
 
 def saving_of_batch(scene: "BatchScene", wanted: TrajectoryFile) -> Saving:
     """Begin to write what is remembered of the environments that ``wanted`` names, or of all.
@@ -30,6 +34,8 @@ def saving_of_batch(scene: "BatchScene", wanted: TrajectoryFile) -> Saving:
     By the scene's owner, who has to wait for it before the next step: the rows stay where they are.
     """
     envs = chosen_environments(wanted.envs, n_envs=scene.n_envs)
+    if len(envs) > _MOST_FOR_TOOLS:
+        wanted = dataclasses.replace(wanted, transforms_hz=None)
     attachments = Attachments()
     records = records_of(scene, wanted, first=0, attachments=attachments, envs=envs)
     return Saving(

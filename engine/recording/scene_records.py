@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.world import World
 
 __all__ = [
+    "MOST_UNASKED",
     "Recorded",
     "chosen_environments",
     "manifest_of",
@@ -45,8 +46,8 @@ __all__ = [
     "this_machine",
 ]
 
-# Environments of a scene that are recorded without anybody having chosen them.
-_MOST_UNASKED = 256
+MOST_UNASKED = 256
+"""Environments of a scene that are recorded without anybody having chosen them."""
 _MODEL = "stroboscope/model{}.mjb.zst"
 _SCENE = "stroboscope/scene{}.strobe"
 
@@ -130,10 +131,10 @@ def records_of(
         return [record_of(scene, wanted, index=first, attachments=attachments)]
     if envs is None:
         envs = chosen_environments(wanted.envs, n_envs=n_envs)
-        if wanted.envs is None and n_envs > _MOST_UNASKED:
+        if wanted.envs is None and n_envs > MOST_UNASKED:
             raise ValueError(
                 f"scene {scene.name!r} has {n_envs:,} environments: say which are to be recorded, "
-                f"TrajectoryFile(…, envs=…); without that at most {_MOST_UNASKED} are"
+                f"TrajectoryFile(…, envs=…); without that at most {MOST_UNASKED} are"
             )
     shared = record_of(scene, wanted, index=first, attachments=attachments)
     timestep_of = cast("BatchScene", scene).environments.timestep
