@@ -181,12 +181,19 @@ class SceneConditions:
     def note_of(self, condition_id: int) -> str:
         """Return what whoever has set a condition should know, as it is true already; or ""."""
         entry = self._entries.get(condition_id)
-        if entry is None or not _is_active(entry) or entry.was_true:
+        if entry is None or not _is_active(entry):
             return ""
+        if entry.was_true and not self._will_forget():
+            return ""  # it can't become true
         scene = self._scene
         if not is_true_now(scene, entry.info.expression, self.watcher()):
             return ""
         return already_text(scene, entry.info, guards_detached=scene.stops.guards_detached)
+
+    def _will_forget(self) -> bool:
+        """Return whether the next step begins elsewhere than the last one has ended."""
+        history, (ends_at, episode) = self._scene.history, self._at_hand[5:]
+        return float(self._scene.world.live().time) != ends_at or history.episode != episode
 
     # --- after every physics step
 

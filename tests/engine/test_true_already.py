@@ -9,6 +9,7 @@ import pytest
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol import ctl
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.exceptions import CommandError
 
 Make = Callable[..., physics.Scene]
 NEXT = "is true already: the scene will stop at its next step"
@@ -174,6 +175,29 @@ def test_rules_that_let_a_scene_go_on_are_named(drive_box: Any) -> None:
         )
         client.step(id)
         assert client.stop_rules(id).count == 2
+
+
+def test_what_was_true_before_a_restore_is_true_already_after_it(drive_box: Any) -> None:
+    driven = drive_box()
+    server = physics.debugger.get_debug_server()
+    server.start()
+    id = driven.scene.scene_id
+    with DebuggerClient.connect(server.connection_file) as client:
+        client.pause()
+        condition = client.break_when(id, "time >= 0", hits=3)
+        assert client.last_note.endswith("that will count as its first time at the next step")
+        client.step(id)
+        client.edit_condition(condition, scene_id=id, hits=4)
+        assert client.last_note == "", "it is true, and does not become so"
+        client.restore_initial(id)
+        client.edit_condition(condition, scene_id=id, hits=3)
+        assert (
+            client.last_note == "is true already: that will count as time 2 of 3 at the next step"
+        )
+        client.edit_condition(condition, scene_id=id, hits=2)
+        assert client.last_note == NEXT
+        with pytest.raises(CommandError, match="became true for the 2nd time"):
+            client.step(id)
 
 
 def test_a_scene_that_is_only_watched_is_not_said_to_stop(
