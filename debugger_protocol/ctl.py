@@ -34,9 +34,8 @@ from stroboscope.debugger_protocol.connection_file import (
     list_sessions,
     read_connection_file,
 )
-from stroboscope.debugger_protocol.ctl_words import WordsOfOneKind
+from stroboscope.debugger_protocol.ctl_words import WordsOfOneKind, find_scene
 from stroboscope.debugger_protocol.exceptions import (
-    CommandError,
     ConnectionLost,
     NoSessionError,
     ProtocolError,
@@ -184,29 +183,8 @@ def _steps_meant(chosen: str | None) -> str:
     return f"; for {chosen} steps: -n {chosen}" if chosen is not None and chosen.isdecimal() else ""
 
 
-def _scene(client: DebuggerClient, chosen: str | None, *, hint: str = "") -> SceneInfo:
-    """Return the scene of that name or id; without one, the only scene there is.
-
-    ``hint`` is said where there is none of that name.
-    """
-    scenes = client.scenes()
-    if chosen is None:
-        if len(scenes) == 1:
-            return scenes[0]
-        what = "there is no scene yet" if not scenes else f"choose one of {len(scenes)} scenes"
-    else:
-        found = [s for s in scenes if s.name == chosen] or [
-            s for s in scenes if str(s.scene_id) == chosen
-        ]
-        if len(found) == 1:
-            return found[0]
-        what = f"there is no scene {chosen!r}{hint}"
-    names = "".join(f"\n  {scene.scene_id}  {scene.name}" for scene in scenes)
-    raise CommandError(f"{what}{':' if names else ''}{names}")
-
-
 def _scene_id(client: DebuggerClient, chosen: str | None) -> int | None:
-    return None if chosen is None else _scene(client, chosen).scene_id
+    return None if chosen is None else find_scene(client, chosen).scene_id
 
 
 class _Control:
@@ -272,10 +250,10 @@ def _pause(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _step(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
-        scene = _scene(client, arguments.scene, hint=_steps_meant(arguments.scene))
+        scene = find_scene(client, arguments.scene, hint=_steps_meant(arguments.scene))
         step = client.physics_step if arguments.physics else client.step
         step(scene.scene_id, arguments.count)
-        after = _scene(client, str(scene.scene_id))
+        after = find_scene(client, str(scene.scene_id))
         physics = f"physics step {after.physics_step_count}, " if arguments.physics else ""
         out.write(f"{after.name}: {physics}step {after.step_count}, {after.time:.6g} s\n")
         if holds:
@@ -285,7 +263,7 @@ def _step(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
-        client.restore_initial(_scene(client, arguments.scene).scene_id)
+        client.restore_initial(find_scene(client, arguments.scene).scene_id)
         if holds and _is_paused(client):
             _hold(client, "restored", out)
     return 0
@@ -296,10 +274,10 @@ def _edit(words: WordsOfOneKind, name: str, arguments: argparse.Namespace, out: 
     if words.only_looks(name, arguments):
         info = _session(arguments.session)
         with DebuggerClient.connect(info, passing=True, name="ctl") as client:
-            run(client, _scene(client, arguments.scene).scene_id, arguments, out)
+            run(client, find_scene(client, arguments.scene).scene_id, arguments, out)
         return 0
     with _Control(arguments.session) as (client, holds):
-        scene_id = _scene(client, arguments.scene).scene_id
+        scene_id = find_scene(client, arguments.scene).scene_id
         run(client, scene_id, arguments, out)
         # What is done beside the script ends with the client that did it.
         if holds and (client.interventions(scene_id).overrides or _is_paused(client)):

@@ -5,7 +5,7 @@ from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_edits import tell_last_edit
-from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.ctl_words import Add, Command, find_scene, write_list
 from stroboscope.debugger_protocol.edit_messages import CheckpointInfo, CheckpointOrigin
 from stroboscope.debugger_protocol.exceptions import CommandError
 
@@ -62,18 +62,10 @@ def _line(info: CheckpointInfo) -> str:
 def _back(
     client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
 ) -> None:
-    source = _scene_of(client, arguments.source) if arguments.source else scene_id
+    source = find_scene(client, arguments.source).scene_id if arguments.source else scene_id
     number = find_checkpoint(client, source, arguments.checkpoint)
     client.restore(scene_id, number, source_scene_id=source)
     tell_last_edit(client, scene_id, out)
-
-
-def _scene_of(client: DebuggerClient, chosen: str) -> int:
-    for scene in client.scenes():
-        if chosen in (scene.name, str(scene.scene_id)):
-            return scene.scene_id
-    names = ", ".join(f"{scene.scene_id} ({scene.name})" for scene in client.scenes())
-    raise CommandError(f"there is no scene {chosen!r}; there are {names or 'none'}")
 
 
 def find_checkpoint(client: DebuggerClient, scene_id: int, chosen: str) -> int:

@@ -4,9 +4,10 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, TextIO
 
-from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
+from stroboscope.debugger_protocol.exceptions import CommandError
 
-__all__ = ["Add", "Command", "WordsOfOneKind", "write_list"]
+__all__ = ["Add", "Command", "WordsOfOneKind", "find_scene", "write_list"]
 
 Command = Callable[[DebuggerClient, int, argparse.Namespace, TextIO], None]
 """Does what a word says, with a client, the id of a scene and arguments, and writes what came."""
@@ -27,6 +28,27 @@ class WordsOfOneKind(Protocol):
 
     def only_looks(self, name: str, arguments: argparse.Namespace, /) -> bool:
         """Return whether a command changes nothing, so that it needs no control."""
+
+
+def find_scene(client: DebuggerClient, chosen: str | None, *, hint: str = "") -> SceneInfo:
+    """Return the scene of that name or id; without one, the only scene there is.
+
+    ``hint`` is said where there is none of that name.
+    """
+    scenes = client.scenes()
+    if chosen is None:
+        if len(scenes) == 1:
+            return scenes[0]
+        what = "there is no scene yet" if not scenes else f"choose one of {len(scenes)} scenes"
+    else:
+        found = [s for s in scenes if s.name == chosen] or [
+            s for s in scenes if str(s.scene_id) == chosen
+        ]
+        if len(found) == 1:
+            return found[0]
+        what = f"there is no scene {chosen!r}{hint}"
+    names = "".join(f"\n  {scene.scene_id}  {scene.name}" for scene in scenes)
+    raise CommandError(f"{what}{':' if names else ''}{names}")
 
 
 def write_list(out: TextIO, lines: Iterable[str], empty: str) -> None:
