@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import http
 import logging
-import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +27,7 @@ from stroboscope.debugger_protocol.exceptions import (
 )
 from stroboscope.debugger_protocol.handshake import check_request_headers
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.lost_descriptors import point_at_null_device
 from stroboscope.debugger_protocol.messages import (
     AssetChunk,
     Command,
@@ -174,21 +174,13 @@ class Listener(Generic[ClientT, ServerT]):
             client.send(message)
 
     def abandon_in_forked_child(self) -> None:
-        """Let go of the parent's sockets in a forked child, without a word to the peers.
-
-        The descriptors are pointed at the null device rather than closed: the socket objects
-        still hold the numbers and would close somebody else's file with them later.
-        """
+        """Let go of the parent's sockets in a forked child, without a word to the peers."""
         numbers = [s.fileno() for s in self._server.sockets] if self._server else []
         connections = [client._socket for client in self._clients.values()]
         for connection in (*connections, *self._newcomers):
             with contextlib.suppress(Exception):
                 numbers.append(connection.transport.get_extra_info("socket").fileno())
-        null = os.open(os.devnull, os.O_RDWR)
-        for number in numbers:
-            if number >= 0:
-                os.dup2(null, number, inheritable=False)
-        os.close(null)
+        point_at_null_device(numbers)
 
     # --- the gate
 

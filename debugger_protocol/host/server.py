@@ -23,6 +23,7 @@ from stroboscope.debugger_protocol.host.control import OnDisconnect
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.host.hub import Hub
 from stroboscope.debugger_protocol.host.script_end import script_end
+from stroboscope.debugger_protocol.lost_descriptors import point_at_null_device
 from stroboscope.debugger_protocol.messages import (
     ClientMessage,
     PlaybackMode,
@@ -393,11 +394,7 @@ def _close_loop_in_child(loop: asyncio.AbstractEventLoop) -> None:
     for holder in (selector, getattr(loop, "_ssock", None), getattr(loop, "_csock", None)):
         with contextlib.suppress(Exception):
             numbers.append(holder.fileno())  # type: ignore[union-attr]
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in numbers:
-        if number >= 0:
-            os.dup2(null, number, inheritable=False)
-    os.close(null)
+    point_at_null_device(numbers)
 
 
 # Inevitable module state: fork hooks can be registered once per process and never removed.
