@@ -2,14 +2,14 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.playback import Ticket
-from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
+from stroboscope.debugger_protocol.host.row_pieces import rows_of
 from stroboscope.debugger_protocol.message_base import Command
 from stroboscope.debugger_protocol.time_machine import FinishedRun, Keeper
 from stroboscope.debugger_protocol.time_messages import (
@@ -101,14 +101,7 @@ class FinishedRuns:
                 self.drop(command.rollout_id)
             case ReadRows():
                 run = self.find(command.rollout_id)
-                last = run.info.steps if command.last is None else command.last
-                pieces = run.read_rows(
-                    command.channels,
-                    first=command.first,
-                    last=last,
-                    max_rows=min(command.max_rows, MAX_ROWS),
-                )
-                return rows_of(pieces, ticket, command)
+                return rows_of(run.read_rows, ticket, command, last=run.info.steps)
             case DeriveNumber():
                 return self._derive(command)
             case _:
@@ -154,17 +147,17 @@ class FinishedRuns:
 class HostKeeper(Keeper):
     """Answers the time machine of one scene, on its owner thread."""
 
-    def __init__(self, links: Callable[[], Mapping[int, "SceneLink"]], runs: FinishedRuns) -> None:
-        self._links = links
+    def __init__(self, find_scene: Callable[[int], "SceneLink"], runs: FinishedRuns) -> None:
+        self._find_scene = find_scene
         self._runs = runs
 
     def checkpoint(self, ghost: GhostRef) -> bytes:
         """Return the state of a checkpoint, whoever owns its scene: it never changes."""
-        return self._link(ghost).changes.editor.checkpoints.find(ghost.number).state
+        return self._find_scene(ghost.scene_id).changes.editor.checkpoints.find(ghost.number).state
 
     def row(self, ghost: GhostRef) -> bytes:
         """Return a row of a scene of this thread."""
-        link = self._link(ghost)
+        link = self._find_scene(ghost.scene_id)
         if link.owner.thread is not threading.current_thread():
             raise CommandError(
                 f"rows of {link.name!r} can't be read here: it belongs to the thread "
@@ -175,9 +168,3 @@ class HostKeeper(Keeper):
     def finished(self, rollout_id: int) -> FinishedRun:
         """Return what is left of a scene that has ended."""
         return self._runs.find(rollout_id)
-
-    def _link(self, ghost: GhostRef) -> "SceneLink":
-        link = self._links().get(ghost.scene_id)
-        if link is None:
-            raise CommandError(f"there is no scene {ghost.scene_id}: it may have been closed")
-        return link

@@ -35,6 +35,7 @@ from stroboscope.debugger_protocol.host.playback import (
     Reply,
     Tell,
     Ticket,
+    step_count,
 )
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.scene_playback import Interest, ScenePlayback
@@ -53,7 +54,6 @@ __all__ = ["Host", "HostListener"]
 
 # What " (12345)" adds to a name that is taken.
 _NUMBER_BYTES = 16
-_NO_STEPS = "count must be 1…1,000,000, got {}"
 _RUNS_FREE = "runs free and never stops: create it with playback='follow' to step and pause it"
 
 
@@ -74,7 +74,7 @@ class Host(HostSessions):
         # The main thread may come out of its shutdown while the server thread does its work for it.
         self._publishing_last = threading.Lock()
         self.deriver = Deriver(self)
-        self.keeper = HostKeeper(lambda: self._links, self.finished)
+        self.keeper = HostKeeper(self.find_scene, self.finished)
         self._closing: deque[tuple[SceneLink, str]] = deque()
 
     # --- scenes
@@ -294,18 +294,18 @@ class Host(HostSessions):
         reply: Reply | None = None,
     ) -> Ticket:
         """Pause all; let one scene complete exactly ``count`` application steps."""
-        if not 1 <= count <= 1_000_000:
-            raise CommandError(_NO_STEPS.format(count))
         ticket = Ticket("step", scene_id, reply)
-        grant = Grant(GrantKind.STEPS, ticket, remaining=count, with_dependents=with_dependents)
+        grant = Grant(
+            GrantKind.STEPS, ticket, remaining=step_count(count), with_dependents=with_dependents
+        )
         return self._grant(scene_id, grant)
 
     def physics_step(self, scene_id: int, count: int = 1, *, reply: Reply | None = None) -> Ticket:
         """Pause all; let one scene complete exactly ``count`` physics steps."""
-        if not 1 <= count <= 1_000_000:
-            raise CommandError(_NO_STEPS.format(count))
         ticket = Ticket("physics step", scene_id, reply)
-        return self._grant(scene_id, Grant(GrantKind.PHYSICS_STEPS, ticket, remaining=count))
+        return self._grant(
+            scene_id, Grant(GrantKind.PHYSICS_STEPS, ticket, remaining=step_count(count))
+        )
 
     def run_until(
         self,
@@ -492,11 +492,7 @@ class Host(HostSessions):
     def _scope(self, scene_id: int | None) -> list[SceneLink]:
         if scene_id is None:
             return list(self._links.values())
-        link = self._links.get(scene_id)
-        if link is None:
-            known = ", ".join(f"{each.scene_id} ({each.name})" for each in self._links.values())
-            raise CommandError(f"there is no scene {scene_id}; open are: {known or 'none'}")
-        return [link]
+        return [self.find_scene(scene_id)]
 
     def _movable(self, scene_id: int, what: str) -> SceneLink:
         link = self._scope(scene_id)[0]

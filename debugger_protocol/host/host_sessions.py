@@ -58,9 +58,7 @@ class HostSessions(HostNews):
             self.playback.attached = False
             self.playback.speed = 1.0
             for link in self._links.values():
-                self._forget_pending(link, reason)
-                link.release_holds(reason)
-                link.want_release(reason, everything=True)
+                self._let_go_of(link, reason)
                 link.changes.editor.checkpoints.hold(wanted=False)
                 link.interest = Interest()
             self._refresh_all()
@@ -70,9 +68,7 @@ class HostSessions(HostNews):
         with self.playback.lock:
             self.playback.mode = mode
             for link in self._links.values():
-                self._forget_pending(link, reason)
-                link.release_holds(reason)
-                link.want_release(reason, everything=True)
+                self._let_go_of(link, reason)
             self._refresh_all()
         self.wake()
 
@@ -84,11 +80,28 @@ class HostSessions(HostNews):
             self._refresh_all()
         self.wake()
 
+    # --- scenes
+
+    def find_scene(self, scene_id: int) -> SceneLink:
+        """Return an open scene by its id; CommandError, with those there are, when it isn't."""
+        link = self._links.get(scene_id)
+        if link is None:
+            known = ", ".join(f"{each.scene_id} ({each.name})" for each in self._links.values())
+            raise CommandError(
+                f"there is no scene {scene_id}: it may have been closed; open are {known or 'none'}"
+            )
+        return link
+
     # --- inside, lock held
 
     def _refresh_all(self) -> None:
         for owner in self._owners.values():
             owner.refresh()
+
+    def _let_go_of(self, link: SceneLink, reason: str) -> None:
+        self._forget_pending(link, reason)
+        link.release_holds(reason)
+        link.want_release(reason, everything=True)
 
     def _forget_pending(self, link: SceneLink, reason: str) -> None:
         """Answer everything that waits for a scene."""

@@ -241,7 +241,7 @@ class Hub(HostListener):
     # --- subscriptions
 
     def _subscribe(self, client: _Client, message: Subscribe) -> None:
-        link = self._link(message.scene_id)
+        link = self._host.find_scene(message.scene_id)
         rate = message.max_rate_hz
         if not math.isfinite(rate) or rate <= 0.0:
             raise CommandError(f"max_rate_hz must be above 0 and at most 1000, got {rate}")
@@ -260,7 +260,7 @@ class Hub(HostListener):
         self._update_interest(link.scene_id)
 
     def _unsubscribe(self, client: _Client, message: Unsubscribe) -> None:
-        link = self._link(message.scene_id)
+        link = self._host.find_scene(message.scene_id)
         subscription = client.scenes.get(link.scene_id)
         if subscription is not None:
             if Topic.SIGNALS in message.topics or message.channels:
@@ -309,12 +309,6 @@ class Hub(HostListener):
                 signal_interval=signal_interval,
             ),
         )
-
-    def _link(self, scene_id: int) -> SceneLink:
-        link = self._host.links.get(scene_id)
-        if link is None:
-            raise CommandError(f"there is no scene {scene_id}: it may have been closed")
-        return link
 
     # --- passing on
 

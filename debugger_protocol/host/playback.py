@@ -30,10 +30,12 @@ __all__ = [
     "Reply",
     "Tell",
     "Ticket",
+    "step_count",
 ]
 
 MIN_SPEED = 1.0 / 64.0
 MAX_SPEED = 64.0
+_MOST_STEPS = 1_000_000
 
 Reply = Callable[[CommandError | None], None]
 """Called once, with None when the command was done. Must not block or call into the host."""
@@ -205,3 +207,10 @@ class Pacer:
         self._sim = sim_time
         self._wall = now
         self._speed = speed
+
+
+def step_count(count: int) -> int:
+    """Return how many steps a command is about; CommandError when that is out of range."""
+    if not 1 <= count <= _MOST_STEPS:
+        raise CommandError(f"count must be 1…{_MOST_STEPS:,}, got {count}")
+    return count

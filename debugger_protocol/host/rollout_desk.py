@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.time_messages import (
     DeriveNumber,
     DropRollout,
     Resimulate,
+    RolloutInfo,
     SceneRollouts,
 )
 
@@ -53,6 +54,13 @@ class RolloutDesk:
         gone = sum(each.rollout_id not in present for each in before)
         dropped = (told.dropped if told is not None else 0) + gone
         self.told = SceneRollouts(scene_id=self._link.scene_id, rollouts=rollouts, dropped=dropped)
+
+    def find(self, machine: "TimeMachine", rollout_id: int) -> RolloutInfo:
+        """Return what is known of a rollout; CommandError when there is none."""
+        for rollout in machine.rollouts():
+            if rollout.rollout_id == rollout_id:
+                return rollout
+        raise CommandError(f"there is no rollout {rollout_id}: it was dropped, or never made")
 
     # --- what clients ask for; CommandError
 

@@ -1,7 +1,7 @@
 """Rows of the past on their way to a client: in bounded pieces, packed on the server thread."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -12,23 +12,44 @@ from stroboscope.debugger_protocol.time_messages import ReadRows, Rows
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.playback import Ticket
 
-__all__ = ["MAX_ROWS", "rows_of"]
+__all__ = ["rows_of"]
 
 # What all rows of one ReadRows may have.
 _MAX_BYTES: Final = 16 << 20
 
-MAX_ROWS: Final = _MAX_BYTES // 32
-"""More of the narrowest rows would have more bytes than may be read at once."""
+# More of the narrowest rows would have more bytes than may be read at once.
+_MAX_ROWS: Final = _MAX_BYTES // 32
 
 # So many may wait for a client in its lane.
 _PIECE_BYTES: Final = 256 << 10
 
 
-def rows_of(pieces: Iterator[Arrays], ticket: "Ticket", command: ReadRows) -> Iterator[float]:
+class _Read(Protocol):
+    """What reads rows of one scene, of a rollout, or of a scene that has ended."""
+
+    def __call__(
+        self, channels: tuple[str, ...], /, *, first: int, last: int, max_rows: int
+    ) -> Iterator[Arrays]: ...
+
+
+def rows_of(read: _Read, ticket: "Ticket", command: ReadRows, *, last: int) -> Iterator[float]:
     """Tell ``ticket`` the rows that an engine reads, a piece per step; yields how far that is.
 
-    More than 16 MiB are a CommandError: they can't be thinned any more.
+    ``last`` is the last one unless ``command`` names another. Raises CommandError at once where
+    nothing can be read; more than 16 MiB are one later: they can't be thinned any more.
     """
+    if not command.channels:
+        raise CommandError("reading rows needs channels: name those to read")
+    pieces = read(
+        command.channels,
+        first=command.first,
+        last=last if command.last is None else command.last,
+        max_rows=max(1, min(command.max_rows, _MAX_ROWS)),
+    )
+    return _told(pieces, ticket, command)
+
+
+def _told(pieces: Iterator[Arrays], ticket: "Ticket", command: ReadRows) -> Iterator[float]:
     sent = 0
     for piece in pieces:
         widths = _widths(piece, command.channels)

@@ -135,10 +135,7 @@ class SceneChanges:
 
     def other_scene(self, scene_id: int) -> "SceneLink":
         """Return another scene by its id; CommandError when there is none."""
-        link = self._host.links.get(scene_id)
-        if link is None:
-            raise CommandError(f"there is no scene {scene_id}: it may have been closed")
-        return link
+        return self._host.find_scene(scene_id)
 
     # --- what the editor has done
 

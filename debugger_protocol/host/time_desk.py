@@ -5,6 +5,7 @@ stood. Everything here runs on the owner thread; what is told is replaced by ref
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -13,10 +14,10 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.environment_desk import EnvironmentDesk
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
-from stroboscope.debugger_protocol.host.playback import Ticket
+from stroboscope.debugger_protocol.host.playback import Ticket, step_count
 from stroboscope.debugger_protocol.host.recording_desk import RECORDING_WORDS, RecordingDesk
 from stroboscope.debugger_protocol.host.rollout_desk import RolloutDesk
-from stroboscope.debugger_protocol.host.row_pieces import MAX_ROWS, rows_of
+from stroboscope.debugger_protocol.host.row_pieces import rows_of
 from stroboscope.debugger_protocol.host.stop_desk import StopDesk
 from stroboscope.debugger_protocol.host.works import Work, Works
 from stroboscope.debugger_protocol.message_base import Command
@@ -291,9 +292,9 @@ class TimeDesk:
         near = state.live if self.view is None else self.view
         match command:
             case StepBack(count=count, physics=physics):
-                axis = machine.steps_away(near, -_steps(count), physics=physics)
+                axis = machine.steps_away(near, -step_count(count), physics=physics)
             case StepForward(count=count, physics=physics):
-                axis = machine.steps_away(near, _steps(count), physics=physics)
+                axis = machine.steps_away(near, step_count(count), physics=physics)
             case Goto(axis=int(axis)):
                 _only(command, "axis")
             case Goto():
@@ -388,9 +389,7 @@ class TimeDesk:
         if ghost.source is GhostSource.CHECKPOINT or ghost.scene_id in (0, link.scene_id):
             return self.machine().ghost_pose(ghost, time=time)
         # Rows and rollouts are where their scene is.
-        other = self._host.links.get(ghost.scene_id)
-        if other is None:
-            raise CommandError(f"there is no scene {ghost.scene_id}: it may have been closed")
+        other = self._host.find_scene(ghost.scene_id)
         if other.owner is not link.owner:
             raise CommandError(
                 f"what {other.name!r} remembers can't be shown here: it belongs to the thread "
@@ -450,27 +449,12 @@ class TimeDesk:
         ticket.tell(told)
 
     def _read(self, machine: TimeMachine, ticket: Ticket, command: ReadRows) -> Iterator[float]:
-        if not command.channels:
-            raise CommandError("reading rows needs channels: name those to read")
-        last = command.last
-        if last is None:
-            last = self._last_row(machine, command.rollout_id)
-        pieces = machine.read_rows(
-            command.rollout_id,
-            command.channels,
-            first=command.first,
-            last=last,
-            max_rows=max(1, min(command.max_rows, MAX_ROWS)),
-        )
-        return rows_of(pieces, ticket, command)
-
-    def _last_row(self, machine: TimeMachine, rollout_id: int) -> int:
-        if not rollout_id:
-            return machine.history().live - 1
-        for rollout in machine.rollouts():
-            if rollout.rollout_id == rollout_id:
-                return rollout.steps
-        raise CommandError(f"there is no rollout {rollout_id}: it was dropped, or never made")
+        rollout_id = command.rollout_id
+        if rollout_id:
+            last = self.rollouts.find(machine, rollout_id).steps
+        else:
+            last = machine.history().live - 1
+        return rows_of(partial(machine.read_rows, rollout_id), ticket, command, last=last)
 
     # --- the end
 
@@ -493,12 +477,6 @@ class TimeDesk:
         """Forget what is of the model that is gone."""
         self.ghosts.clear()
         self.go_live("the model was replaced")
-
-
-def _steps(count: int) -> int:
-    if not 1 <= count <= 1_000_000:
-        raise CommandError(f"count must be 1…1,000,000, got {count}")
-    return count
 
 
 def _only(command: Goto, *allowed: str) -> None:

@@ -411,6 +411,11 @@ def test_a_scene_that_has_ended_stays_as_a_rollout_that_others_can_show(
     assert connect(observe=True).rollouts() == (run,)
     rows = client.read_rows(0, ["qpos"], rollout_id=run.rollout_id, last=5)
     assert len(rows["axis"]) == 6
+    # They are read as those of a scene are.
+    for scene_id, rollout_id in ((0, run.rollout_id), (other.id, 0)):
+        assert len(client.read_rows(scene_id, ["qpos"], rollout_id=rollout_id, max_rows=0)["axis"])
+        with pytest.raises(CommandError, match="name those to read"):
+            client.read_rows(scene_id, [], rollout_id=rollout_id)
     client.drop_rollout(0, run.rollout_id)
     assert client.wait_until(lambda c: c.rollouts() == (), 60)
 
