@@ -88,7 +88,10 @@ class FileEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     gap, checkpoint. Readers pass over kinds that they do not know.
     ``axis``: physics steps ever taken. ``wall``: monotonic [ns]. ``data``: more, by kind. The five
     that begin a stretch say under "options" what the physics options were that anybody has edited
-    in the debugger so far, {name: [numbers]}; stop: "reason", and what its StopEvent says.
+    in the debugger so far, {name: [numbers]}; under "fields" which fields of the model have other
+    values than in the file's, flat; under "model_since" after which physics step the script has
+    written those at the earliest, and under "model" what, in words. stop: "reason", and what its
+    StopEvent says.
     """
 
     kind: str

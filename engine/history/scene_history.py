@@ -77,6 +77,9 @@ class HistoryTap(RowTap, Protocol):
 class SyncTap(Protocol):
     """Somebody who also records what ``sync()`` sees; called by the scene's owner."""
 
+    def replaced(self) -> None:
+        """Hear that the step that comes begins with a state that the script has put there."""
+
     def synced(self) -> None:
         """Hear that the script has stepped by itself to where the scene stands now."""
 
@@ -435,6 +438,9 @@ class SceneHistory:
             self._turn(axis)
         if not follows:
             ring.flag()
+            if is_replaced:
+                for tap in self.sync_taps:
+                    tap.replaced()
         if self._world.codec.keeps_sleep:
             self._keep_hidden(axis, in_passing=bool(ring.at) and follows)
 

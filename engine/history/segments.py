@@ -16,11 +16,17 @@ Options = Mapping[str, tuple[float, ...]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stretch:
-    """A segment, how many application steps had ever been taken at its begin, and its options."""
+    """A segment, how many application steps had ever been taken at its begin, and its options.
+
+    ``model_since``: the physics step after which the script has written into the model, before the
+    begin at the latest; -1 where it hasn't. ``model_text``: what, in words.
+    """
 
     segment: Segment
     total_steps: int
     options: Options
+    model_since: int = -1
+    model_text: str = ""
 
 
 class SegmentList:

@@ -41,7 +41,7 @@ class BlockBuilder:
         self._hidden = hidden
         self._every = record.every
         self._is_minimal = record.mode is RecordMode.MINIMAL
-        most = chunk_size or rows_per_block(record.width) * (4 if self._is_minimal else 1)
+        most = chunk_size or rows_per_block(record.width, is_minimal=self._is_minimal)
         self._most = most
         self._rows = np.empty((most, record.width))
         self._axes = np.empty(most, dtype=np.int64)
@@ -58,6 +58,10 @@ class BlockBuilder:
         self._is_first = True
         self._is_seen = False
         """Whether the rows of this block are what sync() saw."""
+        self._needs_rows = False
+        """Whether rows of this block can't be simulated again for certain."""
+        self._is_of_other_model = False
+        """Whether that is so of the rows that are being taken."""
         self._wanted = 0
         """The axis from which on the next one of those is wanted."""
         if self._is_minimal:
@@ -69,6 +73,8 @@ class BlockBuilder:
             self._take_seen(source, end)
             return
         self._wanted = 0
+        if self._is_minimal and source.taken < end:
+            self._is_of_other_model = source.is_of_other_model()
         while source.taken < end:
             begin = source.taken
             stop, stride = self._run(source, begin, end)
@@ -162,6 +168,7 @@ class BlockBuilder:
         self._next = self._axis(source, places[-1]) + stride
 
     def _copy(self, source: RowSource, places: slice) -> None:
+        self._needs_rows |= self._is_of_other_model
         begin = self._count
         end = begin + len(range(places.start, places.stop, places.step))
         source.read(places, self._rows[begin:end])
@@ -184,9 +191,10 @@ class BlockBuilder:
         """Write what there is."""
         count, self._count = self._count, 0
         is_seen, self._is_seen = self._is_seen, False
+        needs_rows, self._needs_rows = self._needs_rows, False
         if not count:
             return
-        is_minimal = self._is_minimal and not is_seen
+        is_minimal = self._is_minimal and not (is_seen or needs_rows)
         block = RowBlock(
             scene=self.record.index,
             kind=BlockKind.MINIMAL if is_minimal else BlockKind.EXACT,

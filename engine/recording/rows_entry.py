@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.history.block import Block
     from stroboscope.engine.history.packing import RowPacking
     from stroboscope.engine.history.ring import RowRing
+    from stroboscope.engine.recording.model_watch import ModelWatch
 
 __all__ = ["RowSource", "RowsEntry"]
 
@@ -42,6 +43,13 @@ class RowSource:
         """Write rows into ``out``, (n, row)."""
         raise NotImplementedError
 
+    def is_of_other_model(self) -> bool:
+        """Return whether the steps of some rows so far may have been those of another model.
+
+        Asked when it is known up to where rows are read.
+        """
+        return False
+
     def release(self) -> None:
         """Say that nobody reads it any more."""
 
@@ -50,10 +58,19 @@ class RowsEntry(RowSource):
     """The rows of a block of a history, from the place ``at`` on."""
 
     def __init__(
-        self, block: "Block", packing: "RowPacking", *, ring: "RowRing | None", at: int = 0
+        self,
+        block: "Block",
+        packing: "RowPacking",
+        *,
+        ring: "RowRing | None",
+        at: int = 0,
+        watch: "ModelWatch | None" = None,
     ) -> None:
         self._block, self._packing, self._ring = block, packing, ring
         self._count = -1
+        self._watch = watch
+        self._model = None if watch is None else watch.seen
+        self._is_of_other_model = watch is not None and watch.is_unknown
         self.begin = block.begin
         self.axes = block.axes if block.stride > 1 else None
         self.times, self.steps, self.timesteps = block.times, block.steps, block.timesteps
@@ -69,6 +86,8 @@ class RowsEntry(RowSource):
 
     def seal(self, count: int) -> None:
         """Say that there are ``count`` rows, and none will follow; by the owner."""
+        if self._watch is not None:  # who was looked at just now
+            self._is_of_other_model |= self._watch.seen != self._model
         self._count = count
 
     @property
@@ -81,6 +100,13 @@ class RowsEntry(RowSource):
         # The owner seals before the ring's count begins anew: first read, then looked.
         at = 0 if self._ring is None else self._ring.at
         return at if self._count < 0 else self._count
+
+    def is_of_other_model(self) -> bool:
+        """Return whether something may have been written into the model meanwhile."""
+        is_sealed = self.is_sealed
+        if self._watch is None or self._is_of_other_model or is_sealed:
+            return self._is_of_other_model
+        return self._watch.now() != self._model
 
     def read(self, places: slice, out: NDArray[np.float64]) -> None:
         """Write rows into ``out``."""

@@ -16,6 +16,7 @@ from stroboscope.engine.history.block import Block
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.feed import FinalRow, NewModel, SceneFeed, wall_ns
+from stroboscope.engine.recording.model_watch import ModelChange, ModelWatch
 from stroboscope.engine.recording.rows_entry import RowsEntry
 from stroboscope.engine.recording.synced_rows import SyncedRows
 
@@ -42,6 +43,11 @@ class SceneTap:
         self.feeds = (feed,)
         self._on_model = on_model
         self._entry: RowsEntry | None = None
+        self._watch = ModelWatch(scene.world, axis=scene.counters.axis)
+        self._change: ModelChange | None = None
+        """What was written into the model last."""
+        self._begun: FileEvent | None = None
+        """How the newest stretch has begun."""
         self._seen: SyncedRows | None = None
         """What sync() saw since the last step of ours."""
         self._has_said_so = False
@@ -85,20 +91,39 @@ class SceneTap:
         """Take the rows of ``block``."""
         self._seal_seen(block.begin + at)
         self._has_said_so = False
-        self._entry = RowsEntry(block, ring.packing, ring=ring, at=at)
+        self._entry = RowsEntry(block, ring.packing, ring=ring, at=at, watch=self._watch)
         self.feed.put(self._entry)
 
     def sealed(self, block: Block) -> None:
         """Take no more of it."""
         entry, self._entry = self._entry, None
         if entry is not None and entry.is_of(block):
+            self._look_at_model()
             entry.seal(block.count)
             self.feed.sealed()
 
     def began(self, stretch: Stretch) -> None:
         """Note that another segment begins."""
         self._seal_seen(stretch.segment.begin)  # whoever stood there before is somewhere else now
+        if stretch.segment.begin == self.scene.counters.axis:
+            self._look_at_model()
         self._add(stretch_event(stretch, self.feed.record.index))
+
+    def replaced(self) -> None:
+        """Look at what the script has written besides the state."""
+        self._look_at_model()
+
+    def _look_at_model(self) -> None:
+        """Say what was written into the model since somebody has looked."""
+        change = self._watch.look(self.scene.counters.axis)
+        if change is None:
+            return
+        self._change = change
+        event = self._begun
+        if event is None or event.axis != change.axis:
+            event = begin_event(self.scene, self.feed.record.index, "the model was changed")
+            event = msgspec.structs.replace(event, kind=str(SegmentKind.EDIT))
+        self._add(event)
 
     def slept(self, axis: int, hidden: bytes) -> None:
         """Keep what the next row does not hold."""
@@ -145,6 +170,8 @@ class SceneTap:
     def entered(self) -> None:
         """Go on with the new model."""
         change = self._on_model()
+        self._watch = ModelWatch(self.scene.world, axis=self.scene.counters.axis)
+        self._change = self._begun = None
         self.feed.hidden = {} if self.scene.world.codec.keeps_sleep else None
         self.feed.put(change)
 
@@ -161,7 +188,18 @@ class SceneTap:
         is_known = event.kind == "begin" and not event.text and standing == self._standing
         self._standing = standing
         if not is_known:
+            event = self._begun = self._with_model(event)
             self.feed.add_event(event)
+
+    def _with_model(self, event: FileEvent) -> FileEvent:
+        """Say how a stretch begins with what has other values than in the file's model."""
+        data = dict(event.data)
+        if self._watch.fields:
+            data["fields"] = self._watch.fields
+        change = self._change
+        if change is not None and change.axis == event.axis:
+            data |= {"model_since": change.since, "model": change.text}
+        return msgspec.structs.replace(event, data=data)
 
 
 def stretch_event(stretch: Stretch, index: int) -> FileEvent:

@@ -185,6 +185,11 @@ class RecordedRows:
         number, at = self.place(frame)
         return not self.block(number).flags[at]
 
+    def follows_at(self, axis: int) -> bool:
+        """Return whether the row of an axis follows from the one before; True without one."""
+        frame = self.frame_at(axis)
+        return frame < 0 or self.follows(frame)
+
     def hidden(self, frame: int) -> bytes | None:
         """Return what no row holds; None where nothing was recorded of that."""
         number, at = self.place(frame)

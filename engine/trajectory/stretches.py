@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.files.frames import FileEvent
@@ -15,6 +16,7 @@ STRETCH_KINDS = {kind.value: kind for kind in SegmentKind}
 """The kinds of events with which a stretch begins."""
 
 _NONE: Options = {}
+_LONGEST_TEXT: Final = 1000
 
 
 def stretches_of(
@@ -60,7 +62,12 @@ def _stretch(event: FileEvent) -> Stretch:
     if fields:
         own = {f"{FIELD_OPTION}{name}": each for name, each in _numbers(fields).items()}
         options = {**options, **own}
-    return Stretch(segment, event.total_steps, options)
+    since = event.data.get("model_since")
+    if not isinstance(since, int) or not 0 <= since <= event.axis:
+        return Stretch(segment, event.total_steps, options)
+    told = str(event.data.get("model", ""))[:_LONGEST_TEXT]
+    text = "".join(each if each.isprintable() else " " for each in told)
+    return Stretch(segment, event.total_steps, options, since, text)
 
 
 def _numbers(told: object) -> Options:

@@ -18,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.files.errors import FileDamagedError
-from stroboscope.engine.files.frames import RowBlock, RowFlag
+from stroboscope.engine.files.frames import BlockKind, RowBlock, RowFlag
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import write_option
@@ -28,6 +28,7 @@ from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 __all__ = ["Difference", "Outcome", "Verification", "verify_rows"]
 
 
+_SHOWN = 5
 _NOTE_SEEN = (
     "{:,} frames are what sync() saw after steps that the script took itself: those can't be taken "
     "again; let the script call scene.step() to be able to verify"
@@ -75,7 +76,8 @@ class Verification:
 
     ``changes``: physics steps before which the state was replaced or edited, as the file says
     itself. ``seen``: frames that no known step leads to, as the script took them by itself and told
-    by sync(). ``differing``: how many frames are not what leads to them. ``note``: why a difference
+    by sync(). ``models``: what the script has written into the model, and before which step.
+    ``differing``: how many frames are not what leads to them. ``note``: why a difference
     may be there, or nothing could be verified.
     """
 
@@ -88,6 +90,7 @@ class Verification:
     lost: tuple[str, ...] = ()
     note: str = ""
     seen: int = 0
+    models: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -102,6 +105,12 @@ class Verification:
             more = len(self.changes) - 5
             shown += f" and {more:,} more" if more > 0 else ""
             lines.append(f"the state was changed from outside before step {shown}")
+        lines += [
+            f"the model was changed from outside before step {each}"
+            for each in self.models[:_SHOWN]
+        ]
+        if len(self.models) > _SHOWN:
+            lines.append(f"and {len(self.models) - _SHOWN:,} times more")
         if self.first is not None:
             lines.append(f"{self.differing:,} frames differ; the first: {self.first}")
         lines += [*self.lost, *([self.note] if self.note else [])]
@@ -127,6 +136,9 @@ class _Part:
     seen: int = 0
     first: Difference | None = None
     lost: str = ""
+    models: dict[int, int] = dataclasses.field(default_factory=dict)
+    """By stretch, the first step that was found to be one of the model that it begins with, before
+    its begin."""
 
 
 class _Steps:
@@ -150,6 +162,7 @@ class _Steps:
         self.keeps_sleep = self._codec.keeps_sleep
         """Whether a row does not say all that a step needs."""
         self._begins = np.array([each.segment.begin for each in stretches])
+        self._since = [each.model_since for each in stretches]
         self._options: list[Options] = [{**options, **each.options} for each in stretches]
         self._stretch = -1
 
@@ -163,9 +176,24 @@ class _Steps:
         inputs = row[self._layout.inputs]
         self._adapter.mj_setState(self._model, self._data, inputs, self._layout.inputs_mask)
 
-    def step(self, axis: int, timestep: float) -> Row:
-        """Take the step that begins at ``axis``; return where it leads, with its own inputs."""
-        stretch = int(np.searchsorted(self._begins, axis, side="right")) - 1
+    def stretch_of(self, axis: int) -> int:
+        """Return which stretch a step lies in."""
+        return int(np.searchsorted(self._begins, axis, side="right")) - 1
+
+    def coming_model(self, axis: int) -> int:
+        """Return the stretch whose model may have been there for a step already; -1 for none."""
+        coming = self.stretch_of(axis) + 1
+        if coming == len(self._since) or not 0 <= self._since[coming] <= axis:
+            return -1
+        return coming
+
+    def step(self, axis: int, timestep: float, *, stretch: int | None = None) -> Row:
+        """Take the step that begins at ``axis``; return where it leads, with its own inputs.
+
+        ``stretch``: have the options of another one than that which the step lies in.
+        """
+        if stretch is None:
+            stretch = self.stretch_of(axis)
         if stretch != self._stretch:
             self._stretch = stretch
             for name, values in self._options[max(stretch, 0)].items():
@@ -232,8 +260,11 @@ def _summary(
     changes = tuple(
         each.segment.begin
         for each in stretches
-        if each.segment.kind.value == "edit" and each.segment.begin > begin
+        if each.segment.kind.value == "edit"
+        and each.segment.begin > begin
+        and (each.model_since < 0 or not rows.follows_at(each.segment.begin))
     )
+    models = _models(rows, stretches, parts)
     if first is not None:
         outcome = Outcome.DIFFERS
     elif lost:
@@ -241,7 +272,7 @@ def _summary(
     elif seen:
         outcome = Outcome.UNKNOWN
     else:
-        outcome = Outcome.CHANGED if changes else Outcome.SAME
+        outcome = Outcome.CHANGED if changes or models else Outcome.SAME
     return Verification(
         outcome,
         rows.count,
@@ -252,7 +283,25 @@ def _summary(
         lost=lost,
         note=_NOTE_SEEN.format(seen) if seen else "",
         seen=seen,
+        models=models,
     )
+
+
+def _models(
+    rows: RecordedRows, stretches: Sequence[Stretch], parts: Sequence[_Part]
+) -> tuple[str, ...]:
+    """Return what was written into the model, as exactly as is known when."""
+    found: dict[int, int] = {}
+    for part in parts:
+        for stretch, axis in part.models.items():
+            found[stretch] = min(found.get(stretch, axis), axis)
+    last = rows.axis(rows.count - 1)
+    told = []
+    for number, each in enumerate(stretches):
+        begin = each.segment.begin
+        if each.model_since >= 0 and (number in found or begin < last):
+            told.append(f"{found.get(number, begin):,}: {each.model_text}")
+    return tuple(told)
 
 
 class _Checker:
@@ -316,13 +365,22 @@ class _Checker:
                 return False
             steps.put(recorded, b"")
             return True
-        computed = steps.step(axis - 1, float(block.timesteps[at]))
+        timestep = float(block.timesteps[at])
+        computed = steps.step(axis - 1, timestep)
         computed[self._inputs] = rows.inputs(frame)
         part.checked += 1
-        if recorded is None:
-            is_same = rows.digest(frame) == xxh3_64_intdigest(computed.tobytes())
-        else:
-            is_same = computed.tobytes() == recorded.tobytes()
+        is_same = self._is_same(computed, recorded, frame)
+        coming = -1 if is_same or steps.keeps_sleep else steps.coming_model(axis - 1)
+        if coming >= 0 and block.kind is not BlockKind.MINIMAL:
+            other = computed.copy()
+            steps.put(block.rows[at], b"")
+            computed = steps.step(axis - 1, timestep, stretch=coming)
+            computed[self._inputs] = rows.inputs(frame)
+            is_same = self._is_same(computed, recorded, frame)
+            if is_same:
+                part.models[coming] = min(part.models.get(coming, axis - 1), axis - 1)
+            else:
+                computed = other
         if is_same:
             steps.put_inputs(computed)
             return True
@@ -334,6 +392,11 @@ class _Checker:
         if is_inside:
             steps.put(recorded, b"")
         return True
+
+    def _is_same(self, computed: Row, recorded: Row | None, frame: int) -> bool:
+        if recorded is None:
+            return self._rows.digest(frame) == xxh3_64_intdigest(computed.tobytes())
+        return computed.tobytes() == recorded.tobytes()
 
     def _difference(self, frame: int, axis: int, computed: Row, recorded: Row | None) -> Difference:
         if recorded is None:
