@@ -18,7 +18,7 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.engine.arguments import plain_text, shown
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
 
-__all__ = ["Getter", "ScriptStates", "Setter"]
+__all__ = ["Getter", "ScriptStates", "Setter", "unpacked"]
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class ScriptStates:
 
     def unpacked(self, packed: bytes) -> dict[str, Any]:
         """Return all values in ``packed``; StateCorruptError for other bytes."""
-        return _decoded(packed)
+        return unpacked(packed)
 
     def missing_in(self, values: Mapping[str, Any]) -> list[str]:
         """Return the registered states that ``values`` says nothing about."""
@@ -156,6 +156,14 @@ class ScriptStates:
             _log.exception("scene %r: the setter of %r raised", self._scene_name(), name)
             return False
         return True
+
+
+def unpacked(packed: bytes) -> dict[str, Any]:
+    """Return the values that ``capture`` has packed, by name; StateCorruptError for other bytes.
+
+    No bytes are no values.
+    """
+    return _decoded(packed) if packed else {}
 
 
 def _packable(value: Any) -> Any:

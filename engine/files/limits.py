@@ -7,6 +7,7 @@ __all__ = [
     "LARGEST_MANIFEST",
     "LARGEST_MESSAGE",
     "LARGEST_ROWS",
+    "LARGEST_SCRIPT_STATE",
     "LOW_RATE_PER_BYTE",
     "LOW_RATE_TOTAL",
     "MOST_COLUMNS",
@@ -33,5 +34,7 @@ MOST_SAMPLES = 20_000_000
 LARGEST_MESSAGE = 8 << 20
 LARGEST_MANIFEST = 16 << 20
 LARGEST_ATTACHMENT = 1 << 30
+# Bytes of what a script has registered, which take eight times that as Python's objects.
+LARGEST_SCRIPT_STATE = 64 << 20
 # Each has two channels, and the container counts channels in 16 bits.
 MOST_SCENES = 20_000

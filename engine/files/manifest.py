@@ -14,6 +14,8 @@ __all__ = ["FORMAT", "INDEX_NAME", "MANIFEST_NAME", "pack_manifest", "unpack_man
 FORMAT = 1
 """The version of the format that is written; :attr:`Manifest.format`."""
 MANIFEST_NAME = "stroboscope/manifest.json"
+SCRIPT_NAME = "stroboscope/script.msgpack"
+"""The attachment of checkpoint files with what the script has registered."""
 INDEX_NAME = "stroboscope/index"
 """Names of the attachments that every file has."""
 

@@ -1,5 +1,6 @@
 """Writing the state of a scene into a file: a trajectory of one frame."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -7,7 +8,10 @@ import msgspec
 
 from stroboscope.engine.files.copying import whole_trajectory
 from stroboscope.engine.files.disk import Disk
+from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
+from stroboscope.engine.files.manifest import SCRIPT_NAME
 from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
 from stroboscope.engine.recording.feed import Attachments, FinalRow
 from stroboscope.engine.recording.scene_records import manifest_of, records_of
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["save_checkpoint_file"]
 
 _TEXT = "checkpoint"
+_log = logging.getLogger(__name__)
 
 
 def save_checkpoint_file(
@@ -36,6 +41,7 @@ def save_checkpoint_file(
     if not with_scene:
         attachments.clear()
         records = [msgspec.structs.replace(record, model="") for record in records]
+    _add_script_state(scene, attachments, wanted.path)
     states: list[tuple[FileEvent, FinalRow]] = []
     for record in records:
         if record.env < 0:
@@ -54,3 +60,27 @@ def save_checkpoint_file(
             if block is not None:
                 writer.write_block(block)
     return wanted.path
+
+
+def _add_script_state(scene: "Scene | BatchScene", attachments: Attachments, path: Path) -> None:
+    """Add what the script has registered; raises FileWriteError for more than a file may hold."""
+    script = scene.states.script
+    if not script.registered:
+        return
+    names = ", ".join(map(repr, script.registered))
+    if hasattr(scene, "n_envs"):
+        _log.warning(
+            "scene %r: the script state %s is of all environments together and not in %s, whose "
+            "states each stand alone: keep it with scene.checkpoint()",
+            scene.name, names, path,
+        )  # fmt: skip
+        return
+    packed = script.capture()
+    if len(packed) > LARGEST_SCRIPT_STATE:
+        raise FileWriteError(
+            path,
+            f"can't hold script state of {len(packed):,} bytes ({names}), allowed are "
+            f"{LARGEST_SCRIPT_STATE:,}",
+            "keep what is large in a file of the script's own",
+        )
+    attachments[SCRIPT_NAME] = packed

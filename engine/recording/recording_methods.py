@@ -88,8 +88,10 @@ class RecordingMethods:
         ``with_scene``: with the model, so that ``physics.load_checkpoint(path)`` builds the scene
         anywhere; without it the file has some kilobytes, and goes into a scene that is there,
         ``scene.load_checkpoint(path)``. ``.mcap`` is appended when the path has no suffix. The file
-        is there as a whole or not at all. What the script has registered is no part of it. Raises
-        FileWriteError; for ``envs_idx`` what :meth:`reset` raises.
+        is there as a whole or not at all. What the script has registered (:meth:`register_state`)
+        is in it, never pickled: TypeError names what can't be. Of a scene with environments it
+        stays behind, which is logged. Raises FileWriteError; for ``envs_idx`` what :meth:`reset`
+        raises.
         """
         self._guard()
         whole = flag(with_scene, "with_scene")

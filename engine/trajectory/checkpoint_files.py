@@ -7,9 +7,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactness
-from stroboscope.engine.errors import ModelError, StateMismatchError
-from stroboscope.engine.files.errors import FileError, FileFormatError
+from stroboscope.engine.errors import ModelError, StateCorruptError, StateMismatchError
+from stroboscope.engine.files.errors import FileDamagedError, FileError, FileFormatError
+from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
+from stroboscope.engine.files.manifest import SCRIPT_NAME
+from stroboscope.engine.script_state import unpacked
 from stroboscope.engine.trajectory.standing import compute_derived
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
@@ -23,9 +27,10 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
     """Build the scene in a checkpoint file and return it standing there, step and time included.
 
     What it does from there on is what the captured scene did, bit for bit, where the file says no
-    other. ``show``: open it in the debugger's window. The file may come from anybody: nothing in
-    it is executed. Raises FileError and its kinds; FileFormatError for a file that was saved
-    without its scene, which :meth:`Scene.load_checkpoint` takes.
+    other. What its script had registered waits in it: ``scene.register_state`` hands each value to
+    its setter at once. ``show``: open it in the debugger's window. The file may come from anybody:
+    nothing in it is executed. Raises FileError and its kinds; FileFormatError for a file that was
+    saved without its scene, which :meth:`Scene.load_checkpoint` takes.
     """
     with load_trajectory(path) as trajectory:
         if not trajectory.carries_model:
@@ -34,8 +39,14 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
                 "it holds a state without its scene",
                 "make the scene, and call scene.load_checkpoint(path)",
             )
+        values = unpacked(_script_of(trajectory))
         trajectory.seek(-1)
         scene = trajectory.scene
+    scene.states.script.pending.update(values)
+    if values:
+        names = ", ".join(map(repr, sorted(values)))
+        text = f"{Path(path).name} holds script state ({names}): scene.register_state takes it"
+        scene.link.log_text(LogLevel.INFO, text)
     if show:
         from stroboscope.engine import debugger
 
@@ -55,13 +66,29 @@ def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exa
             timestep=timestep,
             edits=scene.world.edits,
             hidden=hidden,
-            script=b"",
+            script=_script_of(trajectory),
             record=CheckpointRecord(Path(path).stem, trajectory.name),
             exactness=Exactness(trajectory.exactness),
         )
         exactness = scene.restore(checkpoint)
     compute_derived(scene)
     return exactness
+
+
+def _script_of(trajectory: Trajectory) -> bytes:
+    """Return what the script has registered, packed; raises FileDamagedError for anything else."""
+    packed = trajectory.attachment(SCRIPT_NAME)
+    try:
+        if len(packed) > LARGEST_SCRIPT_STATE:
+            raise StateCorruptError(f"{len(packed):,} bytes, allowed are {LARGEST_SCRIPT_STATE:,}")
+        unpacked(packed)
+    except StateCorruptError as error:
+        raise FileDamagedError(
+            trajectory.path,
+            f"holds script state that can't be read: {error}",
+            "take it from its source again",
+        ) from error
+    return packed
 
 
 def _check_model(scene: "Scene", trajectory: Trajectory) -> None:

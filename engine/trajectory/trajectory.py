@@ -257,6 +257,10 @@ class Trajectory:
         row, hidden, _ = self._replayed.state(number)
         return row, hidden, self._place(number)[1], self._rows.timestep(number)
 
+    def attachment(self, name: str) -> bytes:
+        """Return what else is in the file under a name; empty where nothing is; for the engine."""
+        return self._reader.attachment(name) if name in self._reader.attachments else b""
+
     def model_fields(self) -> ModelFields:
         """Return the numbers of the recorded model; for the engine."""
         return recorded_fields(self._reader, self._record)
