@@ -119,7 +119,9 @@ def test_rollouts_are_made_listed_compared_shown_and_dropped(
     told = say("ghosts", "rollout:1", "row:3")
     assert told.startswith("2 ghosts are shown\n")
     assert "in the windows of this session" in told
-    assert say("ghosts", "none") == "no ghosts are shown\n"
+    assert say("ghosts") == "rollout:1\nrow:3\n", "looking at them must not change them"
+    assert say("ghosts") == "rollout:1\nrow:3\n"
+    assert say("ghosts", "none") == say("ghosts") == "no ghosts are shown\n"
     compared = say("compare", "row:3", "rollout:1")
     assert compared.startswith("2 differ\n")
     assert "qvel" in compared
