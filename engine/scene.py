@@ -32,6 +32,7 @@ from stroboscope.engine.scene_copy import SceneCopy, built_world, check_copy, co
 from stroboscope.engine.scene_counters import StepCounters
 from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
+from stroboscope.engine.scene_log import LoggedNames
 from stroboscope.engine.scene_state import SceneStates
 from stroboscope.engine.state_methods import StateMethods
 from stroboscope.engine.step_plan import checked_nstep, checked_time_step, plan_step
@@ -85,6 +86,7 @@ class Scene(
         self.counters = StepCounters()
         self.callbacks = SceneCallbacks()
         self.recorders = SceneRecorders(self)
+        self.logged_names: LoggedNames = {}
         self.stops = SceneStops(self)
         self.history = SceneHistory(self, runtime.history_budget)
         self.drawing: DebugDraw | None = None

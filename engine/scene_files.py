@@ -139,9 +139,8 @@ def _plain_options(options: SceneOptions) -> dict[str, object]:
 
 
 def _channels(scene: "Scene | BatchScene") -> dict[str, tuple[str, ...]]:
-    """Return what the script has logged so far, while somebody was attached."""
-    channels = scene.link.user_channels
-    return {name: tuple(channels[name].names) for name in sorted(channels)}
+    """Return what the script has logged so far, with the names of its numbers."""
+    return dict(sorted(scene.logged_names.items()))
 
 
 # --- what can't travel

@@ -13,7 +13,7 @@ from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
 from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
 from stroboscope.engine.rollouts.store import RolloutStore
-from stroboscope.engine.scene_log import check_values, log_values
+from stroboscope.engine.scene_log import LoggedNames, check_values, log_values
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -32,6 +32,7 @@ class SceneLife:
 
     callbacks: SceneCallbacks
     drawing: DebugDraw | None
+    logged_names: LoggedNames
     link: "SceneLink"
     rollouts: RolloutStore
     _owner: threading.Thread
@@ -121,9 +122,13 @@ class SceneLife:
             for key, each in name.items():
                 check_values(key, each, names=None)  # all of them before any is logged
             for key, each in name.items():
-                log_values(self.link, self.recorders, key, each, names=None)
+                log_values(
+                    self.link, self.recorders, key, each, names=None, logged=self.logged_names
+                )
         else:
-            log_values(self.link, self.recorders, name, value, names=names)
+            log_values(
+                self.link, self.recorders, name, value, names=names, logged=self.logged_names
+            )
 
     @property
     def debug_draw(self) -> DebugDraw:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
     from stroboscope.engine.recording.scene_recorders import SceneRecorders
 
-__all__ = ["check_values", "log_values"]
+__all__ = ["LoggedNames", "check_values", "log_values"]
+
+LoggedNames = dict[str, tuple[str, ...]]
+"""What a script has logged, by channel: what its numbers are called."""
 
 _LIMITS = Limits()
 
@@ -28,10 +31,12 @@ def log_values(
     value: object,
     *,
     names: object,
+    logged: LoggedNames,
 ) -> None:
     """Log and record a number, vector or text. Wrong values raise also when nobody is attached.
 
-    A script that works alone must not fail because somebody looks at it.
+    A script that works alone must not fail because somebody looks at it. The name of a new channel
+    goes into ``logged``.
     """
     name, values, labels = check_values(name, value, names=names)
     if isinstance(values, str):
@@ -40,6 +45,8 @@ def log_values(
         return
     # A row of numbers that the engine has itself stays apart from the script's.
     channel = f"{name} (script)" if name in ENGINE_CHANNELS else name
+    if channel not in logged and len(logged) < _LIMITS.channels:
+        logged[channel] = tuple(labels or ())
     recorders.logged(channel, values, labels)
     if link.active:
         try:

@@ -39,6 +39,7 @@ from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.scene_copy import check_copy
 from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
+from stroboscope.engine.scene_log import LoggedNames
 from stroboscope.engine.script_state import Getter, Setter
 from stroboscope.engine.sim_state import SimState
 from stroboscope.engine.state_methods import checked_keyframe, checked_label
@@ -103,6 +104,7 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         self.history = self.selected.history
         self.stops = self.selected.stops
         self.recorders: BatchRecorders = BatchRecorders(self)
+        self.logged_names: LoggedNames = {}
         self.batch_history.on_forget = self.recorders.notes.forget_before
         self.states = BatchStates(self)
         self.backend = BatchBackend(self)
