@@ -28,14 +28,22 @@ EncodedBlock = tuple[BlockHead, bytes]
 # Raw bytes of a block: small enough to be decoded within a millisecond.
 _RAW_BYTES = 640 << 10
 _FEWEST_ROWS, _MOST_ROWS = 16, 256
-# Wall times are kept to 2^10 ns ≈ 1 µs, and to 2^14 ns ≈ 16 µs where every byte counts: the
+# Of a minimal block most bytes are the first row, and the head: so many more rows. All of them may
+# have to be stepped to when the last one is looked at.
+_MINIMAL_FACTOR, _MOST_MINIMAL_ROWS = 4, 2048
+# Wall times are kept to ticks of 2^10 ns ≈ 1 µs, and to 16 of them where every byte counts: the
 # jitter of a clock is most of what it says, and can't be compressed.
-_WALL_SHIFT = {BlockKind.EXACT: 10, BlockKind.MINIMAL: 14, BlockKind.FINAL: 10}
+_WALL_SHIFT = 10
+_WALL_TICKS = 16
+# Which growths per row are tried for the line that most of them are to lie on, of all in order.
+_TRIED_GROWTHS = (0.3, 0.5, 0.65, 0.8, 0.9)
 
 
-def rows_per_block(width: int) -> int:
+def rows_per_block(width: int, *, is_minimal: bool = False) -> int:
     """Return how many rows of ``width`` columns make a block that is neither slow nor wasteful."""
-    rows = min(max(_RAW_BYTES // (8 * width), _FEWEST_ROWS), _MOST_ROWS)
+    more = _MINIMAL_FACTOR if is_minimal else 1
+    most = _MOST_MINIMAL_ROWS if is_minimal else _MOST_ROWS
+    rows = min(max(_RAW_BYTES // (8 * width), _FEWEST_ROWS) * more, most)
     return int(min(rows, LARGEST_ROWS // (8 * width)))
 
 
@@ -59,11 +67,17 @@ def encode_block(
     if block.kind is BlockKind.MINIMAL:
         changes &= _is_kept(width, inputs)
     changes[0] &= not follows
-    strides, shift = _straighten(meta, _WALL_SHIFT[block.kind])
+    _to_ticks(meta[3], slack=_WALL_TICKS if block.kind is BlockKind.MINIMAL else 1)
+    strides = _straighten(meta)
     meta_changes = (meta[:, 1:] != meta[:, :-1]).any(axis=1)
     columns = np.concatenate((bits.T[changes], meta[meta_changes]))
-    content = b"".join((rows[0].tobytes(), encode_columns(columns), block.hidden))
-    stream = compress(content)
+    planes = encode_columns(columns)
+    if block.kind is BlockKind.MINIMAL and _is_sparse(planes):
+        step = len(planes) // 8
+        parts = [memoryview(planes)[at : at + step] for at in range(0, len(planes), step)]
+        stream = compress.sparse((rows[0].tobytes(), *parts, block.hidden))
+    else:
+        stream = compress(b"".join((rows[0].tobytes(), planes, block.hidden)))
     digests = b"" if block.digests is None else block.digests.astype("<u8").tobytes()
     mask = np.packbits(np.concatenate((changes, meta_changes))).tobytes()
     body = b"".join((mask, digests, stream))
@@ -94,7 +108,7 @@ def encode_block(
         previous=NOWHERE,
         rows_crc=_crc_of_rows(rows, block.kind, inputs),
         body_crc=crc32(body),
-        wall_shift=shift,
+        wall_shift=_WALL_SHIFT,
         first_flag=int(block.flags[0]),
     )
     return head, body
@@ -104,6 +118,11 @@ def placed(block: EncodedBlock, *, scene: int, chunk: int, previous: int) -> byt
     """Return the bytes of a block that stands in the chunk at ``chunk`` of a file."""
     head, body = block
     return head._replace(scene=scene, chunk=chunk, previous=previous).packed() + body
+
+
+def _is_sparse(planes: bytes) -> bool:
+    """Return whether some of the bytes are there and most are zero, as of inputs that are held."""
+    return len(planes) > 0 and 4 * np.count_nonzero(np.frombuffer(planes, np.uint8)) < len(planes)
 
 
 def _checked(block: RowBlock) -> tuple[NDArray[np.float64], Integers]:
@@ -151,20 +170,53 @@ def _following(first: float, timesteps: NDArray[np.float64]) -> NDArray[np.float
     return times
 
 
-def _straighten(meta: Integers, shift: int) -> tuple[tuple[int, int, int], int]:
-    """Take out of axes, steps and wall times what grows steadily; return by how much, per row."""
-    n = meta.shape[1]
-    wall = meta[3]
-    meta[3] = (wall - wall[0] + (1 << shift >> 1)) >> shift
+def _to_ticks(wall: Integers, *, slack: int) -> None:
+    """Turn wall times [ns] into ticks after the first one, at most half of ``slack`` off.
+
+    With a slack they go on evenly as long as that is true to half of it, so that most of them say
+    nothing; those that didn't go back don't. Times that were ticks already, as those of blocks that
+    were read, stay what they are: what is copied again and again does not drift.
+    """
+    passed = wall - wall[0]
+    if slack == 1 or not (passed & ((1 << _WALL_SHIFT) - 1)).any():
+        wall[:] = (passed + (1 << _WALL_SHIFT >> 1)) >> _WALL_SHIFT
+        return
+    ticks = passed >> _WALL_SHIFT
+    growth = np.sort(ticks[1:] - ticks[:-1])
+    places = (np.array(_TRIED_GROWTHS) * len(growth)).astype(np.intp)
+    found = [_even_ticks(ticks.tolist(), slack, int(each)) for each in set(growth[places].tolist())]
+    wall[:] = min(found)[1]
+
+
+def _even_ticks(ticks: list[int], slack: int, stride: int) -> tuple[int, list[int]]:
+    """Return times that grow by ``stride`` wherever they may, and where they don't how often."""
+    at = jumps = 0
+    half = slack // 2
+    even: list[int] = []
+    for tick in ticks:
+        if not tick - half < at <= tick + half:
+            last = even[-1] if even else tick
+            at = last if tick < last <= tick + half else tick
+            jumps += 1
+        even.append(at)
+        at += stride
+    return jumps, even
+
+
+def _usual_growth(column: Integers) -> int:
+    """Return by how much most numbers are above the one before them; 0 for one number."""
+    growth = np.sort(column[1:] - column[:-1])
+    return int(growth[len(growth) // 2]) if len(growth) else 0
+
+
+def _straighten(meta: Integers) -> tuple[int, int, int]:
+    """Take out of axes, steps and wall ticks what grows steadily; return by how much, per row."""
     strides = []
     for column in (0, 1, 3):
-        stride = 0
-        if n > 1:
-            growth = np.sort(meta[column, 1:] - meta[column, :-1])
-            stride = int(growth[len(growth) // 2])
-            meta[column] -= np.int64(stride) * np.arange(n)
+        stride = _usual_growth(meta[column])
+        meta[column] -= np.int64(stride) * np.arange(meta.shape[1])
         strides.append(stride)
-    return (strides[0], strides[1], strides[2]), shift
+    return strides[0], strides[1], strides[2]
 
 
 def _is_kept(width: int, inputs: tuple[int, int]) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from recordings import INPUTS, block_of, same_block
+from recordings import INPUTS, TIMESTEP, block_of, same_block
 
 from stroboscope.engine.files.block import decode_block, encode_block, placed, rows_per_block
 from stroboscope.engine.files.block_head import HEAD_BYTES, BlockError, BlockHead
@@ -90,6 +90,41 @@ def test_a_block_that_came_back_comes_back_the_same_again() -> None:
         },
     )
     assert np.array_equal(_there_and_back(half).wall, once.wall[20:])
+
+
+def test_times_of_a_minimal_block_are_kept_to_8_us_never_go_back_and_do_not_drift_in_copies() -> (
+    None
+):
+    rng = np.random.default_rng(0)
+    block = block_of(0, 2000, kind=BlockKind.MINIMAL)
+    took = 5_000 + rng.exponential(3_000.0, 2000) + 400_000 * (rng.random(2000) < 0.01)
+    wall = block.wall[0] + np.cumsum(took).astype(np.int64)
+    block = dataclasses.replace(block, wall=wall)
+    once = _there_and_back(block)
+    assert np.abs(once.wall - wall).max() <= 1 << 13
+    assert (np.diff(once.wall) >= 0).all()
+    # Most say nothing: half of the time they take goes on evenly.
+    assert np.count_nonzero(np.diff(np.diff(once.wall)) == 0) > 1000
+    again = _there_and_back(_there_and_back(once))
+    assert np.array_equal(again.wall, once.wall)
+    names = ("rows", "axes", "steps", "timesteps", "wall", "flags", "digests")
+    part = dataclasses.replace(once, **{name: getattr(once, name)[700:1300] for name in names})
+    assert np.array_equal(_there_and_back(part).wall, once.wall[700:1300])
+
+
+def test_inputs_that_are_held_take_hardly_more_than_what_they_say() -> None:
+    rng = np.random.default_rng(0)
+    block = block_of(0, 2000, kind=BlockKind.MINIMAL)
+    rows = block.rows.copy()
+    rows[:, INPUTS[0] : INPUTS[1]] = np.repeat(rng.uniform(-1, 1, (200, 2)), 10, axis=0)
+    rows[:, 0] = np.add.accumulate(np.full(2000, TIMESTEP))
+    block = dataclasses.replace(
+        block, rows=rows, steps=block.axes, wall=block.wall[0] + 10_240 * np.arange(2000)
+    )
+    assert same_block(_there_and_back(block), block)
+    head, _ = encode_block(block, compress=_COMPRESS, inputs=INPUTS)
+    says = 200 * 2 * 53 / 8  # random bits
+    assert head.stream < 1.35 * says
 
 
 def test_rows_that_do_not_lie_in_one_piece_are_stored_all_the_same() -> None:
