@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
@@ -25,6 +26,7 @@ from stroboscope.debugger_protocol.time_messages import (
     WhatIf,
 )
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.history.branches import Branches
 from stroboscope.engine.history.navigation import Navigation
 from stroboscope.engine.history.past import Past, RecordedStretch
@@ -187,7 +189,14 @@ class MujocoTimeMachine(TimeMachine):
         if len(channels) == 1 and channels[0] in logged:
             return iter((logged.piece(channels[0], first, last, max_rows=max_rows),))
         axes = self._navigation.axes(first, last)
-        return self._rollouts.read_history(axes, self._past.row, channels, max_rows=max_rows)
+        return self._rollouts.read_history(axes, self._row_if_whole, channels, max_rows=max_rows)
+
+    def _row_if_whole(self, axis: int) -> NDArray[np.float64] | None:
+        """Return a row; None where the file that has it is damaged: others can be read."""
+        try:
+            return self._past.row(axis)
+        except FileDamagedError:
+            return None
 
     def finish(self) -> Sequence[FinishedRun]:
         """Return what is left of the newest segments, as far as their rows are not too many."""

@@ -166,14 +166,14 @@ class RolloutDesk:
     def read_history(
         self,
         axes: NDArray[np.int64],
-        row: RowAt,
+        row: Callable[[int], Row | None],
         channels: Sequence[str],
         *,
         max_rows: int,
     ) -> Iterator[Arrays]:
         """Yield channels of the history's rows at ``axes``, evenly thinned.
 
-        ``row`` returns the row of one of them.
+        ``row`` returns the row of one of them; None: it is lost.
         """
         reader = RowChannels(
             self._world.model, channels, table=self._world.channels, adapter=self._adapter

@@ -129,12 +129,13 @@ class RowChannels:
         return chosen
 
     def pieces(
-        self, axes: NDArray[np.int64], row: Callable[[int], NDArray[np.float64]]
+        self, axes: NDArray[np.int64], row: Callable[[int], NDArray[np.float64] | None]
     ) -> Iterator[Arrays]:
         """Yield ``axis`` (n,), ``time`` (n,) [s], ``values`` (n, width), ``widths`` (channels,).
 
-        ``row`` returns the row of an axis. A piece has a MiB, or what a few milliseconds give: the
-        thread that owns a scene serves others in between. Without axes there is an empty one.
+        ``row`` returns the row of an axis, None: it is lost, and left out. A piece has a MiB, or
+        what a few milliseconds give: the thread that owns a scene serves others in between. Without
+        axes there is an empty one.
         """
         width = sum(self.widths)
         length = min(len(axes), max(1, _PIECE_BYTES // (8 * (width + 2))))
@@ -142,21 +143,24 @@ class RowChannels:
         while True:
             due = clock.monotonic() + _PIECE_S
             time, values = np.empty(length), np.empty((length, width))
-            count = 0
+            had = np.empty(length, dtype=np.int64)
+            count = looked = 0
             for axis in axes[begin : begin + length].tolist():
                 one = row(axis)
-                time[count] = one[0]
-                values[count] = self.values(one)
-                count += 1
+                looked += 1
+                if one is not None:
+                    had[count], time[count] = axis, one[0]
+                    values[count] = self.values(one)
+                    count += 1
                 if clock.monotonic() >= due:
                     break
             yield {
-                "axis": axes[begin : begin + count],
+                "axis": had[:count],
                 "time": time[:count],
                 "values": values[:count],
                 "widths": np.array(self.widths, dtype=np.int64),
             }
-            begin += count
+            begin += looked
             if begin >= len(axes):
                 return
 

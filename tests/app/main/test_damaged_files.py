@@ -18,6 +18,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.main.damaged_files import copy_name
+from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.window_link import WindowLock
 from stroboscope.engine.files.reader import TrajectoryReader
@@ -167,6 +169,22 @@ def test_a_file_with_flipped_bytes_says_which_frames_are_lost_and_is_repaired_wi
     assert not notice.isVisible()
 
 
+def test_curves_of_a_damaged_file_have_all_frames_but_the_lost_ones(
+    desktop, open_it, run, wait_until
+):
+    flip_a_byte(run.path, 4)
+    key = scene_key(open_it(run.path))
+    plots, store = desktop.window.plots, desktop.window.store
+    plots.add_signals(PlotSeriesId(key, "qpos", 0))
+    wait_until(lambda: (found := store.columns(key, "qpos")) is not None and found.count > 0)
+    whole = [*range(64), *range(80, LAST)]
+    wait_until(lambda: store.columns(key, "qpos").count >= len(whole))
+    qpos = store.columns(key, "qpos").rows()
+    values = dict(zip(qpos.axis.tolist(), qpos.values[:, 0].tolist(), strict=True))
+    assert [values[axis] for axis in whole] == run.rows[whole, 1].tolist()
+    assert not any(values.get(axis, math.nan) == run.rows[axis, 1] for axis in range(64, 80))
+
+
 def test_a_run_whose_recorder_was_killed_says_so_and_is_repaired(
     desktop, open_it, own_folders, wait_until, click, monkeypatch
 ):
@@ -245,7 +263,7 @@ def test_a_repair_that_is_cancelled_leaves_nothing(
     choose(monkeypatch, str(folder / "copy.mcap"))
     click(files.notice.repair_button)
     assert files.notice.cancel_button.isVisible()
-    assert files.notice.text.text() == "Repairing arm.mcap: copy.mcap is written"
+    assert files.notice.text.text() == "Repairing arm.mcap into copy.mcap"
     click(files.notice.cancel_button)
     assert files.notice.repair_button.isVisible()
     assert list(folder.iterdir()) == []
