@@ -105,6 +105,23 @@ class Stage:
         self.wait("its scene", lambda: session.scenes)
         self.run_events(1.5)
 
+    def picture_png(self) -> bytes:
+        """Return the window with the menu that is open, as a PNG file."""
+        from PySide6.QtGui import QPainter
+        from PySide6.QtWidgets import QApplication
+
+        from stroboscope.app.main.picture_commands import png_bytes
+
+        popup = QApplication.activePopupWidget()
+        image = self.window.picture()
+        if popup is not None:
+            image.setDevicePixelRatio(self.window.devicePixelRatioF())
+            painter = QPainter(image)
+            painter.drawPixmap(self.window.mapFromGlobal(popup.pos()), popup.grab())
+            painter.end()
+            popup.close()
+        return png_bytes(image)
+
     def shown(self) -> "SceneModel":
         """Return the shown scene."""
         if self.sessions.shown is None:

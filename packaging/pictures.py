@@ -16,6 +16,17 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from picture_recordings import (
+    RECORDING,
+    REPLAYED,
+    REPLAYED_DAMAGED,
+    damaged,
+    linked,
+    recordings,
+    repaired,
+    repairing,
+    replayed,
+)
 from picture_scripts import (
     EPISODES,
     FAILING,
@@ -157,6 +168,26 @@ PICTURES = (
         )
         for theme, scale, suffix in (("dark", 1.0, ""), ("light", 1.0, ""), ("dark", 2.0, "_200"))
     ),
+    *(
+        Picture(
+            name=f"recorded_{name}_{theme}{suffix}",
+            script=script,
+            scenes=scenes,
+            size=(1280, 720),
+            theme=theme,
+            scale=scale,
+            prepare=prepare,
+        )
+        for name, script, scenes, prepare in (
+            ("replayed", REPLAYED, 1, replayed),
+            ("damaged", REPLAYED_DAMAGED, 1, damaged),
+            ("repairing", REPLAYED_DAMAGED, 1, repairing),
+            ("repaired", REPLAYED_DAMAGED, 1, repaired),
+            ("linked", REPLAYED, 1, linked),
+            ("running", RECORDING, 2, recordings),
+        )
+        for theme, scale, suffix in (("dark", 1.0, ""), ("light", 1.0, ""), ("dark", 2.0, "_200"))
+    ),
     Picture(name="scenes_0", script=NO_SCENES, scenes=0, prepare=attached),
     Picture(name="scenes_64", script=MANY_SCENES, scenes=64, prepare=many),
 )
@@ -184,7 +215,7 @@ def take(picture: Picture) -> None:
             picture.prepare(stage)
             FOLDER.mkdir(exist_ok=True)
             path = FOLDER / f"{picture.name}.png"
-            path.write_bytes(desktop.window.picture_png())
+            path.write_bytes(stage.picture_png())
             desktop.window.close()
             desktop.close()
             app.processEvents()

@@ -163,7 +163,7 @@ class DamagedFiles(QObject):
         if file is None or file.found is None:
             notice.hide()
         elif file.repair is not None and file.target is not None:
-            text = f"Repairing {file.path.name}: {file.target.name} is written"
+            text = f"Repairing {file.path.name} into {file.target.name}"
             notice.show_progress(text, file.part)
         elif file.made is not None:
             copy = Path(file.made.path).name

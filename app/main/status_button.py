@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget, QWidgetAction
 
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal as ModelSignal
 from stroboscope.app.panels.icons import Icon, icon
-from stroboscope.app.panels.style import set_property
+from stroboscope.app.panels.labels import ElidedLabel
+from stroboscope.app.panels.style import METRICS, set_property
 from stroboscope.resources.themes import Palette
 
 __all__ = ["StatusButton", "StatusEntry", "StatusNote"]
@@ -45,6 +46,22 @@ class StatusNote:
     count: int = 1
     entries: tuple[StatusEntry, ...] = ()
     act: Callable[[], object] | None = dataclasses.field(default=None, compare=False)
+
+
+# Where the text of entries begins, without what labels in a status bar have of their own [px].
+_TEXT_AT = 14
+
+
+class _Heading(QWidgetAction):
+    """A line of the menu that can't be chosen, and is no less readable for that."""
+
+    def __init__(self, menu: QMenu) -> None:
+        super().__init__(menu)
+        self.label = ElidedLabel()
+        self.label.setProperty("role", "section")
+        self.label.setContentsMargins(_TEXT_AT, 0, _TEXT_AT, 0)
+        self.label.setFixedHeight(METRICS.compact_height)
+        self.setDefaultWidget(self.label)
 
 
 class StatusButton(QToolButton):
@@ -162,6 +179,8 @@ class StatusButton(QToolButton):
             text = entry.text.replace("&", "&&")
             action.setText(f"{text}\t{entry.detail}" if entry.detail else text)
             action.setToolTip(plain_text(entry.hint))
+            if isinstance(action, _Heading):
+                action.label.set_full_text(entry.text)
 
     def _make_actions(self, entries: tuple[StatusEntry, ...]) -> None:
         menu = self.menu_of_entries
@@ -173,7 +192,7 @@ class StatusButton(QToolButton):
         for place, entry in enumerate(entries):
             if place and entry.act is None and entry.text:
                 menu.addSeparator()
-            action = QAction(menu)
+            action = QAction(menu) if entry.act is not None or not entry.text else _Heading(menu)
             action.setSeparator(not entry.text)
             action.setEnabled(entry.act is not None)
             action.triggered.connect(lambda _=False, n=place: self._choose(n))

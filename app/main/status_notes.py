@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from stroboscope.app.main.status_button import StatusEntry, StatusNote
 from stroboscope.app.models.checkpoints import size_text
-from stroboscope.app.models.numbers import count_text, number_text
+from stroboscope.app.models.numbers import THIN_SPACE, count_text, number_text
 from stroboscope.app.models.recording import RecordedFile, recorded_files
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
@@ -23,6 +23,8 @@ __all__ = [
     "recordings_signals",
 ]
 
+# As wide as a digit.
+_DIGIT = "\N{FIGURE SPACE}"
 # Scenes of one file that are named.
 _NAMED_SCENES = 3
 
@@ -72,6 +74,9 @@ def _recording_entries(
     files: tuple[RecordedFile, ...], stop: Callable[[tuple[RecordedFile, ...]], object]
 ) -> Iterator[StatusEntry]:
     """Yield the files under the application that writes them and their folder."""
+    counts = _one_below_the_other([_frames((each,)) for each in files])
+    sizes = _one_below_the_other([size_text(each.info.nbytes) for each in files])
+    detail = {id(each): f"{n} · {size}" for each, n, size in zip(files, counts, sizes, strict=True)}
     places = dict.fromkeys((each.scenes[0].session, each.folder) for each in files)
     for session, folder in places:
         yield StatusEntry(text=f"{session.name} records into {folder}")
@@ -80,7 +85,7 @@ def _recording_entries(
                 broken = "not written any more · " if each.info.failure else ""
                 yield StatusEntry(
                     text=f"Stop {each.name} — {_scenes(each)}",
-                    detail=f"{broken}{_frames((each,))} · {size_text(each.info.nbytes)}",
+                    detail=f"{broken}{detail[id(each)]}",
                     hint="\n".join(filter(None, (each.info.path, each.info.failure))),
                     act=functools.partial(stop, (each,)),
                 )
@@ -93,6 +98,17 @@ def _recording_entries(
 def _frames(files: tuple[RecordedFile, ...]) -> str:
     count = sum(each.info.frames for each in files)
     return f"{count_text(count)} frame{'' if count == 1 else 's'}"
+
+
+def _one_below_the_other(numbers: list[str]) -> list[str]:
+    """Return texts that begin with numbers, filled up in front: digits stand below digits."""
+    longest = max(numbers, key=lambda text: len(text.partition(" ")[0]), default="")
+    width = len(longest.partition(" ")[0])
+    filled = []
+    for text in numbers:
+        missing = longest[: width - len(text.partition(" ")[0])]
+        filled.append("".join(THIN_SPACE if c == THIN_SPACE else _DIGIT for c in missing) + text)
+    return filled
 
 
 def _scenes(file: RecordedFile) -> str:

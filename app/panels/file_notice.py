@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Callable
 
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -87,6 +88,7 @@ class FileNotice(QFrame):
             self.close_button,
         ):
             row.addWidget(widget)
+        self.text.installEventFilter(self)
         self.hide()
 
     def set_theme(self, palette: Palette) -> None:
@@ -110,6 +112,15 @@ class FileNotice(QFrame):
         """Say that there is a copy that is whole."""
         self._show(NoticeState.REPAIRED, text)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Have as many lines as the text needs in the width that it was given."""
+        if watched is self.text and event.type() == QEvent.Type.Resize:
+            self._fit()
+        return False
+
+    def _fit(self) -> None:
+        self.text.setMinimumHeight(self.text.heightForWidth(self.text.width()))
+
     def _button(self, text: str, hint: str, act: Callable[[], object]) -> QPushButton:
         button = QPushButton(text)
         button.setToolTip(hint)
@@ -121,6 +132,7 @@ class FileNotice(QFrame):
     def _show(self, state: NoticeState, text: str) -> None:
         if self.text.text() != text:
             self.text.setText(text)
+            self._fit()
         if state is not self._state or self.isHidden():
             self._state = state
             damaged, repairing = state is NoticeState.DAMAGED, state is NoticeState.REPAIRING

@@ -4,12 +4,15 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QWidget
 
+from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.style import METRICS
 from stroboscope.resources.themes import Palette
 
 __all__ = ["ClampedLabel", "ElidedLabel", "icon_button", "label", "rule", "vertical_rule"]
+
+_NARROW_NO_BREAK_SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
 class ElidedLabel(QLabel):
@@ -84,7 +87,8 @@ class ClampedLabel(QLabel):
 
     def shown_lines(self, width: int) -> tuple[str, ...]:
         """Return the lines as they are drawn in that width [px]."""
-        text = self.text()
+        # Numbers in groups of three, and their units, stay together.
+        text = self.text().replace(THIN_SPACE, _NARROW_NO_BREAK_SPACE)
         layout = QTextLayout(text.replace("\n", "\u2028"), self.font())
         layout.beginLayout()
         ends: list[tuple[int, int]] = []

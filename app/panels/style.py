@@ -260,6 +260,7 @@ QFrame#vrule {{ background: {p.line}; border: none; max-width: 1px; min-width: 1
 QFrame#banner {{ background: {p.surface2}; border: none; border-left: 3px solid {p.accent}; }}
 QFrame#banner[level="warn"] {{ border-left-color: {p.warn}; }}
 QFrame#banner[level="stop"] {{ border-left-color: {p.stop}; }}
+QFrame#banner QProgressBar {{ background: {p.line}; }}
 QFrame#banner[level="ok"] {{ border-left-color: {p.ok}; }}
 QFrame#badge {{ border-radius: 6px; background: {p.surface2}; border: 1px solid {p.line}; }}
 QFrame#badge QLabel {{ font-weight: 600; }}
