@@ -106,6 +106,8 @@ class _EnvsInMemory(EnvTap):
         self._capacity = min(self._capacity, rows)
         self._blocks: deque[EnvSteps] = deque()
         self._events: list[deque[FileEvent]] = [deque() for _ in envs]
+        self._hidden: list[dict[int, bytes]] = [{} for _ in envs]
+        self._hidden_bytes = 0
         self._many = 0
         """How many events there are."""
         self.values: deque[Value] = deque(maxlen=MOST_VALUES)
@@ -124,6 +126,12 @@ class _EnvsInMemory(EnvTap):
 
     def _add(self, place: int, event: FileEvent) -> None:
         self.keep(place, event)
+
+    def _keep_hidden(self, place: int, axis: int, hidden: bytes) -> None:
+        # A script that resets them again and again must not take all memory with it.
+        if axis == self._blocks[-1].begin or self._hidden_bytes < self.nbytes:
+            self._hidden[place][axis] = hidden
+            self._hidden_bytes += len(hidden)
 
     @property
     def _first(self) -> int:
@@ -144,6 +152,9 @@ class _EnvsInMemory(EnvTap):
         """Let go of what belongs to rows before ``first``, but how their stretch began."""
         while self.values and self.values[0].axis < first:
             self.values.popleft()
+        for hidden in self._hidden:
+            for old in [axis for axis in hidden if axis < first]:
+                self._hidden_bytes -= len(hidden.pop(old))
         self._many = 0
         for place, events in enumerate(self._events):
             if len(events) > 1 and events[0].axis < first:
@@ -176,6 +187,7 @@ class _EnvsInMemory(EnvTap):
             wanted = min(int(np.searchsorted(back, left * (1.0 - 1e-12))) + 1, count)
             if not wanted:
                 continue
+            wanted = count - self._known_before(place, block, count - wanted)
             items.append(EnvRows(block, place, first=count - wanted, count=count))
             first = block.begin + count - wanted
             left -= float(back[-1])
@@ -186,8 +198,17 @@ class _EnvsInMemory(EnvTap):
             msgspec.structs.replace(event, scene=feed.index)
             for event in self._events_of(place, first, items)
         )
+        if self.scene.environments.is_inexact:
+            feed.hidden = dict(self._hidden[place])
         if place == 0:
             feed.values.extend(value for value in tuple(self.values) if value.axis >= first)
+
+    def _known_before(self, place: int, block: EnvSteps, at: int) -> int:
+        """Return the last row up to ``at`` of which all is known that a step needs."""
+        if not self.scene.environments.is_inexact:
+            return at
+        known = self._hidden[place]
+        return next((each for each in range(at, 0, -1) if block.begin + each in known), 0)
 
     def _events_of(self, place: int, first: int, items: Sequence[EnvRows]) -> list[FileEvent]:
         """Return what happened from the row at ``first`` on; -1: there is none."""

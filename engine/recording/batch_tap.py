@@ -21,6 +21,7 @@ __all__ = [
     "EnvTap",
     "env_begin",
     "env_final",
+    "hidden_of",
     "steps_per_block",
     "with_own_fields",
 ]
@@ -74,6 +75,10 @@ class EnvTap:
         """Take what has happened to an environment."""
         raise NotImplementedError
 
+    def _keep_hidden(self, place: int, axis: int, hidden: bytes) -> None:
+        """Keep what the row of ``axis``, which comes next, does not hold."""
+        raise NotImplementedError
+
     # --- beginning and end
 
     def begin(self) -> None:
@@ -104,7 +109,8 @@ class EnvTap:
     ) -> None:
         """Take the rows of the coming step, which counts when :meth:`counted` is called."""
         steps = self._steps
-        if steps is None or steps.at == steps.capacity or steps.begin + steps.at != axis:
+        is_new = steps is None or steps.at == steps.capacity or steps.begin + steps.at != axis
+        if steps is None or is_new:
             if steps is not None and steps.begin + steps.at != axis:
                 self._changes.forget()
             self._seal()
@@ -119,6 +125,11 @@ class EnvTap:
         steps.timesteps[at] = own
         steps.flags[at] = self._flagged
         self._is_in_step = True
+        if self.scene.environments.is_inexact:
+            places = range(len(self._envs)) if is_new else np.flatnonzero(self._flagged).tolist()
+            for place in places:
+                hidden = hidden_of(self.scene, int(self._envs[place]))
+                self._keep_hidden(place, axis, hidden)
 
     def counted(self) -> None:
         """Count the rows that were taken last: their step is done."""
@@ -231,6 +242,8 @@ class BatchTap(EnvTap):
     ) -> None:
         super().__init__(scene, envs)
         self.feeds = tuple(feeds)
+        for feed in feeds if scene.environments.is_inexact else ():
+            feed.hidden = {}
 
     @property
     def listener(self) -> "BatchTap":
@@ -265,6 +278,11 @@ class BatchTap(EnvTap):
     def _add(self, place: int, event: FileEvent) -> None:
         feed = self.feeds[place]
         feed.add_event(msgspec.structs.replace(event, scene=feed.index))
+
+    def _keep_hidden(self, place: int, axis: int, hidden: bytes) -> None:
+        known = self.feeds[place].hidden
+        if known is not None:
+            known[axis] = hidden
 
     @property
     def index(self) -> int:
@@ -309,8 +327,14 @@ def env_final(scene: "BatchScene", env: int) -> FinalRow:
         step=shared.single,
         timestep=envs.timestep(env),
         wall=wall_ns(),
-        hidden=b"",
+        hidden=hidden_of(scene, env) if envs.is_inexact else b"",
     )
+
+
+def hidden_of(scene: "BatchScene", env: int) -> bytes:
+    """Return what the row of an environment does not hold: what sleeps."""
+    with scene.selected.standing_for(env):
+        return scene.world.codec.read_row()[1]
 
 
 def with_own_fields(event: FileEvent, scene: "BatchScene", env: int) -> FileEvent:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["saving_of_batch"]
 
+_NOT_REMEMBERED: Final = "a batch does not remember which of its bodies slept"
 # Of more environments nothing is written that other tools show: it takes longer than all states.
 _MOST_FOR_TOOLS: Final = 64
 
@@ -38,6 +39,11 @@ def saving_of_batch(scene: "BatchScene", wanted: TrajectoryFile) -> Saving:
         wanted = dataclasses.replace(wanted, transforms_hz=None)
     attachments = Attachments()
     records = records_of(scene, wanted, first=0, attachments=attachments, envs=envs)
+    if scene.environments.is_inexact:
+        records = [
+            msgspec.structs.replace(each, exactness=each.exactness or _NOT_REMEMBERED)
+            for each in records
+        ]
     return Saving(
         wanted,
         scene,

@@ -217,3 +217,38 @@ def test_named_checkpoints_and_what_nobody_stops_for_are_noted(read: Read, tmp_p
     assert [(e.kind, e.axis, e.data["env"]) for e in warned] == [("warning", 1, 2)]
     assert warned[0].text.startswith("environment 2: ")
     assert read(recording.path, 1).kinds() == ["begin"]
+
+
+SLEEPING = """
+<mujoco>
+  <option><flag sleep="enable"/></option>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .2"><freejoint/><geom type="box" size=".1 .15 .2"/></body>
+    <body pos="1 0 .5"><freejoint/><geom size=".1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("keep_last", [None, 0.7])
+def test_what_sleeps_in_recorded_environments_is_known(
+    tmp_path: Path, keep_last: float | None
+) -> None:
+    scene = physics.create_scene("many", SLEEPING, n_envs=3)
+    scene.qpos[1, 9] = 1.5
+    scene.start_recording(physics.TrajectoryFile(tmp_path / "run", keep_last=keep_last))
+    for k in range(900):
+        if k == 500:
+            scene.reset(envs_idx=1)
+        scene.step()
+    path = scene.stop_recording()
+    for env in range(3):
+        with physics.load_trajectory(path, scene=env) as trajectory:
+            found = trajectory.verify(jobs=2)
+            assert found.outcome is Outcome.SAME
+            was_reset = env == 1 and trajectory.axis(0) < 500
+            assert found.checked == len(trajectory) - 1 - was_reset
+            assert trajectory.time(-1) - trajectory.time(0) >= (keep_last or 0.0) * 0.999
+    with physics.load_trajectory(scene.save_history(tmp_path / "past")) as trajectory:
+        assert "slept" in trajectory.exactness
