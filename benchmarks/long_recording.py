@@ -21,6 +21,7 @@ from stroboscope.engine.files.frames import (
     Segment,
 )
 from stroboscope.engine.files.writer import TrajectoryWriter
+from stroboscope.engine.mjb import mjb_of
 from stroboscope.engine.model_digest import model_digest
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.row_layout import RowLayout
@@ -54,8 +55,7 @@ def write_long_run(path: Path, run: LongRun) -> None:
     """Write a run as a recording does, as fast as it goes."""
     model, adapter = run.model, load_mujoco()
     layout = RowLayout(model, adapter=adapter)
-    content = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
-    mujoco.mj_saveModel(model, None, content)
+    content = bytes(mjb_of(model, adapter=adapter))
     record = SceneRecord(
         index=0,
         name=run.name,
@@ -80,7 +80,7 @@ def write_long_run(path: Path, run: LongRun) -> None:
         clock=0,
     )
     # As a recording has it: compressed.
-    attachments = {record.model: zstandard.ZstdCompressor().compress(content.tobytes())}
+    attachments = {record.model: zstandard.ZstdCompressor().compress(content)}
     with TrajectoryWriter(path, manifest, attachments=attachments) as writer:
         _Rows(run, layout.size).write(writer)
 

@@ -103,6 +103,11 @@ class TransportBar(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(100)
         self._timer.timeout.connect(self.refresh)
+        # News of one frame of a scene that stands come one after the other: shown once.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self.refresh)
         self._build()
         self.set_theme(palette)
         sessions.session_changed.connect(self._on_session_changed)
@@ -114,6 +119,7 @@ class TransportBar(QWidget):
     def close_panel(self) -> None:
         """Stop listening."""
         self._timer.stop()
+        self._soon.stop()
         self._sessions.session_changed.disconnect(self._on_session_changed)
         self._sessions.shown_changed.disconnect(self._on_shown_changed)
         self._sessions.scope_changed.disconnect(self._on_scope_changed)
@@ -315,11 +321,13 @@ class TransportBar(QWidget):
             self._on_status()  # NOW or EXECUTED may have become known
 
     def _on_status(self) -> None:
-        """Show a change of mode at once, and what only counts on ten times a second."""
+        """Show a change of mode at once, what only counts on ten times a second, else soon."""
         scene = self._scene
         mode = scene.mode if scene is not None and not scene.is_stale else None
-        if mode is None or mode is PlaybackMode.PAUSED or mode is not self._shown_mode:
+        if mode is None or mode is not self._shown_mode:
             self.refresh()
+        elif mode is PlaybackMode.PAUSED:
+            self._soon.start()
         elif not self._timer.isActive():
             self._timer.start()
 

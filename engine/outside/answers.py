@@ -40,7 +40,8 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
     ``difference``: in what the model differs from the one that was exported; empty when it is the
     same. ``notes``: what the compiler warned of. ``sizes``: bytes of the compiled model, and of
-    the portable one that came along.
+    the portable one that came along. ``is_given``: the compiled model is to the last bit what was
+    given, and is not sent back.
     """
 
     kind: FileKind
@@ -50,6 +51,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     difference: str = ""
     notes: tuple[str, ...] = ()
     sizes: tuple[int, int] = (0, 0)
+    is_given: bool = False
     manifest: SceneManifest | None = None
 
 

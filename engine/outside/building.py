@@ -303,8 +303,12 @@ class _Builder:
         notes = tuple(self._notes[:_MOST_NOTES])
         if len(self._notes) > _MOST_NOTES:
             notes = (*notes, f"+{len(self._notes) - _MOST_NOTES} more warnings")
+        # A robot's meshes are a hundred megabytes: who has them needs no copy.
+        is_given = content == self._content
+        content = b"" if is_given else content
         sizes = (len(content), len(portable))
-        return msgspec.structs.replace(built, notes=notes, sizes=sizes), (content, portable)
+        built = msgspec.structs.replace(built, notes=notes, sizes=sizes, is_given=is_given)
+        return built, (content, portable)
 
     def _name(self, model: Any) -> str:
         own = bytes(model.names).partition(b"\0")[0].decode("utf-8", errors="replace")

@@ -113,9 +113,15 @@ def guarded_model(
             if answer.trouble is not None:
                 kind = _ERRORS.get(answer.trouble.kind, FileFormatError)
                 raise kind(file, answer.trouble.wrong, answer.trouble.todo)
-            if answer.built is None:
+            built = answer.built
+            if built is None or (built.is_given and content is None):
                 raise _failure(code, file, compiler.complaints, limits)
-            return _loaded(answer.built, compiler.output, at, file, confined=answer.confined)
+            compiler.output.seek(at)
+            compiled = compiler.output.read(built.sizes[0])
+            if built.is_given and content is not None:
+                compiled = content
+            portable = compiler.output.read(built.sizes[1])
+        return _loaded(built, compiled, portable, file, confined=answer.confined)
 
 
 def _compiler() -> CompilerProcess:
@@ -155,14 +161,11 @@ def _answer(output: IO[bytes], file: Path, limits: GuardLimits) -> tuple[Answer 
 
 
 def _loaded(
-    built: Built, output: IO[bytes], at: int, file: Path, *, confined: bool
+    built: Built, compiled: bytes, portable: bytes, file: Path, *, confined: bool
 ) -> GuardedModel:
     module = load_mujoco().module
-    output.seek(at)
-    content = output.read(built.sizes[0])
-    portable = output.read(built.sizes[1])
     try:
-        model = module.MjModel.from_binary_path("model.mjb", {"model.mjb": content})
+        model = module.MjModel.from_binary_path("model.mjb", {"model.mjb": compiled})
     except (ValueError, RuntimeError, module.FatalError) as error:
         raise FileFormatError(file, f"its compiled model can't be loaded: {error}", _SIMPLER) from (
             error

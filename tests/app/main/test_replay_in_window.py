@@ -366,3 +366,20 @@ def test_scrubbing_does_not_look_at_every_action_with_each_command(
     wait_until(lambda: not commands._soon.isActive())
     monkeypatch.undo()
     assert desktop.window.actions_by_name["continue_here"].isEnabled()
+
+
+def test_the_transport_bar_shows_a_frame_once_whatever_is_told_of_it(
+    desktop, replay, wait_until, monkeypatch
+):
+    transport, scene = desktop.window.transport, desktop.sessions.shown
+    shown = []
+    refresh_numbers = transport._refresh_numbers
+    monkeypatch.setattr(
+        transport, "_refresh_numbers", lambda s: (shown.append(s), refresh_numbers(s))
+    )
+    for _ in range(5):
+        scene.history.changed.emit()
+        scene.status_changed.emit()
+    assert not shown
+    wait_until(lambda: shown)
+    assert len(shown) == 1

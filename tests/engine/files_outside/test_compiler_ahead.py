@@ -11,6 +11,11 @@ import pytest
 
 pytest.importorskip("mujoco")
 
+import stroboscope.engine as physics
+from stroboscope.engine.mjb import mjb_of
+from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.outside import guard
+from stroboscope.engine.outside.answers import GIVEN, Question
 from stroboscope.engine.outside.compiler import CompilerProcess, compiler_ahead
 from stroboscope.engine.outside.guard import GuardedModel, guarded_model
 
@@ -96,3 +101,40 @@ def _runs(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_compiled_model_that_was_given_is_not_sent_back_and_loaded_as_it_is(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "model.xml"
+    file.write_text(MODEL, encoding="utf-8")
+    adapter = load_mujoco()
+    content = bytes(mjb_of(guarded_model(file).model, adapter=adapter))
+    with CompilerProcess() as compiler:
+        (tmp_path / GIVEN).write_bytes(content)
+        scratch = str(tmp_path)
+        question = Question(path="x.mjb", root=scratch, scratch=scratch, with_content=True)
+        assert compiler.ask(question) == 0
+        compiler.output.seek(0, 2)
+        assert compiler.output.tell() < len(content)
+    again = guarded_model("x.mjb", content=content)
+    assert again.exact
+    assert bytes(mjb_of(again.model, adapter=adapter)) == content
+
+
+def test_one_that_says_it_was_given_what_it_was_not_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "import sys; from stroboscope.engine.outside.answers import MAGIC;"
+        'b = b\'{"built":{"kind":"mjb","name":"x","exact":true,"digest":"\''
+        " + b'0' * 64 + b'\",\"is_given\":true}}';"
+        "sys.stdout.buffer.write(MAGIC + len(b).to_bytes(8, 'little') + b)"
+    )
+    monkeypatch.setattr(guard, "_COMMAND", (sys.executable, "-c", code))
+    file = tmp_path / "model.xml"
+    file.write_text(MODEL, encoding="utf-8")
+    with pytest.raises(physics.EngineError, match=r"model\.xml"):
+        guarded_model(file)
+    with pytest.raises(physics.FileFormatError, match="can't be loaded"):
+        guarded_model("no model.mjb", content=b"no model at all")
