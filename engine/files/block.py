@@ -122,7 +122,8 @@ def placed(block: EncodedBlock, *, scene: int, chunk: int, previous: int) -> byt
 
 def _is_sparse(planes: bytes) -> bool:
     """Return whether some of the bytes are there and most are zero, as of inputs that are held."""
-    return len(planes) > 0 and 4 * np.count_nonzero(np.frombuffer(planes, np.uint8)) < len(planes)
+    nonzero = int(np.count_nonzero(np.frombuffer(planes, np.uint8)))
+    return len(planes) > 0 and 4 * nonzero < len(planes)
 
 
 def _checked(block: RowBlock) -> tuple[NDArray[np.float64], Integers]:
