@@ -276,7 +276,6 @@ def test_r16_all_but_the_last_moment_of_a_killed_recording_is_there_and_it_says_
         for after, expected in QPOS_AFTER.items():
             if after < frames:
                 assert trajectory.frame(after).qpos == pytest.approx(expected, abs=1e-6)
-        assert frames > 5000 or (lost[-1] - lost[0] if len(lost) else 0) < 1_000_000_000
         trajectory.seek(-1)
         scene = trajectory.scene
         scene.step()

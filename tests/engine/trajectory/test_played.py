@@ -76,6 +76,19 @@ def test_it_is_played_from_where_it_was_sought(run: PlainRun) -> None:
         assert trajectory.position == 50
 
 
+def test_few_frames_take_as_long_as_all_of_them(tmp_path: Path) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    file = physics.TrajectoryFile(tmp_path / "few", every=5)
+    with scene.start_recording(file) as recording:
+        scene.step(nstep=50)
+    with physics.load_trajectory(recording.path) as trajectory:
+        assert len(trajectory) == 11
+        began = time.monotonic()
+        trajectory.play()
+        assert time.monotonic() - began >= 0.2 - 1e-3
+        assert trajectory.position == 10
+
+
 @pytest.mark.parametrize(
     ("speed", "error"),
     [(0, ValueError), (-1.0, ValueError), (math.nan, ValueError), ("fast", TypeError)],

@@ -291,6 +291,7 @@ for name, begin in (("Arm", 0), ("Arm (2)", 5)):
 
 
 def test_each_environment_has_times_of_its_own(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco.batch")
     scene = physics.create_scene("Many", MODEL, n_envs=3)
     with scene.start_recording(tmp_path / "many") as recording:
         for _ in range(20):
