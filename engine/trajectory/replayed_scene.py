@@ -48,6 +48,15 @@ class ReplayedScene:
         self._past: Past | None = None
 
     @property
+    def signals_of(self) -> int:
+        """Which scene of the file has what the script logged: of environments the first."""
+        record, reader = self._record, self._reader
+        if record.env < 0:
+            return record.index
+        others = (reader.scene(index) for index in reader.scenes)
+        return min(each.index for each in others if each.env >= 0 and each.name == record.name)
+
+    @property
     def is_built(self) -> bool:
         """Whether there is a scene."""
         return self._scene is not None
@@ -91,7 +100,7 @@ class ReplayedScene:
             FileKeyframes(self._rows, check=scene.world.codec.check_hidden),
             self._stretches,
         )
-        scene.history.recorded_signals = FileSignals(self._reader, self._record.index)
+        scene.history.recorded_signals = FileSignals(self._reader, self.signals_of)
         self._scene = scene
         self._past = Past(scene)
         row, hidden, _ = self.state(last)
@@ -128,7 +137,7 @@ class ReplayedScene:
             total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
         )
         scene.history.recording_grew(self._stretches)
-        scene.history.recorded_signals = FileSignals(self._reader, self._record.index)
+        scene.history.recorded_signals = FileSignals(self._reader, self.signals_of)
         row, hidden, _ = self.state(last)
         self.put_options(last)
         scene.world.codec.put_row(row, hidden)

@@ -35,6 +35,7 @@ from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.scene_records import this_machine
 from stroboscope.engine.trajectory.building import recorded_fields
 from stroboscope.engine.trajectory.frame import Frame
+from stroboscope.engine.trajectory.last_frame import LastFrame, compute_last
 from stroboscope.engine.trajectory.lookup import ByName, NoSuchFrameError
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
@@ -251,6 +252,19 @@ class Trajectory:
             note=note,
         )
 
+    @property
+    def last(self) -> LastFrame:
+        """All arrays of MuJoCo's data as they were when the recording ended, for post-mortems.
+
+        Contacts, forces of constraints, poses and the rest by MuJoCo's names. They are computed
+        again by the last recorded step; ``note`` says how far they are what was there. Raises
+        StateError where callbacks of this process would be called.
+        """
+        end = self.axes[1]
+        stops = [event for event in self.events if event.kind == "stop" and event.axis == end]
+        reason = str(stops[-1].data.get("reason", "")) if stops else ""
+        return compute_last(self._replayed, self._rows, reason)
+
     def stored_state(self, index: int) -> tuple[Row, bytes, Counters, float]:
         """Return a frame's row, what no row holds, its counters and timestep; for the engine."""
         number = self._number(index)
@@ -378,8 +392,11 @@ class Trajectory:
 
     @property
     def signals(self) -> Mapping[str, Signal]:
-        """The script's logged values by name: ``axes``, ``times`` [s] and ``values``."""
-        reader, index = self._reader, self._record.index
+        """The script's logged values by name: ``axes``, ``times`` [s] and ``values``.
+
+        Of many environments all have the same, at the times of the one that was looked at.
+        """
+        reader, index = self._reader, self._signals_of
         what = f"{self.name!r} of {self.path.name} has logged no signal"
         return ByName(
             {name: reader.signal(index, name) for name in reader.signals(index)}, what=what
@@ -387,7 +404,12 @@ class Trajectory:
 
     def signal_names(self, name: str) -> tuple[str, ...]:
         """Return what the values of a logged vector are called; empty where they have no names."""
-        return self._reader.signal_names(self._record.index, name)
+        return self._reader.signal_names(self._signals_of, name)
+
+    @property
+    def _signals_of(self) -> int:
+        """Which scene of the file has what the script logged: of environments the first."""
+        return self._replayed.signals_of
 
     @property
     def events(self) -> tuple[FileEvent, ...]:

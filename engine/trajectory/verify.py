@@ -33,6 +33,10 @@ _NOTE_SEEN = (
     "{:,} frames are what sync() saw after steps that the script took itself: those can't be taken "
     "again; let the script call scene.step() to be able to verify"
 )
+_NOTE_HIDDEN = (
+    "a step needs more than a row says (which bodies sleep), and nothing in the file says that: "
+    "record the run, or the environments, instead of saving what was remembered of them"
+)
 
 
 class Outcome(enum.StrEnum):
@@ -265,25 +269,37 @@ def _summary(
         and (each.model_since < 0 or not rows.follows_at(each.segment.begin))
     )
     models = _models(rows, stretches, parts)
+    checked = sum(part.checked for part in parts)
+    note = _NOTE_SEEN.format(seen) if seen else ""
     if first is not None:
         outcome = Outcome.DIFFERS
     elif lost:
         outcome = Outcome.DAMAGED
     elif seen:
         outcome = Outcome.UNKNOWN
+    elif not checked and _has_steps(rows):
+        outcome, note = Outcome.UNKNOWN, _NOTE_HIDDEN
     else:
         outcome = Outcome.CHANGED if changes or models else Outcome.SAME
     return Verification(
         outcome,
         rows.count,
-        sum(part.checked for part in parts),
+        checked,
         first=first,
         differing=sum(part.differing for part in parts),
         changes=changes,
         lost=lost,
-        note=_NOTE_SEEN.format(seen) if seen else "",
+        note=note,
         seen=seen,
         models=models,
+    )
+
+
+def _has_steps(rows: RecordedRows) -> bool:
+    """Return whether any frame is what a step from the one before leads to."""
+    return any(
+        rows.follows(frame) and rows.axis(frame) == rows.axis(frame - 1) + 1
+        for frame in range(1, rows.count)
     )
 
 

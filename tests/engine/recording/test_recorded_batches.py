@@ -197,6 +197,9 @@ def test_what_the_script_logs_has_the_time_of_the_environment_that_is_looked_at(
             scene.step()
         scene.log("note", "the end")
         end = float(scene.time[0])
+    with physics.load_trajectory(tmp_path / "run.mcap", scene="many[2]") as last:
+        assert last.signals["k"].times.tolist() == times
+        assert "k" in last.scene.history.recorded_signals
     with physics.load_trajectory(tmp_path / "run.mcap") as trajectory:
         assert trajectory.signals["k"].times.tolist() == times
         assert trajectory.events[-1].time == end
@@ -250,5 +253,11 @@ def test_what_sleeps_in_recorded_environments_is_known(
             was_reset = env == 1 and trajectory.axis(0) < 500
             assert found.checked == len(trajectory) - 1 - was_reset
             assert trajectory.time(-1) - trajectory.time(0) >= (keep_last or 0.0) * 0.999
+    scene.keep_history()
+    for _ in range(5):
+        scene.step()
     with physics.load_trajectory(scene.save_history(tmp_path / "past")) as trajectory:
         assert "slept" in trajectory.exactness
+        found = trajectory.verify(jobs=1)
+        assert (found.outcome, found.checked) == (Outcome.UNKNOWN, 0)
+        assert "which bodies sleep" in found.note
