@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.engine.model_fields import read_field, write_field
 
-__all__ = ["FIELD_OPTION", "is_recordable", "read_field_option", "write_field_option"]
+__all__ = [
+    "FIELD_OPTION",
+    "SAID_OF_ROWS",
+    "is_recordable",
+    "read_field_option",
+    "write_field_option",
+]
 
 FIELD_OPTION: Final = "model."
 # Whole numbers point to places in other fields, which a file must not say. These don't.
@@ -25,14 +31,14 @@ _WHOLE: Final = frozenset({
     "opt.ccd_iterations", "opt.sdf_iterations", "opt.sdf_initpoints",
 })  # fmt: skip
 _LARGEST_WHOLE: Final = (1 << 31) - 1
-# What a step takes is said with every row.
-_SAID_ELSEWHERE: Final = "opt.timestep"
+SAID_OF_ROWS: Final = "opt.timestep"
+"""What is said with every row."""
 
 
 def is_recordable(name: str, values: NDArray[Any]) -> bool:
     """Return whether the values of a field can be in a file: numbers that point nowhere."""
     is_real = values.dtype.kind == "f" and values.size > 0
-    return name != _SAID_ELSEWHERE and (is_real or name in _WHOLE)
+    return name != SAID_OF_ROWS and (is_real or name in _WHOLE)
 
 
 def read_field_option(model: Any, name: str) -> tuple[float, ...]:

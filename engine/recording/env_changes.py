@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.model_option_fields import is_recordable
+from stroboscope.engine.model_option_fields import SAID_OF_ROWS, is_recordable
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
@@ -63,6 +63,8 @@ class EnvChanges:
         """
         found: dict[int, list[str]] = {}
         for name, values in self._envs.expanded.items():
+            if name == SAID_OF_ROWS:
+                continue
             now = values[self._chosen]
             before = self._fields.get(name)
             if before is None:

@@ -261,3 +261,31 @@ def test_what_sleeps_in_recorded_environments_is_known(
         found = trajectory.verify(jobs=1)
         assert (found.outcome, found.checked) == (Outcome.UNKNOWN, 0)
         assert "which bodies sleep" in found.note
+
+
+def test_options_that_are_edited_in_the_debugger_are_those_of_the_environment_that_is_looked_at(
+    read: Read, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("many", MODEL, n_envs=3)
+    scene.select_environment(1)
+    with scene.start_recording(tmp_path / "run") as recording:
+        scene.step()
+        scene.backend.edit_option("gravity", (0.0, 0.0, -2.0))
+        scene.step()
+        scene.select_environment(2)
+        scene.backend.edit_option("timestep", (0.001,))
+        scene.step()
+        scene.backend.edit_option("iterations", (7.0,))
+        scene.step()
+    happened = [[(e.kind, e.axis) for e in read(recording.path, env).events] for env in range(3)]
+    assert happened[0] == [("begin", 0)]
+    assert sorted(happened[1]) == [("begin", 0), ("edit", 1), ("option", 1)]
+    assert sorted(happened[2]) == [("begin", 0), ("edit", 3), ("option", 2), ("option", 3)]
+    for env in range(3):
+        with physics.load_trajectory(recording.path, scene=env) as trajectory:
+            assert trajectory.verify().exit_code == 0
+            trajectory.seek(3)
+            option = trajectory.scene.model.opt
+            assert option.gravity[2] == (-2.0 if env == 1 else -9.81)
+            assert option.timestep == (0.001 if env == 2 else 0.002)
+            assert option.iterations == (7 if env == 2 else 100)
