@@ -177,3 +177,27 @@ def test_models_of_others_are_opened_by_what_is_in_them(
         description = client.description(shown.scene_id)
         assert [joint.name for joint in description.joints] == ["shoulder"]
         assert shown.step_count == 0
+
+
+@pytest.mark.parametrize("words", [("verify",), ("repair",), ("export", "--to", "csv")])
+def test_progress_is_shown_in_a_terminal_and_not_in_a_file(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    termios = pytest.importorskip("termios", reason="no terminals can be made here")
+    run = tmp_path / "run.mcap"
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    record_plain(run, model, steps=50, control=lambda step, data: None)
+    command = "import sys; from stroboscope.app.main.cli import main; sys.exit(main(sys.argv[1:]))"
+    line = [sys.executable, "-c", command, words[0], str(run), *words[1:]]
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    try:
+        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, timeout=120, check=True)
+        told = os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.stdout
+    assert "100 %|" in told
+    piped = subprocess.run(line, capture_output=True, timeout=120, check=True)
+    assert (piped.stdout, piped.stderr) == (done.stdout, b"")
