@@ -1,0 +1,197 @@
+"""What MuJoCo's data held when a recorded run ended comes back, every array, to the last bit."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from random_models import disturb, random_model
+
+import stroboscope.engine as physics
+from stroboscope.engine.errors import EngineError, StateError
+from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.trajectory.last_frame import (
+    DIFFERENT,
+    EVALUATED,
+    FAILED,
+    SAME,
+    arrays_of_data,
+)
+from stroboscope.engine.trajectory.lookup import NoSuchNameError
+
+FALLING = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <body pos="0 0 .3"><freejoint/><geom type="box" size=".1 .1 .1"/><site name="s"/></body>
+    <body pos="1 0 1"><joint name="hinge" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body>
+  </worldbody>
+  <actuator><motor joint="hinge"/></actuator>
+  <sensor><accelerometer site="s"/><touch site="s"/></sensor>
+</mujoco>
+"""
+
+
+def _differences(arrays: Any, live: dict[str, NDArray[Any]]) -> list[str]:
+    assert set(arrays) == set(live)
+    return [
+        name
+        for name, expected in live.items()
+        if arrays[name].shape != expected.shape or arrays[name].tobytes() != expected.tobytes()
+    ]
+
+
+def _run(scene: physics.Scene, path: Path, steps: int, seed: int, mode: str) -> Path:
+    scene.start_recording(physics.TrajectoryFile(path, mode=mode))
+    for number in range(steps):
+        disturb(scene.model, scene.data, np.random.default_rng([seed, number]), gently=True)
+        scene.step()
+    return scene.stop_recording()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_array_is_what_the_data_held_in_runs_of_models_of_all_kinds(
+    seed: int, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Random", random_model(seed).xml)
+    path = _run(scene, tmp_path / "run", 60, seed, "minimal" if seed % 3 == 0 else "exact")
+    live = arrays_of_data(scene.model, scene.data, adapter=load_mujoco())
+    with physics.load_trajectory(path) as trajectory:
+        last = trajectory.last
+        assert last.note == SAME
+        assert not _differences(last, live)
+
+
+def test_arrays_have_mujocos_names_and_shapes_and_others_are_refused(tmp_path: Path) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    path = _run(scene, tmp_path / "run", 300, 0, "exact")
+    with physics.load_trajectory(path) as trajectory:
+        last = trajectory.last
+    assert last["contact.dist"].shape == (int(last["ncon"]),) == (4,)
+    assert last.efc_force.shape == (int(last.nefc),)
+    assert last.xpos.tolist() == scene.data.xpos.tolist()
+    assert last["sensordata"].shape == (4,)
+    with pytest.raises(NoSuchNameError, match="no array 'xpoz': it has"):
+        last["xpoz"]
+    with pytest.raises(AttributeError, match="no array 'xpoz': it has"):
+        _ = last.xpoz
+
+
+def _diverge(scene: physics.Scene) -> None:
+    scene.data.qvel[0] = 1e11
+
+
+def _not_a_number(scene: physics.Scene) -> None:
+    scene.data.ctrl[:] = np.nan
+    scene.data.qfrc_applied[2] = np.nan
+
+
+@pytest.mark.parametrize("wrong", [_diverge, _not_a_number])
+@pytest.mark.parametrize("guarded", [True, False])
+def test_after_a_step_that_failed_every_array_is_what_was_there_then(
+    wrong: Callable[[physics.Scene], None], guarded: bool, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    if guarded:
+        scene.raise_on_stop = True
+    scene.start_recording(tmp_path / "run")
+    for _ in range(50):
+        scene.step()
+    wrong(scene)
+    with contextlib.suppress(EngineError):
+        scene.step()
+    path = scene.stop_recording()
+    live = arrays_of_data(scene.model, scene.data, adapter=load_mujoco())
+    with physics.load_trajectory(path) as trajectory:
+        last = trajectory.last
+        assert last.note == (FAILED if guarded else SAME), trajectory.events
+        assert not _differences(last, live)
+
+
+# More memory than there is as soon as one stone comes to lie on the other.
+STONES = """
+<mujoco>
+  <option ccd_iterations="5000"/>
+  <size memory="200K"/>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .13"><freejoint/><geom type="ellipsoid" size=".1 .12 .13"/></body>
+    <body pos="0 0 .45"><freejoint/><geom type="ellipsoid" size=".1 .12 .13"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def _step(scene: physics.Scene, steps: int) -> None:
+    for _ in range(steps):
+        scene.step()
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_after_a_fatal_error_every_array_is_what_was_there_then(
+    guarded: bool, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Stones", STONES)
+    if guarded:
+        scene.raise_on_stop = True
+    scene.start_recording(tmp_path / "run")
+    with pytest.raises(EngineError, match=r"memory|stack|arena"):
+        _step(scene, 400)
+    path = scene.stop_recording()
+    live = arrays_of_data(scene.model, scene.data, adapter=load_mujoco())
+    with physics.load_trajectory(path) as trajectory:
+        assert len(trajectory) > 10
+        last = trajectory.last
+        assert last.note == FAILED, trajectory.events
+        assert not _differences(last, live)
+
+
+def test_a_last_step_that_leads_elsewhere_here_is_said(tmp_path: Path) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    mujoco.set_mjcb_control(lambda model, data: data.xfrc_applied.__setitem__((2, 4), data.time))
+    try:
+        path = _run(scene, tmp_path / "run", 20, 0, "exact")
+    finally:
+        mujoco.set_mjcb_control(None)
+    with physics.load_trajectory(path) as trajectory:
+        trajectory.seek(-1)
+        before = trajectory.scene.data.qpos.copy()
+        options = trajectory.scene.model.opt.timestep
+        assert trajectory.last.note == DIFFERENT
+        assert trajectory.scene.data.qpos.tolist() == before.tolist()
+        assert trajectory.scene.model.opt.timestep == options
+        mujoco.set_mjcb_control(lambda model, data: None)
+        try:
+            with pytest.raises(StateError, match=r"script's callbacks \(control\)"):
+                _ = trajectory.last
+        finally:
+            mujoco.set_mjcb_control(None)
+
+
+@pytest.mark.parametrize("how", ["one frame", "every tenth"])
+def test_a_state_that_no_recorded_step_leads_to_is_evaluated(how: str, tmp_path: Path) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    for _ in range(200):
+        scene.step()
+    if how == "one frame":
+        path = scene.save_checkpoint(tmp_path / "there")
+    else:
+        scene.start_recording(physics.TrajectoryFile(tmp_path / "run", every=10))
+        for _ in range(25):
+            scene.step()
+        path = scene.stop_recording()
+    with physics.load_trajectory(path) as trajectory:
+        last = trajectory.last
+        assert last.note == EVALUATED
+        assert last.qpos.tolist() == scene.data.qpos.tolist()
+        fresh = mujoco.MjData(scene.model)
+        mujoco.mj_setState(
+            scene.model, fresh, trajectory.frame(-1).row, mujoco.mjtState.mjSTATE_INTEGRATION
+        )
+        mujoco.mj_forward(scene.model, fresh)
+        assert last.xpos.tolist() == fresh.xpos.tolist()
+        assert int(last.ncon) == fresh.ncon
