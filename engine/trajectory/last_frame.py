@@ -6,7 +6,6 @@ on data of our own. When the last step failed and was taken back it is that step
 again, fails again, and is taken back again.
 """
 
-import copy
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,16 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import StopReason
-from stroboscope.engine.checkpoint_codec import CheckpointCodec
-from stroboscope.engine.errors import StateError
-from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
-from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.trajectory.lookup import known_names, no_such_name
-from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
+from stroboscope.engine.trajectory.recorded_rows import RecordedRows
+from stroboscope.engine.trajectory.steps_again import StepsAgain
 
 if TYPE_CHECKING:
-    from stroboscope.engine.scene import Scene
     from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 
 __all__ = ["LastFrame", "arrays_of_data", "compute_last"]
@@ -122,78 +117,28 @@ def compute_last(replayed: "ReplayedScene", rows: RecordedRows, stop: str) -> La
 
     Raises StateError where that can't be computed, and what building the scene raises.
     """
-    scene = replayed.build()
-    adapter, world = scene.world.adapter, scene.world
-    callbacks = list(adapter.callbacks_in_the_way(world.model))
-    if adapter.has_control_callback():
-        callbacks.append("control")
-    if callbacks:
-        raise StateError(
-            "what the data held can't be computed: that would call the script's callbacks "
-            f"({', '.join(callbacks)}); read the file in a process that has none"
-        )
-    return _Steps(scene, replayed, rows).last(stop)
-
-
-class _Steps:
-    """Takes a recorded step again on data and with a model of its own."""
-
-    def __init__(self, scene: "Scene", replayed: "ReplayedScene", rows: RecordedRows) -> None:
-        world = scene.world
-        self._scene, self._replayed, self._rows = scene, replayed, rows
-        self._adapter = world.adapter
-        self._model = copy.copy(world.model)
-        self._data = self._adapter.module.MjData(self._model)
-        self._codec = CheckpointCodec(
-            self._model, HeldData(self._data), digest=world.codec.digest, adapter=self._adapter
-        )
-
-    def last(self, stop: str) -> LastFrame:
-        """Return what the data holds when all that was done last is done again."""
-        rows, end = self._rows, self._rows.count - 1
-        final, hidden, _ = self._replayed.state(end)
-        if end and rows.axis(end - 1) == rows.axis(end) - 1:
-            self._put(end - 1)
-            self._step()
-            reached = self._codec.read_row()[0]
-            begin, stop_at = rows.record.inputs
-            reached[begin:stop_at] = final[begin:stop_at]
-            is_same = reached.tobytes() == final.tobytes()
-            if rows.follows(end) and not is_same:
-                note = DIFFERENT
-            else:
-                note = SAME if is_same else EVALUATED
-        else:
-            self._put(end)
-            self._adapter.mj_forward(self._model, self._data)
-            note = EVALUATED
-        if stop and stop not in _WITHOUT_STEP:
-            self._options(end)
-            self._write(final)
-            self._step()
-            self._codec.put_row(final, hidden)
-            note = FAILED
-        self._write(final)
-        return LastFrame(arrays_of_data(self._model, self._data, adapter=self._adapter), note)
-
-    def _put(self, frame: int) -> None:
-        row, hidden, _ = self._replayed.state(frame)
-        self._options(frame)
-        self._codec.put_row(row, hidden)
-
-    def _options(self, frame: int) -> None:
-        stretch, _ = self._replayed.place(frame)
-        options = {**self._scene.history.recorded_options, **stretch.options}
-        for name, values in options.items():
-            write_option(self._model, name, values, known=values, adapter=self._adapter)
-        self._model.opt.timestep = self._rows.timestep(frame)
-
-    def _step(self) -> None:
-        """Take a step, as far as it goes."""
-        try:
-            self._adapter.mj_step(self._model, self._data)
-        except self._adapter.module.FatalError:
-            self._adapter.free_stack(self._data)
-
-    def _write(self, row: Row) -> None:
-        self._adapter.mj_setState(self._model, self._data, row, self._adapter.integration)
+    again = StepsAgain(replayed, rows)
+    end = rows.count - 1
+    final, hidden, _ = replayed.state(end)
+    note = EVALUATED
+    if end and rows.axis(end - 1) == rows.axis(end) - 1:
+        again.put(end - 1)
+        again.step()
+        reached = again.row()
+        begin, behind = rows.record.inputs
+        reached[begin:behind] = final[begin:behind]
+        if reached.tobytes() == final.tobytes():
+            note = SAME
+        elif rows.follows(end):
+            note = DIFFERENT
+    else:
+        again.put(end)
+        again.evaluate()
+    if stop and stop not in _WITHOUT_STEP:
+        again.put_options(end)
+        again.write(final)
+        again.step()
+        again.put_back(final, hidden)
+        note = FAILED
+    again.write(final)
+    return LastFrame(arrays_of_data(again.model, again.data, adapter=again.adapter), note)

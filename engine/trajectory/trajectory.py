@@ -30,16 +30,17 @@ from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent, Manifest, SceneRecord
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.scene_records import this_machine
-from stroboscope.engine.trajectory.building import recorded_fields
+from stroboscope.engine.trajectory.building import recorded_fields, recorded_model
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.last_frame import LastFrame, compute_last
 from stroboscope.engine.trajectory.lookup import ByName, NoSuchFrameError
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 from stroboscope.engine.trajectory.standing import compute_derived, stand_at
+from stroboscope.engine.trajectory.steps_again import StepsAgain
 from stroboscope.engine.trajectory.stretches import stretches_of
 from stroboscope.engine.trajectory.verify import Outcome, Verification, verify_rows
 
@@ -275,6 +276,15 @@ class Trajectory:
         """Return what else is in the file under a name; empty where nothing is; for the engine."""
         return self._reader.attachment(name) if name in self._reader.attachments else b""
 
+    @property
+    def options_at_end(self) -> Options:
+        """What was edited of the options, and own fields, in the last frame; for the engine."""
+        return self._place(len(self) - 1)[0].options
+
+    def model_file(self) -> tuple[str, bytes]:
+        """Return the model that the file carries: its name, and its bytes; for the engine."""
+        return recorded_model(self._reader, self._record)
+
     def model_fields(self) -> ModelFields:
         """Return the numbers of the recorded model; for the engine."""
         return recorded_fields(self._reader, self._record)
@@ -291,17 +301,26 @@ class Trajectory:
         """Return when a frame was taken: monotonic [ns], see ``manifest.clock``."""
         return self._rows.wall(self._number(index))
 
-    def timings(self, index: int) -> Mapping[str, float]:
+    def timings(self, index: int, *, again: bool = False) -> Mapping[str, float]:
         """Return the wall time [s] of the physics step that led to a frame, by stage.
 
-        ``step``: from row to row, whatever the script did between the steps included. Empty for
-        the first frame, and after a gap.
+        ``step`` is recorded: from row to row, whatever the script did between the steps included;
+        with ``every`` above 1 the mean of those steps. No more of it is: a second look at the
+        clock in every step would cost the simulation. ``again=True`` adds MuJoCo's own stages
+        as ``again.step``, ``again.position``, …: measured now, on this machine, by taking the step
+        that began at the frame before again; NaN where the installed MuJoCo does not measure.
+        Empty for the first frame, and after a gap.
         """
         number = self._number(index)
-        rows = self._rows
-        if not number or rows.axis(number) - rows.axis(number - 1) != self._record.every:
+        is_measured = flag(again, "again")
+        rows, every = self._rows, self._record.every
+        if not number or rows.axis(number) - rows.axis(number - 1) != every:
             return {}
-        return {"step": (rows.wall(number) - rows.wall(number - 1)) * 1e-9}
+        found = {"step": (rows.wall(number) - rows.wall(number - 1)) * 1e-9 / every}
+        if is_measured:
+            stages = StepsAgain(self._replayed, rows).stage_times(number - 1)
+            found.update({f"again.{stage}": seconds for stage, seconds in stages.items()})
+        return found
 
     def find(self, *, time: float, episode: int | None = None) -> int:
         """Return the last frame that is not later than ``time`` [s].

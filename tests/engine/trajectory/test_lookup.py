@@ -59,6 +59,8 @@ CALLS: dict[str, tuple[Call, set[str]]] = {
     "axis": (lambda t, v: t.axis(v), set()),
     "wall": (lambda t, v: t.wall(v), set()),
     "timings": (lambda t, v: t.timings(v), set()),
+    "timings again": (lambda t, v: t.timings(3, again=v), {"true"}),
+    "last": (lambda t, v: t.last[v], set()),
     "stored_state": (lambda t, v: t.stored_state(v), set()),
     "find": (lambda t, v: t.find(time=v), {"half"}),
     "find episode": (lambda t, v: t.find(time=0.0, episode=v), {"None"}),

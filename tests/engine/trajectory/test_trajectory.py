@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from plain_recording import PlainRun, record_plain, state_of
 
+import stroboscope.engine as physics
 from stroboscope.engine.files.frames import RecordMode
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 from stroboscope.engine.trajectory.verify import Outcome
@@ -174,3 +175,32 @@ def test_frames_are_chosen_by_the_time_that_was_simulated_until_there(run: Plain
         assert all(0 <= later - earlier <= 1 for earlier, later in itertools.pairwise(twice))
         with pytest.raises(ValueError, match="interval must be above 0 s, not -1"):
             trajectory.frames_at(-1.0)
+
+
+def test_stages_of_a_step_are_measured_again_and_say_so(run: PlainRun) -> None:
+    with load_trajectory(run.path) as trajectory:
+        recorded = trajectory.timings(60)
+        assert list(recorded) == ["step"]
+        trajectory.seek(10)
+        before = state_of(run.model, trajectory.scene.data).tobytes()
+        measured = trajectory.timings(60, again=True)
+        assert measured["step"] == recorded["step"]
+        stages = {name for name in measured if name.startswith("again.")}
+        assert {"again.step", "again.position", "again.constraint"} <= stages
+        known = [measured[name] for name in stages if not math.isnan(measured[name])]
+        assert not known or (max(known) == measured["again.step"] > 0.0 <= min(known))
+        assert max(known, default=0.0) < 1.0
+        assert state_of(run.model, trajectory.scene.data).tobytes() == before
+        assert trajectory.timings(0, again=True) == {}
+
+
+def test_the_time_of_a_step_is_that_of_one_where_only_every_so_many_were_recorded(
+    tmp_path: Path,
+) -> None:
+    scene = physics.create_scene("Arm", ARM)
+    scene.start_recording(physics.TrajectoryFile(tmp_path / "run", every=10))
+    for _ in range(101):
+        scene.step()
+    with load_trajectory(scene.stop_recording()) as trajectory:
+        took = trajectory.wall(5) - trajectory.wall(4)
+        assert trajectory.timings(5)["step"] == pytest.approx(1e-9 * took / 10)
