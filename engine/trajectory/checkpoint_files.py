@@ -5,7 +5,7 @@ A checkpoint file is a trajectory of one frame; the last frame of any trajectory
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactness
@@ -14,18 +14,25 @@ from stroboscope.engine.files.errors import FileDamagedError, FileError, FileFor
 from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
 from stroboscope.engine.files.manifest import SCRIPT_NAME
 from stroboscope.engine.script_state import unpacked
+from stroboscope.engine.trajectory.environment_states import (
+    batch_of_file,
+    environments_in,
+    restore_environments,
+)
 from stroboscope.engine.trajectory.standing import compute_derived
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
 
 __all__ = ["load_checkpoint", "restore_checkpoint_file"]
 
 
-def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Scene":
+def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Scene | BatchScene":
     """Build the scene in a checkpoint file and return it standing there, step and time included.
 
+    A file of several environments makes the scene of many that they are of; of one, that alone.
     What it does from there on is what the captured scene did, bit for bit, where the file says no
     other. What its script had registered waits in it: ``scene.register_state`` hands each value to
     its setter at once. ``show``: open it in the debugger's window. The file may come from anybody:
@@ -39,9 +46,16 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
                 "it holds a state without its scene",
                 "make the scene, and call scene.load_checkpoint(path)",
             )
-        values = unpacked(_script_of(trajectory))
-        trajectory.seek(-1)
-        scene = trajectory.scene
+        script = _script_of(trajectory)
+        values = unpacked(script)
+        environments = environments_in(trajectory)
+        scene: Scene | BatchScene
+        if len(environments) > 1:
+            scene = batch_of_file(trajectory, environments)
+            restore_environments(scene, environments, script=b"", with_model=True)
+        else:
+            trajectory.seek(-1)
+            scene = trajectory.scene
     scene.states.script.pending.update(values)
     if values:
         names = ", ".join(map(repr, sorted(values)))
@@ -58,6 +72,10 @@ def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exa
     """Put the state in a checkpoint file into ``scene``, all of it or nothing."""
     with load_trajectory(path) as trajectory:
         _check_model(scene, trajectory)
+        environments = environments_in(trajectory) if hasattr(scene, "n_envs") else []
+        if environments:
+            script = _script_of(trajectory)
+            return restore_environments(cast("BatchScene", scene), environments, script=script)
         row, hidden, counters, timestep = trajectory.stored_state(-1)
         checkpoint = Checkpoint(
             scene.world.codec.head,

@@ -214,10 +214,6 @@ def test_the_last_frame_has_every_array_of_the_data_for_whoever_looks_why_it_fai
 # --- many environments
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the state of the first environment goes into all of them, and that is called exact",
-)
 def test_the_states_of_environments_go_back_each_into_its_own(tmp_path: Path) -> None:
     pytest.importorskip("mujoco.batch")
     many = physics.create_scene("Many", MODEL, n_envs=3)
@@ -231,9 +227,6 @@ def test_the_states_of_environments_go_back_each_into_its_own(tmp_path: Path) ->
     assert many.environments.state.tobytes() == before.tobytes()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="one environment of the file becomes a scene, and nothing is said of others"
-)
 def test_the_scene_in_a_checkpoint_of_environments_has_them_all(tmp_path: Path) -> None:
     pytest.importorskip("mujoco.batch")
     many = physics.create_scene("Many", MODEL, n_envs=3)
