@@ -1,14 +1,16 @@
 """The newest minutes of chosen environments in memory, and in a file when one goes wrong."""
 
+import logging
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.batch_tap import EnvTap
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["BatchFlightRecorder"]
 
 _STRETCHES = frozenset({"begin", "episode", "restore", "branch", "edit"})
-_MOST_EVENTS = 10_000
+# About 500 bytes each.
+_MOST_EVENTS: Final = 200_000
+_log = logging.getLogger(__name__)
 
 
 class BatchFlightRecorder(FlightRecorder):
@@ -110,6 +114,8 @@ class _EnvsInMemory(EnvTap):
         self._hidden_bytes = 0
         self._many = 0
         """How many events there are."""
+        self._most_events = _MOST_EVENTS
+        self._is_told = False
         self.values: deque[Value] = deque(maxlen=MOST_VALUES)
 
     @property
@@ -121,8 +127,24 @@ class _EnvsInMemory(EnvTap):
         """Keep what has happened to an environment, in the order of the axis."""
         self._events[place].append(event)
         self._many += 1
-        if self._many > _MOST_EVENTS:
+        if self._many > self._most_events:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Let go of the oldest rows, and of what happened to them: more has than is kept."""
+        if len(self._blocks) > 1:
+            self._blocks.popleft()
             self._forget_events(self._first)
+            if not self._is_told:
+                self._is_told = True
+                text = (
+                    f"so much happens to its environments (more than {_MOST_EVENTS:,} resets, "
+                    "edits and texts) that the flight recorder keeps less than keep_last"
+                )
+                _log.warning("scene %r: %s", self.scene.name, text)
+                self.scene.link.log_text(LogLevel.WARNING, text)
+        # Not for every single one, where that has not helped.
+        self._most_events = max(_MOST_EVENTS, 2 * self._many)
 
     def _add(self, place: int, event: FileEvent) -> None:
         self.keep(place, event)

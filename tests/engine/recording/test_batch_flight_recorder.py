@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import stroboscope.engine as physics
 from stroboscope.engine.files.frames import BlockKind
+from stroboscope.engine.recording import batch_flight_recorder
 
 pytest.importorskip("mujoco.batch")
 
@@ -200,6 +201,31 @@ def test_its_memory_stays_flat_whatever_happens(make: Make, tmp_path: Path) -> N
     assert len(tap.values) <= 1_300
     needed = 8 * scene.environments.layout.size * 6 * 2.0 / float(scene.model.opt.timestep)
     assert recording.nbytes <= 1.6 * needed
+
+
+def test_where_more_happens_than_is_kept_older_rows_go_and_it_is_said(
+    make: Make,
+    tmp_path: Path,
+    read: Read,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(batch_flight_recorder, "_MOST_EVENTS", 2_000)
+    scene = make()
+    scene.start_recording(recorder(tmp_path, keep_last=60.0))
+    step = Steps(scene)
+    for _ in range(900):
+        scene.reset(envs_idx=[0, 1, 2, 3, 4])
+        step(1)
+    path = scene.stop_recording()
+    (told,) = [each for each in caplog.records if "less than keep_last" in each.getMessage()]
+    assert told.levelname == "WARNING"
+    for env in range(6):
+        recorded = read(path, env)
+        assert recorded.axes == list(range(recorded.axes[0], 901))
+        assert 200 < len(recorded.axes) < 900
+        assert recorded.rows.tobytes() == step.of(env, recorded.axes[0])
+        assert len(recorded.events) == (1 if env == 5 else len(recorded.axes) - 1)
 
 
 def test_each_environment_keeps_as_many_seconds_at_its_own_timestep(
