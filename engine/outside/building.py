@@ -26,6 +26,7 @@ from stroboscope.engine.mjb import mjb_of, mjb_version
 from stroboscope.engine.model_digest import digest_of_mjb
 from stroboscope.engine.model_fields import FieldTable, ModelFields
 from stroboscope.engine.mujoco_adapter import MujocoAdapter, load_mujoco
+from stroboscope.engine.option_codes import impossible_option
 from stroboscope.engine.outside.answers import Built, Question
 from stroboscope.engine.outside.named_files import NamedFiles
 
@@ -261,6 +262,10 @@ class _Builder:
                 f"its state has {numbers:,} numbers; at most {self._limits.state_numbers:,} are "
                 "kept"
             )
+
+        # A step in which nothing touches would not show these.
+        if wrong := impossible_option(model, adapter=self._adapter):
+            raise self._refused(wrong, _REPAIR)
 
         def step() -> None:
             data = module.MjData(model)

@@ -13,22 +13,16 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import OptionKind
 from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.model_fields import read_field
 from stroboscope.engine.model_option_fields import FIELD_OPTION, read_field_option
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.option_codes import CHOICES, MOST_ITERATIONS, option_codes
 from stroboscope.engine.physics_options import option_info
 
 __all__ = ["check_options"]
 
-# More iterations than this end in a product that overflows, once it is an amount of memory.
-_MOST: Final = 1 << 20
 _MOST_BITS: Final = (1 << 31) - 1
 _OPTIONS: Final = f"{FIELD_OPTION}opt."
-_ENUMS: Final = {
-    "integrator": "mjtIntegrator",
-    "cone": "mjtCone",
-    "jacobian": "mjtJacobian",
-    "solver": "mjtSolver",
-}
 _FLAGS: Final = ("disableflags", "enableflags", "disableactuator")
 
 
@@ -54,22 +48,21 @@ def check_options(
 def _wrong_with(name: str, values: tuple[float, ...], model: Any, adapter: MujocoAdapter) -> str:
     """Return what is wrong with an option; empty when nothing. Raises CommandError for none."""
     known: range | frozenset[int] | None
-    if name.startswith(_OPTIONS) and (plain := name.removeprefix(_OPTIONS)) in (*_ENUMS, *_FLAGS):
+    if name.startswith(_OPTIONS) and (plain := name.removeprefix(_OPTIONS)) in (*CHOICES, *_FLAGS):
         width, whole = 1, True
         known = _codes(plain, adapter)
     elif name.startswith(FIELD_OPTION):
         width = len(read_field_option(model, name))
-        whole = name.startswith(_OPTIONS) and isinstance(
-            getattr(model.opt, name.removeprefix(_OPTIONS)), int
-        )
-        known = range(-_MOST, _MOST + 1) if whole else None
+        whole = read_field(model, name.removeprefix(FIELD_OPTION)).dtype.kind != "f"
+        most = MOST_ITERATIONS if name.startswith(_OPTIONS) else _MOST_BITS
+        known = range(-most, most + 1)
     else:
         info = option_info(name, adapter=adapter)
         width, whole = info.width, info.kind is not OptionKind.NUMBER
         known = {
             OptionKind.FLAG: range(2),
             OptionKind.CHOICE: range(len(info.choices)),
-            OptionKind.INTEGER: range(-_MOST, _MOST + 1),
+            OptionKind.INTEGER: range(-MOST_ITERATIONS, MOST_ITERATIONS + 1),
         }.get(info.kind)
     if len(values) != width:
         return f"{name} has {len(values):,} values, not {width:,}"
@@ -84,5 +77,4 @@ def _codes(name: str, adapter: MujocoAdapter) -> range | frozenset[int]:
     """Return the values that a choice, or a set of flags, of MuJoCo's options may have."""
     if name in _FLAGS:
         return range(-_MOST_BITS - 1, _MOST_BITS + 1)
-    members = getattr(adapter.module, _ENUMS[name]).__members__.values()
-    return frozenset(int(member) for member in members)
+    return option_codes(name, adapter)

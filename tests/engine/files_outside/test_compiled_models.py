@@ -116,3 +116,19 @@ def test_a_compiled_model_of_another_mujoco_is_refused_with_both_versions(
     (tmp_path / "model.mjb").write_bytes(content)
     with pytest.raises(physics.FileVersionError, match=rf"4\.0\.99.*{mujoco.mj_versionString()}"):
         physics.load_scene(tmp_path / "model.mjb")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("cone", 99), ("solver", -1), ("integrator", 55), ("jacobian", 7),
+     ("ccd_iterations", 9_200_000), ("ccd_iterations", -5), ("sdf_initpoints", 2**31 - 1)],
+)  # fmt: skip
+def test_options_that_mujoco_believes_blindly_are_refused_by_name(
+    option: str, value: int, tmp_path: Path, model_path: Callable[[str], Path]
+) -> None:
+    model = mujoco.MjModel.from_xml_path(str(model_path("arm")))
+    setattr(model.opt, option, value)
+    path = tmp_path / "model.mjb"
+    mujoco.mj_saveModel(model, str(path), None)
+    with pytest.raises(physics.FileFormatError, match=f"its option {option} is "):
+        physics.load_scene(path)

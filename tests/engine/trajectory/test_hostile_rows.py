@@ -273,6 +273,7 @@ IMPOSSIBLE: dict[str, list[float]] = {
     "model.jnt_qposadr": [7.0],
     "model.nq": [7.0],
     "model.body_mass": [1.0],
+    "model.geom_contype": [1.5, 1.0],
     "disable.contact": [7.0],
     "no such option": [1.0],
 }
