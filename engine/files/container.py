@@ -1,7 +1,7 @@
 """Records of the open container MCAP (mcap.dev/spec), as far as trajectories use them."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from zlib import crc32
 
@@ -12,6 +12,7 @@ __all__ = [
     "Fields",
     "Opcode",
     "attachment_index_record",
+    "attachment_pieces",
     "attachment_record",
     "channel_record",
     "chunk_index_record",
@@ -134,16 +135,22 @@ def message_index_record(channel: int, entries: list[tuple[int, int]]) -> bytes:
 
 def attachment_record(name: str, media_type: str, data: bytes, *, log_time: int) -> bytes:
     """Return an attachment with its CRC."""
-    content = b"".join(
-        (
-            _TIMES.pack(log_time, log_time),
-            string(name),
-            string(media_type),
-            _U64.pack(len(data)),
-            data,
-        )
+    return b"".join(attachment_pieces(name, media_type, (data,), size=len(data), log_time=log_time))
+
+
+def attachment_pieces(
+    name: str, media_type: str, data: Iterable[bytes], *, size: int, log_time: int
+) -> Iterator[bytes]:
+    """Yield an attachment of ``size`` bytes, which come in pieces, with its CRC."""
+    head = b"".join(
+        (_TIMES.pack(log_time, log_time), string(name), string(media_type), _U64.pack(size))
     )
-    return record(Opcode.ATTACHMENT, content, _U32.pack(crc32(content)))
+    yield _RECORD.pack(Opcode.ATTACHMENT, len(head) + size + _U32.size) + head
+    crc = crc32(head)
+    for piece in data:
+        yield piece
+        crc = crc32(piece, crc)
+    yield _U32.pack(crc)
 
 
 def attachment_index_record(
@@ -200,10 +207,10 @@ def statistics_record(
     return record(Opcode.STATISTICS, numbers, _U32.pack(len(counts)), counts)
 
 
-def footer_record(summary: bytes, *, summary_start: int, offset_start: int) -> bytes:
-    """Return the footer behind a summary, with the CRC of both."""
+def footer_record(summary_crc: int, *, summary_start: int, offset_start: int) -> bytes:
+    """Return the footer behind a summary with that CRC, with the CRC of both."""
     head = _RECORD.pack(Opcode.FOOTER, 20) + _FOOTER.pack(summary_start, offset_start)
-    return head + _U32.pack(crc32(head, crc32(summary)))
+    return head + _U32.pack(crc32(head, summary_crc))
 
 
 # --- reading

@@ -2,11 +2,14 @@
 
 import errno
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stroboscope.engine.files.in_use import mark_as_written
 
-__all__ = ["Disk", "write_all"]
+__all__ = ["Disk", "in_large_pieces", "write_all"]
+
+_PIECE_BYTES = 1 << 20
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -81,3 +84,16 @@ def write_all(disk: Disk, descriptor: int, data: bytes) -> None:
         if more <= 0:
             raise OSError(f"only {written:,} of {len(data):,} bytes were written")
         written += more
+
+
+def in_large_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same bytes in few pieces: one write each, and a file's whole end mostly is one."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _PIECE_BYTES:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)

@@ -1,7 +1,7 @@
 """Writing a trajectory: what was written before stays readable, whatever happens next."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from zlib import crc32
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from stroboscope.engine.files.block import EncodedBlock, encode_block, placed
 from stroboscope.engine.files.block_head import NOWHERE
 from stroboscope.engine.files.chunk_index import ChunkKind, block_entry, low_rate_entry
+from stroboscope.engine.files.chunk_log import ChunkLog
 from stroboscope.engine.files.compression import Compressor
 from stroboscope.engine.files.container import (
     MAGIC,
     MESSAGE_HEAD,
     Opcode,
     attachment_index_record,
+    attachment_pieces,
     attachment_record,
     channel_record,
     chunk_head_bytes,
@@ -35,9 +37,9 @@ from stroboscope.engine.files.container import (
     string,
 )
 from stroboscope.engine.files.contents import PROFILE
-from stroboscope.engine.files.disk import Disk, write_all
+from stroboscope.engine.files.disk import Disk, in_large_pieces, write_all
 from stroboscope.engine.files.errors import FileWriteError
-from stroboscope.engine.files.fate import Fate, fate_of, name_of
+from stroboscope.engine.files.fate import Fate, fate_of, is_cut, name_of
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
 from stroboscope.engine.files.in_use import refuse_if_written
 from stroboscope.engine.files.json_values import encode_json
@@ -60,6 +62,7 @@ __all__ = ["TrajectoryWriter"]
 _WAITING_BYTES = 64 << 10
 # And a chunk of them has no more than that, so that reading one event takes little memory.
 _CHUNK_BYTES = 4 << 20
+_JSON, _BINARY = "application/json", "application/octet-stream"
 _LAST_TIME = (1 << 63) - 1
 # Bytes of an attachment's name.
 _LONGEST_NAME = 255
@@ -116,9 +119,7 @@ class TrajectoryWriter:
         self._states: dict[int, _Channel] = {}
         self._schemas: dict[MessageSchema, tuple[int, bytes]] = {}
         self._previous: dict[int, int] = {}
-        self._entries = bytearray()
-        self._chunk_indexes = bytearray()
-        self._chunk_count = 0
+        self._chunks = ChunkLog()
         self._attachment_indexes: list[bytes] = []
         self._times: tuple[int, int] | None = None
         self._waiting: list[tuple[_Channel, int, bytes]] = []
@@ -144,13 +145,12 @@ class TrajectoryWriter:
         """Return what others have done to the file; ``path`` is its name of now if it was moved."""
         if self._descriptor < 0:
             return Fate.THERE
-        fate = Fate.CUT if self._is_cut else self._fate()
+        fate = fate_of(self.path, self._descriptor, nbytes=self._at)
+        if self._is_cut:
+            return Fate.CUT
         if fate is Fate.MOVED:
             self.path = name_of(self._descriptor) or self.path
         return fate
-
-    def _fate(self) -> Fate:
-        return fate_of(self.path, self._descriptor, nbytes=self._at)
 
     @property
     def nbytes(self) -> int:
@@ -286,7 +286,15 @@ class TrajectoryWriter:
             return
         try:
             self.flush()
-            self._write(self._end())
+            begin = self._at
+            try:
+                for piece in in_large_pieces(self._end()):
+                    self._write(piece)
+            except BaseException:
+                # A part of an index is no use to anybody.
+                self._at = begin
+                self._take_back()
+                raise
             self._disk.fsync(self._descriptor)
         except OSError as error:
             raise self._error("can't be finished", error) from error
@@ -412,9 +420,10 @@ class TrajectoryWriter:
             channel.messages += len(entries)
         first, last = self._times or times
         self._times = (min(first, times[0]), max(last, times[1]))
-        self._entries += entry(len(chunk))
-        self._chunk_count += 1
-        self._chunk_indexes += chunk_index_record(
+        if not compress:
+            self._chunks.add_block(entry(len(chunk)))
+            return
+        index = chunk_index_record(
             offset=at,
             length=len(chunk),
             times=times,
@@ -423,6 +432,7 @@ class TrajectoryWriter:
             compression=compression,
             sizes=(len(stored), len(records)),
         )
+        self._chunks.add_low_rate(entry(len(chunk)), index)
 
     # --- the beginning and the end
 
@@ -467,7 +477,7 @@ class TrajectoryWriter:
 
     def _attachment(self, name: str, data: bytes, at: int) -> tuple[bytes, bytes]:
         """Return the record of an attachment at a place, and that of its index."""
-        kind = "application/json" if name.endswith(".json") else "application/octet-stream"
+        kind = _JSON if name.endswith(".json") else _BINARY
         time = self._log_time(self.manifest.clock)
         written = attachment_record(name, kind, data, log_time=time)
         index = attachment_index_record(
@@ -475,16 +485,23 @@ class TrajectoryWriter:
         )
         return written, index
 
-    def _end(self) -> bytes:
-        """Return all that follows the last chunk."""
-        index, of_index = self._attachment(INDEX_NAME, bytes(self._entries), self._at)
-        # Once more, as nothing in the file can be understood without it.
-        again, of_again = self._attachment(
-            MANIFEST_NAME, self._manifest_bytes, self._at + len(index)
+    def _end(self) -> Iterator[bytes]:
+        """Yield all that follows the last chunk, piece by piece: the indexes may be large."""
+        begin, at, crc = self._at, self._at, self._crc
+        kind, time, size = _BINARY, self._log_time(self.manifest.clock), self._chunks.entry_bytes
+        for piece in attachment_pieces(
+            INDEX_NAME, kind, self._chunks.entries(), size=size, log_time=time
+        ):
+            yield piece
+            at, crc = at + len(piece), crc32(piece, crc)
+        of_index = attachment_index_record(
+            INDEX_NAME, kind, offset=begin, length=at - begin, log_time=time, size=size
         )
-        data_crc = crc32(again, crc32(index, self._crc))
-        data_end = record(Opcode.DATA_END, data_crc.to_bytes(4, "little"))
-        start = self._at + len(index) + len(again) + len(data_end)
+        # Once more, as nothing in the file can be understood without it.
+        again, of_again = self._attachment(MANIFEST_NAME, self._manifest_bytes, at)
+        data_end = record(Opcode.DATA_END, crc32(again, crc).to_bytes(4, "little"))
+        yield again + data_end
+        start = at + len(again) + len(data_end)
         attachments = [*self._attachment_indexes, of_index, of_again]
         used = [channel for channel in self._channels.values() if channel.messages]
         groups: list[tuple[Opcode, bytes]] = [
@@ -496,25 +513,32 @@ class TrajectoryWriter:
                     schemas=len({channel.schema for channel in used} - {b""}),
                     attachments=len(attachments),
                     metadata=1,
-                    chunks=self._chunk_count,
+                    chunks=self._chunks.count,
                     times=self._times or (0, 0),
                     messages={channel.number: channel.messages for channel in used},
                 ),
             ),
             (Opcode.ATTACHMENT_INDEX, b"".join(attachments)),
             (Opcode.METADATA_INDEX, self._metadata_index),
-            (Opcode.CHUNK_INDEX, bytes(self._chunk_indexes)),
         ]
         summary = b"".join(data for _, data in groups)
+        yield summary
+        crc = crc32(summary)
+        channels = {scene: channel.number for scene, channel in self._states.items()}
+        for piece in self._chunks.index_records(channels=channels, log_time=self._log_time):
+            yield piece
+            crc = crc32(piece, crc)
+        sizes = [(opcode, len(data)) for opcode, data in groups]
+        sizes.append((Opcode.CHUNK_INDEX, self._chunks.index_record_bytes))
         offsets, at = [], start
-        for opcode, data in groups:
-            if data:
-                place = at.to_bytes(8, "little") + len(data).to_bytes(8, "little")
+        for opcode, size in sizes:
+            if size:
+                place = at.to_bytes(8, "little") + size.to_bytes(8, "little")
                 offsets.append(record(Opcode.SUMMARY_OFFSET, bytes([opcode]), place))
-            at += len(data)
-        summary += b"".join(offsets)
-        footer = footer_record(summary, summary_start=start, offset_start=at)
-        return b"".join((index, again, data_end, summary, footer, MAGIC))
+            at += size
+        last = b"".join(offsets)
+        footer = footer_record(crc32(last, crc), summary_start=start, offset_start=at)
+        yield b"".join((last, footer, MAGIC))
 
     # --- the disk
 
@@ -523,7 +547,7 @@ class TrajectoryWriter:
             why = "what failed before could not be taken back" if self._broken else "it is closed"
             raise FileWriteError(self.path, f"can't be written ({why})", "record into a new file")
         # Afterwards it is as long as it should be, with zeros in the place of what was there.
-        self._is_cut = self._is_cut or self._fate() is Fate.CUT
+        self._is_cut = self._is_cut or is_cut(self._descriptor, nbytes=self._at)
         try:
             write_all(self._disk, self._descriptor, data)
         except OSError as error:

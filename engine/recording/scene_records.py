@@ -164,7 +164,8 @@ def _attach(scene: Recorded, attachments: Attachments) -> str:
             content = scene_bundle(cast("Scene", scene), allow_missing=_Everything())
             name = _SCENE
     name = attachments.name(name)
-    attachments[name] = content or Compressor()(model)
+    # A copy: what was compressed keeps room for all that it might have taken.
+    attachments[name] = content or bytes(memoryview(Compressor()(model)))
     attachments.names[digest] = name
     return name
 

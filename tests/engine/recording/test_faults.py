@@ -139,8 +139,9 @@ def test_a_recording_that_rotates_goes_on_in_files_that_each_stand_alone(
 ) -> None:
     scene = make_scene()
     oracle = oracle_of(scene)
-    wanted = physics.TrajectoryFile(tmp_path / "run", max_size=400_000, chunk_size=32, rotate=True)
-    with scene.start_recording(wanted) as recording:
+    path = tmp_path / "run"
+    recording = start(scene, path, None, max_size=400_000, chunk_size=32, rotate=True)
+    with recording:
         oracle.step(1_200)
         scene.reset()
         oracle.step(300)
@@ -160,6 +161,9 @@ def test_a_recording_that_rotates_goes_on_in_files_that_each_stand_alone(
             assert (reader.manifest.segment, reader.manifest.previous) == (number, previous)
             previous = reader.manifest.uuid
             assert reader.attachment("stroboscope/scene.strobe")
+    with TrajectoryReader(recording.paths[-1]) as reader:  # each file's chunks are its own
+        chunks = recording._thread._writer._chunks
+        assert chunks.count == len(reader._contents.entries)
     assert axes == list(range(1_501))
     assert np.concatenate(rows).tobytes() == oracle.array().tobytes()
 
