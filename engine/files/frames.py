@@ -90,8 +90,8 @@ class FileEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     that begin a stretch say under "options" what the physics options were that anybody has edited
     in the debugger so far, {name: [numbers]}; under "fields" which fields of the model have other
     values than in the file's, flat; under "model_since" after which physics step the script has
-    written those at the earliest, and under "model" what, in words. stop: "reason", and what its
-    StopEvent says.
+    written those at the earliest, and under "model" what, in words. stop: "reason", what its
+    StopEvent says, "elements" and "what_if": see engine/recording/recorded_stops.py.
     """
 
     kind: str

@@ -63,6 +63,7 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
     for place, (env, feed) in enumerate(zip(envs.tolist(), feeds, strict=True)):
         first = history.first_of(env)
         if first < 0:
+            first = scene.counters.axis
             text = "nothing is remembered of what was before"
             begins = [env_begin(scene, env, index=feed.index, kind="begin", text=text)]
         else:
@@ -73,9 +74,9 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
         feed.events.extend(
             msgspec.structs.replace(each, scene=feed.index)
             for each in sorted(about, key=_axis_of)
-            if first < 0 or each.axis >= first
+            if each.axis >= first
         )
-        if place == 0 and first >= 0:
+        if place == 0:
             feed.values.extend(value for value in notes.values if value.axis >= first)
         follows = not (begins and begins[-1].axis == scene.counters.axis)
         feed.items.append(env_final(scene, env)._replace(follows=follows))

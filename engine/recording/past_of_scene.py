@@ -33,14 +33,16 @@ def fill_with_past(
     blocks = list(_newest(history.ring.stored_blocks(), seconds))
     index = feed.record.index
     if not blocks:
+        first = final.axis
         feed.add_event(begin_event(scene, index, "nothing is remembered of what was before"))
     else:
         first = blocks[0][0].axis_at(blocks[0][1])
         for event in _stretches(scene, first, index):
             feed.add_event(event)
-        notes = scene.recorders.notes
-        feed.events.extend(each for each in notes.events if each.axis >= first)
-        feed.values.extend(each for each in notes.values if each.axis >= first)
+    # Also where there is no row: of the very first step it may be known why it failed.
+    notes = scene.recorders.notes
+    feed.events.extend(each for each in notes.events if each.axis >= first)
+    feed.values.extend(each for each in notes.values if each.axis >= first)
     if feed.hidden is not None:
         feed.hidden.update(history.keyframes.all())
     for block, at in blocks:

@@ -1,6 +1,5 @@
 """Who records a scene, and what they are told besides its rows."""
 
-import dataclasses
 import logging
 import threading
 from collections.abc import Sequence
@@ -16,8 +15,8 @@ from stroboscope.engine.errors import SimulationStopped
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.feed import FinalRow, Value, wall_ns
 from stroboscope.engine.recording.notes import Notes
+from stroboscope.engine.recording.recorded_stops import stop_data
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
-from stroboscope.engine.stops.event import StopEvent
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -238,8 +237,6 @@ class SceneRecorders:
         self._tell_stopped(None if trouble is None else self._state_before(trouble))
 
     def _add_stop(self, stop: StopInfo) -> None:
-        data = dataclasses.asdict(StopEvent.of(stop))
-        data["reason"] = str(stop.reason)
         self._add(
             FileEvent(
                 kind="stop",
@@ -251,7 +248,7 @@ class SceneRecorders:
                 physics_step=stop.physics_step,
                 step_count=stop.step,
                 total_steps=self._scene.counters.total_steps,
-                data=data,
+                data=stop_data(stop),
             )
         )
 

@@ -12,25 +12,26 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import msgspec
 import numpy as np
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import LogLevel
-from stroboscope.debugger_protocol.time_messages import Goto, StopInfo
+from stroboscope.debugger_protocol.time_messages import Goto
 from stroboscope.engine import debugger
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError, ModelError, SceneDestroyedError
 from stroboscope.engine.files.errors import FileError
-from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.files.json_values import number_of
 from stroboscope.engine.outside.compiler import compiler_ahead
+from stroboscope.engine.recording.recorded_stops import stop_of
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 from stroboscope.engine.trajectory.transforms_shown import show_transforms
+
+if TYPE_CHECKING:
+    from stroboscope.engine.scene import Scene
 
 __all__ = ["Playing", "show_trajectory", "summary_of"]
 
@@ -122,7 +123,7 @@ class _Shown:
         """Show where it stopped, else where it began, and play from there; any thread."""
         link = self._scene.link
         _say_what_it_is(self._trajectory, link)
-        _retell(self._trajectory, link)
+        _retell(self._trajectory, self._scene)
         stops = link.past.stops.stops.stops
         first, last = self._trajectory.axes
         self._look(stops[-1].axis if stops and playing is None else first)
@@ -275,12 +276,13 @@ def summary_of(trajectory: Trajectory) -> str:
     )
 
 
-def _retell(trajectory: Trajectory, link: SceneLink) -> None:
+def _retell(trajectory: Trajectory, scene: "Scene") -> None:
     """Tell of what stopped the recorded run, and what was said in it."""
     stops, texts = [], []
+    link, world = scene.link, scene.world
     for event in trajectory.events:
         if event.kind == "stop":
-            stops.append(_stop_of(event))
+            stops.append(stop_of(event, model=world.model, adapter=world.adapter))
         elif event.text and event.kind in _LEVELS:
             texts.append(event)
     for name, signal in trajectory.signals.items():
@@ -295,24 +297,3 @@ def _retell(trajectory: Trajectory, link: SceneLink) -> None:
         host.log(LogLevel.INFO, f"+{len(texts) - _TOLD_TEXTS} texts before these", link=link)
     for event in texts[-_TOLD_TEXTS:]:
         host.log(_LEVELS[event.kind], event.text, link=link, at=(event.axis, event.time))
-
-
-def _stop_of(event: FileEvent) -> StopInfo | None:
-    """Return what a recorded stop says; None where that is not what stops say here."""
-    fields: dict[str, object] = {
-        "stop_id": 0,
-        "axis": event.axis,
-        "episode": event.episode,
-        "step": event.step_count,
-        "physics_step": event.physics_step,
-        "time": event.time,
-        "message": event.text,
-        **event.data,
-    }
-    try:
-        for name in ("time", "value"):
-            if isinstance(word := fields.get(name), str):
-                fields[name] = number_of(word)
-        return msgspec.convert(fields, StopInfo)
-    except (msgspec.ValidationError, ValueError):
-        return None

@@ -1,0 +1,97 @@
+"""Stops in files: all that is known of one, what can be tried about it among it, and back again."""
+
+import dataclasses
+from typing import Any, Final
+
+import msgspec
+
+from stroboscope.debugger_protocol.messages import ElementRef
+from stroboscope.debugger_protocol.time_messages import StopInfo, WhatIf
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.json_values import number_of
+from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.stops.event import StopEvent
+
+__all__ = ["stop_data", "stop_of"]
+
+_ELEMENTS, _OFFERS = "elements", "what_if"
+# A file may hold anything: far more than any stop of ours has is no offer.
+_MOST_ELEMENTS: Final = 64
+_MOST_OFFERS: Final = 16
+_MOST_EDITS: Final = 256
+_LONGEST_NAME: Final = 200
+_COUNTS: Final = {
+    "body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "camera": "ncam",
+    "light": "nlight", "sensor": "nsensor", "tendon": "ntendon", "equality": "neq",
+    "flex": "nflex", "pair": "npair",
+}  # fmt: skip
+
+
+def stop_data(stop: StopInfo) -> dict[str, object]:
+    """Return what the event of a stop says besides its place and its text."""
+    data: dict[str, object] = dataclasses.asdict(StopEvent.of(stop))
+    data["reason"] = str(stop.reason)
+    if stop.elements:
+        data[_ELEMENTS] = msgspec.to_builtins(stop.elements)
+    if stop.what_if:
+        data[_OFFERS] = msgspec.to_builtins(stop.what_if)
+    return data
+
+
+def stop_of(event: FileEvent, *, model: Any, adapter: MujocoAdapter) -> StopInfo | None:
+    """Return what a recorded stop says; None where that is not what stops say here.
+
+    Elements that ``model`` does not have, and offers that are none, are left out.
+    """
+    fields: dict[str, object] = {
+        "stop_id": 0,
+        "axis": event.axis,
+        "episode": event.episode,
+        "step": event.step_count,
+        "physics_step": event.physics_step,
+        "time": event.time,
+        "message": event.text,
+        **event.data,
+    }
+    elements, offers = fields.pop(_ELEMENTS, ()), fields.pop(_OFFERS, ())
+    try:
+        for name in ("time", "value"):
+            if isinstance(word := fields.get(name), str):
+                fields[name] = number_of(word)
+        stop = msgspec.convert(fields, StopInfo)
+    except (msgspec.ValidationError, ValueError):
+        return None
+    return msgspec.structs.replace(
+        stop,
+        elements=_elements(elements, model, adapter),
+        what_if=_offers(offers),
+    )
+
+
+def _elements(told: object, model: Any, adapter: MujocoAdapter) -> tuple[ElementRef, ...]:
+    try:
+        found = msgspec.convert(told, tuple[ElementRef, ...])
+    except msgspec.ValidationError:
+        return ()
+
+    def is_there(each: ElementRef) -> bool:
+        if each.kind == "actuator":
+            count = adapter.actuator_count(model)
+        else:
+            count = getattr(model, _COUNTS.get(each.kind, ""), 0)
+        return 0 <= each.index < count
+
+    return tuple(each for each in found[:_MOST_ELEMENTS] if is_there(each))
+
+
+def _offers(told: object) -> tuple[tuple[str, tuple[WhatIf, ...]], ...]:
+    try:
+        offers = msgspec.convert(told, tuple[tuple[str, tuple[WhatIf, ...]], ...])
+    except msgspec.ValidationError:
+        return ()
+    return tuple(
+        (name, edits)
+        for name, edits in offers[:_MOST_OFFERS]
+        if 0 < len(name) <= _LONGEST_NAME
+        and len(edits) + sum(len(edit.values) for edit in edits) <= _MOST_EDITS
+    )
