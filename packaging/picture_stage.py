@@ -92,13 +92,14 @@ class Stage:
         self.run_events(1.0)
 
     def join(self, text: str) -> None:
-        """Run another script and attach to it."""
+        """Run another script, which may leave files beside itself, and attach to it."""
         from stroboscope.app.models.session_finder import find_sessions
 
         known = {found.path for found in find_sessions()[0]}
         path = Path(os.environ["STROBOSCOPE_RUNTIME_DIR"]).parent / "second.py"
         path.write_text(text, encoding="utf-8")
-        self.others.append(subprocess.Popen([sys.executable, "-P", str(path)]))
+        command = [sys.executable, "-P", str(path)]
+        self.others.append(subprocess.Popen(command, cwd=path.parent))
         self.wait("another session", lambda: {f.path for f in find_sessions()[0]} - known)
         (new,) = {f.path for f in find_sessions()[0]} - known
         session = self.sessions.open(new)
