@@ -182,6 +182,7 @@ class StatusLine(QStatusBar):
             first = newcomers[0]
             waits = first.mode is PlaybackMode.PAUSED
             does = "has joined and waits, paused" if waits else "has joined"
+            does = "is open, too" if first.is_replay else does
             more = f" (+{len(newcomers) - 1} more)" if len(newcomers) > 1 else ""
             self.joined.setText(f"{first.name} {does}{more} — show it")
         self.joined.setVisible(bool(newcomers))

@@ -147,6 +147,7 @@ class TimelineLink:
     def _show_cursor(self) -> None:
         scene = self._scene
         view = scene.history.view if scene is not None else None
+        self._window.plots.time_view.set_whole(scene is not None and scene.history.is_replay)
         clock = self._window.store.scenes.get(scene_key(scene)) if scene is not None else None
         if view is None or clock is None:
             self._window.plots.show_view(None)

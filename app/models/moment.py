@@ -48,6 +48,8 @@ def moment_of(scene: SceneModel | None, frames: FrameSet | None) -> Moment:
         history = scene.history.told
         back = history.view_back if history is not None and history.view == frames.axis else 0
         word = f"PAST {MINUS}{count_text(back)} · this step, exact" if back else "PAST"
+        if back and (frame := scene.history.frame_text):
+            word = f"REPLAY · {frame}"
     elif frames.instant is Instant.EXECUTED:
         word = "EXECUTED" if running else "EXECUTED · the last step, exact"
     else:

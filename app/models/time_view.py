@@ -20,6 +20,7 @@ class TimeView:
         self._follow = True
         self._span = _SPANS[0]
         self._chosen = False
+        self._whole = False
         self._start = 0.0
 
     @property
@@ -49,9 +50,18 @@ class TimeView:
             self._follow = follow
             self.changed.emit()
 
+    def set_whole(self, whole: bool) -> None:
+        """Show everything, as of a recorded run, until somebody chooses a span; or the newest."""
+        if whole != self._whole:
+            self._whole = whole
+            self.changed.emit()
+
     def track(self, first: float, now: float) -> None:
         """Move along with now, when following; ``first`` is where the data begins [s]."""
         if not self._follow:
+            return
+        if self._whole and not self._chosen and now > first:
+            self._show_all(first, now)
             return
         if not self._chosen:
             length = now - first
@@ -78,9 +88,12 @@ class TimeView:
 
     def fit(self, first: float, last: float) -> None:
         """Show everything between two session times [s]; stops following."""
-        length = max(last - first, _MIN_SPAN)
-        self._start = first - 0.01 * length
-        self._span = min(1.02 * length, _MAX_SPAN)
+        self._show_all(first, last)
         self._follow = False
         self._chosen = True
         self.changed.emit()
+
+    def _show_all(self, first: float, last: float) -> None:
+        length = max(last - first, _MIN_SPAN)
+        self._start = first - 0.01 * length
+        self._span = min(1.02 * length, _MAX_SPAN)

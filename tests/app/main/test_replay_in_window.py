@@ -97,8 +97,11 @@ def test_its_buttons_say_that_they_move_the_view_and_which_keys_do(
 ):
     transport, actions = desktop.window.transport, desktop.window.actions_by_name
     scene, buttons = desktop.sessions.shown, transport.buttons
-    visible = [name for name, button in buttons.items() if button.isVisible()]
-    assert visible == ["go_first", "step_back", "play", "step", "loop"]
+
+    def visible() -> list[str]:
+        return [name for name, button in buttons.items() if button.isVisible()]
+
+    wait_until(lambda: visible() == ["go_first", "step_back", "play", "step", "loop"])
     assert buttons["play"].toolTip().splitlines() == [
         "Play   Space",
         "Move the view through arm.mcap, at the speed beside.   Ctrl+Space moves it backward.",
@@ -114,7 +117,7 @@ def test_its_buttons_say_that_they_move_the_view_and_which_keys_do(
     assert not actions["fast_forward"].isEnabled()
     click(buttons["step"])
     wait_until(lambda: scene.history.view == 1)
-    assert "Look at the step before" in buttons["step_back"].toolTip()
+    wait_until(lambda: "Look at the step before" in buttons["step_back"].toolTip())
     click(buttons["step"])
     wait_until(lambda: scene.history.view == 2)
     click(buttons["go_first"])
@@ -123,7 +126,7 @@ def test_its_buttons_say_that_they_move_the_view_and_which_keys_do(
     assert desktop.window.commands.time.loops
     click(buttons["play"])
     wait_until(lambda: transport.badge.word == "REPLAYING")
-    assert "Let the view stand." in buttons["play"].toolTip()
+    wait_until(lambda: "Let the view stand." in buttons["play"].toolTip())
     click(buttons["play"])
     assert scene.status.axis == LAST  # nothing was simulated
     # What is simulated on from a frame is no recorded run: its buttons step it.
@@ -131,7 +134,7 @@ def test_its_buttons_say_that_they_move_the_view_and_which_keys_do(
     wait_until(lambda: not scene.history.is_replay)
     wait_until(lambda: buttons["fast_forward"].isVisible())
     assert not buttons["loop"].isVisible()
-    assert "Simulate one step" in buttons["step"].toolTip()
+    wait_until(lambda: "Simulate one step" in buttons["step"].toolTip())
 
 
 def test_playing_another_scene_leaves_it_alone(desktop, replay, run_script, wait_until):
@@ -305,7 +308,7 @@ def test_enter_continues_simulating_from_the_row_in_view(desktop, replay, wait_u
     wait_until(lambda: scene.history.view == 20)
     replay(Key.Key_Return)
     wait_until(lambda: scene.history.view is None and not scene.history.is_replay)
-    assert badge.word == "PAUSED · BRANCH"
+    wait_until(lambda: badge.word == "PAUSED · BRANCH")
     replay(Key.Key_Space)
     wait_until(lambda: scene.status.axis > LAST + 20)
     assert scene.mode is PlaybackMode.PLAYING
@@ -320,6 +323,12 @@ def test_curves_begin_with_all_that_was_recorded(desktop, replay, run, wait_unti
     qpos = store.columns(key, "qpos").rows()
     assert qpos.axis.tolist() == list(range(LAST))
     assert qpos.values[:, 0].tobytes() == run.rows[:LAST, 1].tobytes()
+    # All of it is in view, and no more: in the timeline, too.
+    duration = 0.01 * LAST
+    wait_until(
+        lambda: plots.time_view.range == pytest.approx((-0.01 * duration, 1.01 * duration), rel=0.1)
+    )
+    assert desktop.window.timeline_range.range == pytest.approx((0, LAST), abs=2)
     wait_until(lambda: any(channel.name == "reward" for channel in desktop.sessions.shown.channels))
     plots.add_signals(PlotSeriesId(key, "reward", 0))
     wait_until(lambda: (found := store.columns(key, "reward")) is not None and found.count >= LAST)

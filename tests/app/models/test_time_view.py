@@ -13,6 +13,25 @@ def test_it_follows_now_with_a_little_room_to_the_right():
     assert end == pytest.approx(100.0 + 0.2)
 
 
+def test_a_whole_run_is_in_view_until_somebody_chooses_a_span():
+    view = TimeView()
+    view.set_whole(True)
+    view.track(2.0, 102.0)
+    assert view.range == (1.0, 103.0)
+    assert view.follows
+    view.track(2.0, 202.0)
+    assert view.range == (0.0, 204.0)
+    view.choose_span(20.0)
+    view.track(2.0, 202.0)
+    assert view.range[1] - view.range[0] == 20.0
+    view = TimeView()
+    view.set_whole(True)
+    view.track(2.0, 102.0)
+    view.set_whole(False)
+    view.track(2.0, 102.0)
+    assert view.range[1] - view.range[0] == 10.0
+
+
 def test_the_first_second_does_not_move():
     view = TimeView()
     seen = set()
