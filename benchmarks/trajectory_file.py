@@ -108,9 +108,10 @@ class Run:
         """Yield blocks of so many frames; the run begins again when it is over."""
         minimal = mode is RecordMode.MINIMAL
         kind = BlockKind.MINIMAL if minimal else BlockKind.EXACT
-        for first in range(0, frames, self.per_block):
-            begin = first % (self.count - self.per_block + 1)
-            part = slice(begin, begin + min(self.per_block, frames - first))
+        rows_each = min(rows_per_block(self.width, is_minimal=minimal), self.count)
+        for first in range(0, frames, rows_each):
+            begin = first % (self.count - rows_each + 1)
+            part = slice(begin, begin + min(rows_each, frames - first))
             rows = self.rows[part]
             axes = np.arange(first, first + len(rows), dtype=np.int64)
             digests = [xxhash.xxh3_64_intdigest(row) for row in rows] if minimal else None
