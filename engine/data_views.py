@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["DataViews", "raw_view"]
+__all__ = ["DataViews", "raw_view", "timestep_before_gravity"]
 
 _DOUBLE = 8
 # How many numbers before gravity MuJoCo's options may begin.
@@ -76,7 +76,7 @@ def _time_view(data: Any) -> Any | None:
 
 def _timestep_view(model: Any, adapter: MujocoAdapter) -> Any | None:
     """Return a view of ``model.opt.timestep``; None when it isn't where it is expected."""
-    before = _timestep_before_gravity(adapter.module)
+    before = timestep_before_gravity(adapter.module)
     option = model.opt
     if before is None:
         return None
@@ -85,7 +85,7 @@ def _timestep_view(model: Any, adapter: MujocoAdapter) -> Any | None:
 
 
 @functools.cache
-def _timestep_before_gravity(module: Any) -> int | None:
+def timestep_before_gravity(module: Any) -> int | None:
     """Return how many numbers the timestep stands before gravity in MuJoCo's options."""
     option = module.MjOption()
     option.timestep = probe = 0.8671875

@@ -125,15 +125,16 @@ class Stepper:
         if (
             (now >= link.quiet_until and link.active)
             or before != history.time_after
-            or at >= ring.size
             or not before
             or memory is None
             or motion.tobytes() != history.after
             or warnings != seen
             or (mocap is not None and mocap.tobytes() != self._fine_mocap and self._is_mocap_odd())
+            or (at >= ring.size and not self._turns())
         ):
             self._step_slowly()
             return
+        at = ring.at
         data, width = live(), ring.width
         begin = at * width
         ring.head[begin : begin + width] = memory
@@ -189,6 +190,18 @@ class Stepper:
         link.stamp = now
         if link.attention:
             link.end_step()
+
+    def _turns(self) -> bool:
+        """Begin another block of rows, if that is all there is to do before the coming step."""
+        history = self._history
+        if self._link.active or history.is_called or not history.keeps:
+            return False
+        try:
+            history.arrive(time=self._time[0], motion=self._motion)
+        except BaseException:
+            self._link.in_step = False
+            raise
+        return True
 
     def _is_mocap_odd(self) -> bool:
         """Return whether places of mocap bodies, which are others now, have to be looked at."""

@@ -24,9 +24,12 @@ __all__ = ["RowRing", "RowTap"]
 # A block is about so large, and holds at least and at most so many rows.
 _BLOCK_BYTES = 512 << 10
 _FEWEST_ROWS, _MOST_ROWS = 8, 512
+# Larger where nobody looks back: turning takes as long as what else a hundred rows cost.
+_LARGE_BLOCK_BYTES = 768 << 10
 _FEWEST_BLOCKS = 64
-# Blocks of a ring that forgets: written to again and again, so that they stay in the caches.
-_FEW_BLOCKS = 12
+# Blocks of a ring that forgets: written to again and again, so that they stay in the caches. Those
+# that somebody still reads come on top.
+_FEW_BLOCKS = 4
 # No row is further than this from the next one, so that looking at any takes no time to speak of.
 _LONGEST_STRIDE = 256
 # Merging two blocks has to drop so many of their rows that no more than this part is left.
@@ -64,6 +67,7 @@ class RowRing:
         "_capacity",
         "_dropped_bytes",
         "_head",
+        "_lent",
         "_limit",
         "_new_block_bytes",
         "_on_drop",
@@ -114,6 +118,8 @@ class RowRing:
         self._capacity = self._rows = 0
         self._blocks: list[Block] = []
         self._spare: list[Block] = []
+        self._lent: list[Block] = []
+        """Free blocks that somebody still reads: they are filled again when nobody does."""
         self._new_block_bytes = 0
         self._block_bytes = self._dropped_bytes = 0
         self._head: Block | None = None
@@ -126,6 +132,7 @@ class RowRing:
         self.seal()
         self._blocks.clear()
         self._spare.clear()
+        self._lent.clear()
         self._order = None
         self._block_bytes = self._dropped_bytes = 0
         self.advance = self.at = 0
@@ -153,7 +160,7 @@ class RowRing:
     def turn(self, axis: int) -> None:
         """Begin another block, whose first row is that of ``axis``."""
         self.seal()
-        if not self._blocks or self._limit() < _FEWEST_BLOCKS // 4 * self._new_block_bytes:
+        if not self._blocks or self._limit() < self._fewest // 4 * self._new_block_bytes:
             self._choose_capacity()  # also where there is far less room than there was
         block = self._free_block()
         block.start(axis)
@@ -397,12 +404,19 @@ class RowRing:
 
     # --- making room
 
+    @property
+    def _fewest(self) -> int:
+        """How many blocks the limit is to have room for."""
+        return _FEWEST_BLOCKS // 4 if self.forgets else _FEWEST_BLOCKS
+
     def _choose_capacity(self) -> None:
         """Choose how many rows a block has; few where there is little room, so that it is many."""
-        size = min(_BLOCK_BYTES, self._limit() // _FEWEST_BLOCKS)
+        most = _LARGE_BLOCK_BYTES if self.forgets else _BLOCK_BYTES
+        size = min(most, self._limit() // self._fewest)
         fitting = min(max(size // (8 * self._packing.words), _FEWEST_ROWS), _MOST_ROWS)
-        self._block_bytes -= sum(block.nbytes for block in self._spare)
+        self._block_bytes -= sum(block.nbytes for block in (*self._spare, *self._lent))
         self._spare.clear()
+        self._lent.clear()
         self._cancel_order()
         self._rows = min(fitting, self._wanted_capacity or fitting)
         # Some room for rows that stay because they do not follow from the one before.
@@ -412,6 +426,7 @@ class RowRing:
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""
         size = self._new_block_bytes
+        self._take_back()
         most = max(_FEW_BLOCKS, -(-self.least_dense // max(self._rows, 1)) + 2)
         while self.forgets and len(self._blocks) >= most:
             self._forget_oldest()
@@ -424,6 +439,9 @@ class RowRing:
                 self._cancel_order()
             elif len(self._spare) > 2:
                 self._spare.pop()
+                self._block_bytes -= size
+            elif self._lent:
+                self._lent.pop()
                 self._block_bytes -= size
             else:
                 self._thin_out()
@@ -523,10 +541,16 @@ class RowRing:
     def _free(self, block: Block) -> None:
         """Keep a block to be filled again, unless it is larger than those that rows go into."""
         block.dropped, block.order = [], None
-        if block.capacity == self._capacity and not block.users:
-            self._spare.append(block)
+        if block.capacity == self._capacity:
+            (self._lent if block.users else self._spare).append(block)
         else:
             self._block_bytes -= block.nbytes
+
+    def _take_back(self) -> None:
+        """Have those free blocks filled again that nobody reads any more."""
+        if self._lent:
+            self._spare += [block for block in self._lent if not block.users]
+            self._lent = [block for block in self._lent if block.users]
 
     def _kept(self, block: Block, stride: int) -> NDArray[np.int64]:
         """Return the places of the rows of ``block`` that a block of ``stride`` keeps."""

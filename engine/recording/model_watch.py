@@ -1,12 +1,14 @@
 """What is written into the model of a scene while it is recorded: found by looking now and then."""
 
+import functools
 import importlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.data_views import raw_view
+from stroboscope.engine.data_views import raw_view, timestep_before_gravity
 from stroboscope.engine.model_fields import FieldChange, ModelFields
 from stroboscope.engine.model_option_fields import is_recordable
 
@@ -29,6 +31,10 @@ _LARGEST: Final = 4 << 20
 _MOST_NUMBERS: Final = 20_000
 _MOST_TOLD: Final = 64
 _SHOWN: Final = 3
+_WORD: Final = 8
+_MOST_OPTION_BYTES: Final = 4096
+# meaninertia, meanmass, meansize, extent, center.
+_INERTIA_BEFORE_CENTER: Final = 4
 
 Digest = tuple[int, bytes]
 
@@ -47,14 +53,13 @@ class ModelWatch:
     def __init__(self, world: "World", *, axis: int) -> None:
         self._world, self._model = world, world.model
         self._base = ModelFields(world.model)
-        self._hash = importlib.import_module("xxhash").xxh3_64
+        self._digest = importlib.import_module("xxhash").xxh3_64_intdigest
         self._views = _views(world.model)
-        option = self._base.arrays
-        self._scalars = tuple(
-            name.removeprefix("opt.")
-            for name, value in option.items()
-            if name.startswith("opt.") and not value.ndim and name != _TIMESTEP
-        )
+        self._scalars = tuple(_option_names(world.model))
+        span = _span_of_options(world.adapter.module)
+        if span is not None:
+            self._views += _views_of_options(world.model, span)
+            self._scalars = ()
         self.fields: dict[str, list[float]] = {}
         """What has other values by now than in the file's model, flat."""
         self.is_unknown = False
@@ -66,13 +71,12 @@ class ModelWatch:
 
     def now(self) -> Digest:
         """Return a digest of all that a step reads of the model; any thread, some microseconds."""
-        digest = self._hash()
-        for view in self._views:
-            digest.update(view)
+        digest = self._digest(b"".join(self._views))
+        if not self._scalars:
+            return digest, b""
         option = self._model.opt
         scalars = [float(getattr(option, name)) for name in self._scalars]
-        scalars.append(float(self._model.stat.meaninertia))
-        return digest.intdigest(), np.array(scalars).tobytes()
+        return digest, np.array([*scalars, self._model.stat.meaninertia]).tobytes()
 
     def look(self, axis: int) -> ModelChange | None:
         """Return what was written since this was called last; the owner, before a physics step."""
@@ -128,6 +132,46 @@ class ModelWatch:
 
 def _is_simulated(field: str) -> bool:
     return not field.startswith(_NOT_SIMULATED) and not field.endswith(_NOT_SIMULATED_ENDS)
+
+
+def _option_names(model: Any) -> Iterator[str]:
+    """Go through the options that are one number each."""
+    for name in dir(type(model.opt)):
+        is_ours = not name.startswith("_") and f"opt.{name}" != _TIMESTEP
+        if is_ours and isinstance(getattr(model.opt, name), int | float):
+            yield name
+
+
+@functools.cache
+def _span_of_options(module: Any) -> tuple[int, int] | None:
+    """Return where options begin from gravity on, behind the timestep, and their bytes.
+
+    None where they don't stand together, or a number of the model's statistics that steps use does
+    not stand where it is expected: tried with a model of its own.
+    """
+    model = module.MjModel.from_xml_string("<mujoco/>")
+    option, gravity = model.opt, int(model.opt.gravity.ctypes.data)
+    before = timestep_before_gravity(module)
+    # What follows them in a model is how it looks.
+    size = int(model.vis.headlight.ambient.ctypes.data) - gravity
+    if before is None or not 0 < size < _MOST_OPTION_BYTES:
+        return None
+    begin = -_WORD * (before - 1)
+    views = _views_of_options(model, (begin, size - begin))
+    for owner, names in ((option, _option_names(model)), (model.stat, ("meaninertia",))):
+        for name in names:
+            known, value = b"".join(views), getattr(owner, name)
+            setattr(owner, name, type(value)(value + 1))
+            if b"".join(views) == known:
+                return None
+    return begin, size - begin
+
+
+def _views_of_options(model: Any, span: tuple[int, int]) -> list[memoryview]:
+    begin, size = span
+    inertia = int(model.stat.center.ctypes.data) - _WORD * _INERTIA_BEFORE_CENTER
+    gravity = int(model.opt.gravity.ctypes.data)
+    return [raw_view(gravity + begin, size), raw_view(inertia, _WORD)]
 
 
 def _views(model: Any) -> list[memoryview]:
