@@ -23,6 +23,7 @@ from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.in_use import is_being_written
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
+from stroboscope.engine.files.scene_names import scene_names
 
 __all__ = ["CHECKED_BYTES", "main"]
 
@@ -54,12 +55,13 @@ def check(path: str, progress: Callable[[float], None], over: threading.Event) -
 def _checked(
     reader: TrajectoryReader, damage: tuple[Damage, ...], *, everything: bool
 ) -> CheckedFile:
-    frames = {reader.scene(scene).name: reader.frame_count(scene) for scene in reader.scenes}
+    names = scene_names(reader)
+    frames = {name: reader.frame_count(scene) for scene, name in names.items()}
     lost = []
     for each in damage:
         if each.scene not in reader.scenes or (each.frames is None and each.axes is None):
             continue
-        name = reader.scene(each.scene).name
+        name = names[each.scene]
         begin, end = each.frames or (-1, -1)
         frames[name] -= end - begin
         lost.append(LostFrames(name, begin, end, *(each.axes or (-1, -1))))
@@ -75,7 +77,8 @@ def _checked(
 def _repair(path: str, target: str, progress: Callable[[float], None]) -> RepairedFile:
     made = repair(path, target, progress=progress)
     with TrajectoryReader(made.path) as reader:
-        frames = {reader.scene(scene).name: count for scene, count in made.frames.items()}
+        names = scene_names(reader)
+        frames = {names[scene]: count for scene, count in made.frames.items()}
     return RepairedFile(path=str(made.path), frames=frames, attachments_lost=made.attachments_lost)
 
 

@@ -25,6 +25,7 @@ from stroboscope.engine.files.frames import BlockKind, FileEvent, RowBlock
 from stroboscope.engine.files.low_rate import signal_topic
 from stroboscope.engine.files.low_rate_chunks import Message
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import scene_names
 
 __all__ = ["CutOut", "cut"]
 
@@ -98,7 +99,8 @@ class _Parts:
 
     def __init__(self, reader: TrajectoryReader, scene: int, begin: int, end: int) -> None:
         self._reader = reader
-        name, count = reader.scene(scene).name, reader.frame_count(scene)
+        reader.scene(scene)  # one that is not there is refused
+        name, count = scene_names(reader)[scene], reader.frame_count(scene)
         if not 0 <= begin < end <= count:
             allowed = (
                 f"{name!r} has {counted(count, 'frame')}, 0 to {count - 1:,}; the end, the frame "

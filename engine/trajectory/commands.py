@@ -14,6 +14,7 @@ from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
 
 if TYPE_CHECKING:
     from stroboscope.engine.trajectory.trajectory import Trajectory
@@ -108,16 +109,16 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _told(reader: TrajectoryReader) -> dict[str, Any]:
-    scenes = []
+    scenes, names = [], scene_names(reader)
     for number in reader.scenes:
         record, index = reader.scene(number), reader.index(number)
         frames = index.total
         scenes.append(
             {
-                "name": record.name,
+                "name": names[number],
                 "frames": frames,
                 **_reach(reader, number),
-                "simulated": max(frames - 1, 0) * record.every * record.timestep,
+                "simulated": simulated_seconds(reader, number),
                 "timestep": record.timestep,
                 "mode": str(record.mode),
                 "every": record.every,
@@ -236,9 +237,9 @@ def _repair(options: argparse.Namespace) -> int:
     for name in made.attachments_lost:
         _say(f"lost: {name}")
     with TrajectoryReader(made.path) as reader:
+        names = scene_names(reader)
         frames = ", ".join(
-            f"{counted(count, 'frame')} of {reader.scene(scene).name!r}"
-            for scene, count in made.frames.items()
+            f"{counted(count, 'frame')} of {names[scene]!r}" for scene, count in made.frames.items()
         )
     _say(f"{made.path}: {frames} saved")
     return 0
@@ -268,9 +269,9 @@ def _cut(options: argparse.Namespace) -> int:
     with progress_bar("cutting") as show:
         made = cut(options.file, options.output, begin=begin, end=end, scene=number, progress=show)
     with TrajectoryReader(options.file) as reader:
+        names = scene_names(reader)
         for scene, (begin, behind) in made.frames.items():
-            name = reader.scene(scene).name
-            _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {name!r}")
+            _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {names[scene]!r}")
     return 0
 
 

@@ -30,6 +30,7 @@ from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent, Manifest, SceneRecord
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.scene_records import this_machine
@@ -101,7 +102,7 @@ class Trajectory:
     @property
     def name(self) -> str:
         """The name of the recorded scene; of one environment of many: ``name[number]``."""
-        return next(name for name, i in _names(self._reader).items() if i == self._record.index)
+        return scene_names(self._reader)[self._record.index]
 
     @property
     def scene_name(self) -> str:
@@ -150,7 +151,7 @@ class Trajectory:
         """
         made = {
             name: self if index == self._record.index else Trajectory(self._reader, index)
-            for name, index in _names(self._reader).items()
+            for index, name in scene_names(self._reader).items()
             if self._reader.frame_count(index)
         }
         what = f"{self.path.name} has frames of no scene"
@@ -162,7 +163,7 @@ class Trajectory:
         Of many environments the one that stopped last, or the first.
         """
         found: dict[str, tuple[int, str]] = {}
-        for name, index in _names(self._reader).items():
+        for index, name in scene_names(self._reader).items():
             if self._reader.frame_count(index):
                 stops = [e.axis for e in self._reader.events(index) if e.kind == "stop"]
                 scene, newest = self._reader.scene(index).name, max(stops, default=-1)
@@ -599,7 +600,7 @@ def _scene_index(reader: TrajectoryReader, scene: str | int | None) -> int:
         raise FileError(reader.path, "holds no scene", "record it again")
     if scene is None:
         return next((each for each in reader.scenes if reader.frame_count(each)), reader.scenes[0])
-    names = _names(reader)
+    names = {name: index for index, name in scene_names(reader).items()}
     if isinstance(scene, bool) or not isinstance(scene, str | int):
         raise TypeError(f"scene must be the name or the number of one, not {shown(scene)}")
     for index in reader.scenes:
@@ -609,13 +610,3 @@ def _scene_index(reader: TrajectoryReader, scene: str | int | None) -> int:
         return names[scene]
     known = ", ".join(f"{index}: {name!r}" for name, index in names.items())
     raise FileError(reader.path, f"has no scene {shown(scene)}", f"it has {known}")
-
-
-def _names(reader: TrajectoryReader) -> dict[str, int]:
-    """Return the numbers of all scenes by names that are no one else's."""
-    found: dict[str, int] = {}
-    for index in reader.scenes:
-        record = reader.scene(index)
-        name = record.name if record.env < 0 else f"{record.name}[{record.env}]"
-        found[name if name not in found else f"{name} ({index})"] = index
-    return found

@@ -35,6 +35,7 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.trajectory.recorded_transforms import RecordedTransforms
 
@@ -232,9 +233,9 @@ class ShownTransforms:
 
     def __init__(self, reader: TrajectoryReader, record: SceneRecord, why: EngineError) -> None:
         wrong = why.wrong if isinstance(why, FileError) else str(why)
-        transforms = RecordedTransforms(reader, record)
+        transforms, name = RecordedTransforms(reader, record), scene_names(reader)[record.index]
         self._backend = TransformsBackend(transforms, source=reader.path.name, why=wrong)
-        self._link = current_runtime().host.open_scene(record.name, self._backend)
+        self._link = current_runtime().host.open_scene(name, self._backend)
         self._over = threading.Event()
 
     def begin(self) -> None:
