@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
     from stroboscope.engine.scene import Scene
 
-__all__ = ["load_scene", "scene_of"]
+__all__ = ["load_scene", "scene_of", "show_scene"]
 
 _log = logging.getLogger(__name__)
 
@@ -57,6 +57,7 @@ def load_scene(
     Raises FileFormatError, FileDamagedError or FileVersionError, which name the file and what is
     wrong with it; StateError where it is to be shown and there is no window.
     """
+    is_shown = flag(show, "show")
     guarded = guarded_model(checked_path(path, "path"), content=content)
     scene = scene_of(
         guarded,
@@ -66,16 +67,22 @@ def load_scene(
         playback=playback,
         is_part=content is not None,
     )
-    if flag(show, "show"):
-        _show(scene)
+    if is_shown:
+        show_scene(scene)
     return scene
 
 
-def _show(scene: "Scene | BatchScene") -> None:
+def show_scene(scene: "Scene | BatchScene") -> None:
+    """Open a scene in the window; where there is none it is destroyed, and StateError raised."""
     from stroboscope.engine import debugger
 
-    if not debugger.attach():
-        scene.destroy()
+    is_there = False
+    try:
+        is_there = debugger.attach()
+    finally:
+        if not is_there:
+            scene.destroy()
+    if not is_there:
         raise StateError(f"{scene.name!r} can't be shown: no window could be reached")
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.engine.arguments import flag
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactness
 from stroboscope.engine.errors import ModelError, StateCorruptError, StateMismatchError
 from stroboscope.engine.files.errors import FileDamagedError, FileError, FileFormatError
 from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
 from stroboscope.engine.files.manifest import SCRIPT_NAME
+from stroboscope.engine.scene_loading import show_scene
 from stroboscope.engine.script_state import unpacked
 from stroboscope.engine.trajectory.environment_states import (
     batch_of_file,
@@ -37,8 +39,10 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
     other. What its script had registered waits in it: ``scene.register_state`` hands each value to
     its setter at once. ``show``: open it in the debugger's window. The file may come from anybody:
     nothing in it is executed. Raises FileError and its kinds; FileFormatError for a file that was
-    saved without its scene, which :meth:`Scene.load_checkpoint` takes.
+    saved without its scene, which :meth:`Scene.load_checkpoint` takes; StateError where it is to be
+    shown and there is no window.
     """
+    is_shown = flag(show, "show")
     with load_trajectory(path) as trajectory:
         if not trajectory.carries_model:
             raise FileFormatError(
@@ -61,10 +65,8 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
         names = ", ".join(map(repr, sorted(values)))
         text = f"{Path(path).name} holds script state ({names}): scene.register_state takes it"
         scene.link.log_text(LogLevel.INFO, text)
-    if show:
-        from stroboscope.engine import debugger
-
-        debugger.attach()
+    if is_shown:
+        show_scene(scene)
     return scene
 
 

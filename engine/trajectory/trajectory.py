@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import os
 import sys
-import time as clock
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +23,6 @@ from stroboscope.engine.arguments import (
 )
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.counted import counted
-from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent, Manifest, SceneRecord
@@ -34,10 +32,12 @@ from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.scene_records import this_machine
+from stroboscope.engine.scene_loading import show_scene
 from stroboscope.engine.trajectory.building import recorded_fields, recorded_model
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.last_frame import LastFrame, compute_last
 from stroboscope.engine.trajectory.lookup import ByName, NoSuchFrameError
+from stroboscope.engine.trajectory.playing import play
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 from stroboscope.engine.trajectory.standing import compute_derived, stand_at
@@ -536,34 +536,13 @@ class Trajectory:
     def play(self, speed: float = 1.0, *, loop: bool = False) -> None:
         """Seek from :attr:`position` to the end, ``speed`` × real time; ``loop``: for ever.
 
-        A window that is attached sees the scene move. Ends with the window, where there was one.
+        A window that is attached sees the scene move. Ends with the window, where there was one;
+        of one frame alone there is nothing to play where nobody looks.
         """
         pace = finite_number(speed, "speed")
         if pace <= 0.0:
             raise ValueError(f"speed must be above 0, not {pace:g}")
-        is_endless = flag(loop, "loop")
-        scene = self.scene
-        was_attached = scene.link.active
-        while True:
-            self._play_once(pace)
-            if not is_endless or (was_attached and not scene.link.active):
-                return
-            self.seek(0)
-
-    def _play_once(self, speed: float) -> None:
-        scene, rows = self.scene, self._rows
-        began, number = clock.monotonic(), self._position
-        passed = 0.0
-        while number < len(self) - 1:
-            number += 1
-            passed += rows.timestep(number - 1) * self._record.every
-            ahead = passed / speed - (clock.monotonic() - began)
-            if ahead < -0.04 and number < len(self) - 1:
-                continue  # late: show the next one instead
-            if ahead > 0.0:
-                clock.sleep(ahead)
-            self.seek(number)
-            scene.update_debugger()
+        play(self, self._rows, speed=pace, loop=flag(loop, "loop"))
 
 
 def load_trajectory(
@@ -577,21 +556,17 @@ def load_trajectory(
     ``scene``: which one, by name or number, where the file holds several (default: the first).
     ``show``: build it at once and open it in the debugger's window. Nothing in
     a file is ever executed, and its model is tried in another process before this one builds it.
-    Raises FileError and its kinds.
+    Raises FileError and its kinds; StateError where it is to be shown and there is no window.
     """
     is_shown = flag(show, "show")
     reader = TrajectoryReader(Path(checked_path(path, "path")))
     try:
         trajectory = Trajectory(reader, _scene_index(reader, scene))
+        if is_shown:
+            show_scene(trajectory.scene)
     except BaseException:
         reader.close()
         raise
-    if is_shown:
-        from stroboscope.engine import debugger
-
-        built = trajectory.scene
-        if not debugger.attach():
-            raise StateError(f"{built.name!r} can't be shown: no window could be reached")
     return trajectory
 
 

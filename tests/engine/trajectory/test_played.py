@@ -131,10 +131,6 @@ def test_it_is_played_in_a_loop_in_front_of_who_looks_until_that_one_goes(
     assert set(seen) <= set(run.rows[:, 0].tolist())
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a file of one frame is sought again and again without a pause, and nobody is served",
-)
 def test_a_checkpoint_that_is_played_in_a_loop_is_shown_to_who_looks(
     start_warm: Start, tmp_path: Path
 ) -> None:
@@ -150,6 +146,27 @@ def test_a_checkpoint_that_is_played_in_a_loop_is_shown_to_who_looks(
     code, _, errors = script.end()
     assert code == 0, errors
     assert frame is not None
+
+
+def test_who_looks_at_a_run_that_hardly_moves_is_served_and_it_ends_when_that_one_goes(
+    run: PlainRun, start_warm: Start
+) -> None:
+    # Each frame takes 40 s.
+    script = start_warm(LOOPED.replace("2.0, loop=True", "1e-4"), str(run.path))
+    with script.connect() as client:
+        assert client.wait_until(lambda c: bool(c.scenes()), 60)
+        client.subscribe(client.scenes()[0].scene_id, [Topic.POSE], max_rate_hz=1000.0)
+        assert client.next_frame(20) is not None
+    code, _, errors = script.end()
+    assert code == 0, errors
+
+
+def test_one_frame_is_played_at_once_where_nobody_looks(tmp_path: Path) -> None:
+    scene = physics.create_scene("Still", MODEL)
+    scene.step()
+    with physics.load_trajectory(scene.save_checkpoint(tmp_path / "still")) as trajectory:
+        trajectory.play(loop=True)
+        assert trajectory.position == 0
 
 
 # --- show
@@ -232,21 +249,7 @@ def _open_files() -> set[str]:
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="which files are open is not known")
 @pytest.mark.parametrize(
     "load",
-    [
-        "load_scene",
-        pytest.param(
-            "load_trajectory",
-            marks=pytest.mark.xfail(
-                strict=True, reason="the file stays open and its scene stays, as nobody has either"
-            ),
-        ),
-        pytest.param(
-            "load_checkpoint",
-            marks=pytest.mark.xfail(
-                strict=True, reason="it returns as if there were a window, unlike load_trajectory"
-            ),
-        ),
-    ],
+    LOADS,
 )
 def test_where_there_is_no_window_it_says_so_and_leaves_nothing_behind(
     load: str, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
@@ -255,5 +258,16 @@ def test_where_there_is_no_window_it_says_so_and_leaves_nothing_behind(
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(physics.StateError, match="'Arm' can't be shown: no window"):
         getattr(physics, load)(files[load], show=True)
+    assert not list(current_runtime().scenes)
+    assert str(files[load]) not in _open_files()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="which files are open is not known")
+@pytest.mark.parametrize("load", LOADS)
+def test_whether_it_is_shown_must_be_said_in_a_word_and_nothing_was_built_then(
+    load: str, files: dict[str, Path]
+) -> None:
+    with pytest.raises(TypeError, match="show must be True or False"):
+        getattr(physics, load)(files[load], show="yes")
     assert not list(current_runtime().scenes)
     assert str(files[load]) not in _open_files()
