@@ -54,11 +54,14 @@ class SceneTap:
         """Whether the file says that the script steps by itself since then."""
         self._standing: tuple[float, ...] | None = None
         """What was said of where the scene stands, while nothing has come of it."""
+        self._first = -1
+        """The axis of the first row that there is, or will be."""
 
     # --- beginning and end
 
     def begin(self) -> None:
         """Begin with the next row."""
+        self._first = self.scene.counters.axis
         self._add(begin_event(self.scene, self.feed.record.index, "recording begins"))
         history = self.scene.history
         history.add_tap(self)
@@ -170,17 +173,23 @@ class SceneTap:
     def entered(self) -> None:
         """Go on with the new model."""
         change = self._on_model()
-        self._watch = ModelWatch(self.scene.world, axis=self.scene.counters.axis)
+        self._first = self.scene.counters.axis
+        self._watch = ModelWatch(self.scene.world, axis=self._first)
         self._change = self._begun = None
         self.feed.hidden = {} if self.scene.world.codec.keeps_sleep else None
         self.feed.put(change)
 
     def _put_final(self, final: FinalRow) -> None:
         is_known = final.follows or final.is_seen or self.scene.history.is_replaced
-        if not is_known and final.row is not None:
-            event = begin_event(self.scene, self.feed.record.index, "the state was changed")
-            kind = str(SegmentKind.EDIT)
-            self._add(msgspec.structs.replace(event, kind=kind, time=float(final.row[0])))
+        if final.row is not None:
+            time = float(final.row[0])
+            if final.axis == self._first:  # no row came before it: it is how the recording begins
+                event = begin_event(self.scene, self.feed.record.index, "")
+                self._add(msgspec.structs.replace(event, time=time))
+            elif not is_known:
+                event = begin_event(self.scene, self.feed.record.index, "the state was changed")
+                kind = str(SegmentKind.EDIT)
+                self._add(msgspec.structs.replace(event, kind=kind, time=time))
         self.feed.put(final)
 
     def _add(self, event: FileEvent) -> None:

@@ -211,3 +211,44 @@ def test_a_file_that_is_being_recorded_into_is_not_replaced(
     with scene.start_recording(tmp_path / "run"):
         oracle.step(5)
     assert read(tmp_path / "run.mcap").axes == list(range(20, 26))
+
+
+@pytest.mark.parametrize("before", [0, 7])
+def test_a_recording_that_ends_before_its_first_step_has_one_frame_and_says_of_no_change(
+    make_scene: Make, read: Read, tmp_path: Path, before: int
+) -> None:
+    scene = make_scene()
+    for _ in range(before):
+        scene.step()
+    with scene.start_recording(tmp_path / "run.mcap") as recording:
+        pass
+    recorded = read(recording.path)
+    assert recorded.axes == [before]
+    assert recorded.kinds() == ["begin"]
+
+
+def test_what_is_written_before_the_first_step_that_never_comes_is_how_the_recording_begins(
+    make_scene: Make, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene()
+    with scene.start_recording(tmp_path / "run.mcap") as recording:
+        scene.reset()
+        scene.data.time = 0.25
+        scene.data.qpos[0] = 0.125
+    recorded = read(recording.path)
+    assert recorded.axes == [0]
+    assert recorded.kinds() == ["begin", "begin"]
+    assert (recorded.events[-1].time, recorded.events[-1].episode) == (0.25, 1)
+
+
+def test_the_file_of_a_new_model_that_has_not_been_stepped_says_of_no_change(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene("arm")
+    with scene.start_recording(tmp_path / "run") as recording:
+        oracle_of(scene).step(5)
+        scene.model.opt.gravity[2] = -1.6
+        scene.model_changed()
+    after = read(recording.paths[1])
+    assert after.axes == [5]
+    assert [event.text for event in after.events] == ["the model was changed"]
