@@ -6,6 +6,7 @@ from typing import Any, overload
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.engine.arguments import checked_path, plain_text, shown, whole_number
 from stroboscope.engine.batch.batch_scene import BatchScene
+from stroboscope.engine.batch.environments import refuse_callbacks
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.live_data import HeldData, LiveData, WatchedData, check_pair
 from stroboscope.engine.model_source import ModelSource, load_model_source
@@ -64,7 +65,8 @@ def create_scene(
     dimension, also for one.
 
     Raises ModelError when the model can't be loaded, MujocoUnavailableError without MuJoCo,
-    TypeError and ValueError for arguments that do not fit.
+    EngineError for ``n_envs`` while Python callbacks are installed in MuJoCo, TypeError and
+    ValueError for arguments that do not fit.
     """
     name = checked_scene_name(name)
     if options is not None and not isinstance(options, SceneOptions):
@@ -87,11 +89,14 @@ def create_scene(
     if data is not None:
         return adopt_scene(name, model, data, source=source, options=options, playback=chosen)
     adapter = load_mujoco()
+    if n_envs is not None:
+        n_envs = checked_n_envs(n_envs)
+        refuse_callbacks(adapter)  # with them no model can be compiled either
     loaded = load_model_source(model, options=options or SceneOptions(), adapter=adapter)
     if source is not None:
         loaded = ModelSource(loaded.model, loaded.spec, os.fspath(source), loaded.spec_missing)
     if n_envs is not None:
-        return open_batch(name, loaded, checked_n_envs(n_envs), playback=chosen)
+        return open_batch(name, loaded, n_envs, playback=chosen)
     live = HeldData(adapter.module.MjData(loaded.model))
     return open_scene(name, loaded, live, adopted=False, playback=chosen)
 

@@ -15,7 +15,7 @@ from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.scene_counters import StepCounters
 
-__all__ = ["EnvCounters", "Environments", "OneEnvCounters"]
+__all__ = ["EnvCounters", "Environments", "OneEnvCounters", "refuse_callbacks"]
 
 _OPTION = "opt."
 
@@ -29,6 +29,8 @@ class Environments:
     """
 
     def __init__(self, model: Any, count: int, *, threads: int, adapter: MujocoAdapter) -> None:
+        # First of all: MuJoCo's batch compiles a model when it is imported, which they break.
+        refuse_callbacks(adapter)
         module = adapter.batch_module()
         if module is None:
             raise MujocoUnavailableError(
@@ -36,7 +38,6 @@ class Environments:
                 'install 3.17 or newer (`pip install "stroboscope[mujoco]"`), or create one scene '
                 "per environment"
             )
-        refuse_callbacks(model, adapter=adapter)
         self.adapter = adapter
         self.model = model
         self.count = count
@@ -151,17 +152,14 @@ class Environments:
         return tuple(name for name in names if name.startswith(_OPTION))
 
 
-def refuse_callbacks(model: Any, *, adapter: MujocoAdapter) -> None:
+def refuse_callbacks(adapter: MujocoAdapter) -> None:
     """Raise EngineError where the script has Python callbacks installed in MuJoCo."""
-    names = list(adapter.callbacks_in_the_way(model))
-    if adapter.has_control_callback() and "control" not in names:
-        names.append("control")
+    names = [name for name in adapter.installed_callbacks() if name != "mjcb_time"]
     if names:
         raise EngineError(
             f"a batched scene can't be made while Python callbacks are installed "
-            f"({', '.join(f'mjcb_{name}' for name in names)}): its environments are stepped on "
-            "native threads, which can't call Python; write controls between steps, or create one "
-            "scene per environment"
+            f"({', '.join(names)}): its environments are stepped on native threads, which can't "
+            "call Python; write controls between steps, or create one scene per environment"
         )
 
 

@@ -117,6 +117,26 @@ def test_python_callbacks_are_refused_with_the_reason() -> None:
     scene.step()
 
 
+def test_python_callbacks_are_refused_also_where_nothing_was_batched_before() -> None:
+    script = f"""
+import mujoco
+import stroboscope.engine as physics
+
+text = {FALLING.format(integrator="Euler")!r}
+model = mujoco.MjModel.from_xml_string(text)
+mujoco.set_mjcb_control(lambda model, data: None)
+for each in (model, text):
+    try:
+        physics.create_scene("fall", each, n_envs=2)
+    except physics.EngineError as error:
+        assert "(mjcb_control)" in str(error), error
+    else:
+        raise SystemExit("it was made")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_mujoco_without_batch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco.batch", None)
     with pytest.raises(
