@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stroboscope.engine.arguments import shown
 from stroboscope.engine.edit_labels import label
-from stroboscope.engine.errors import StateMismatchError
+from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 from stroboscope.engine.row_layout import WIDTHS, RowLayout
 
 if TYPE_CHECKING:
@@ -285,9 +285,24 @@ def write_sim_state(world: "World", state: SimState, *, zero_time: bool) -> None
     unchanged = row[1:].tobytes() == state._row[8:]
     if zero_time:
         begin_at_zero(world.model, row, parts)
+    _refuse_not_finite(state)
     world.codec.check_row(row)
     world.codec.put_row(row, state._hidden if unchanged else b"")
     world.live().qacc[:] = state.qacc
+
+
+def _refuse_not_finite(state: SimState) -> None:
+    """Raise StateCorruptError, which names it, for what of a state must be a number and is none."""
+    for field in ("time", "qpos", "qvel", "act"):
+        values = np.asarray(getattr(state, field), dtype=np.float64)
+        wrong = np.argwhere(~np.isfinite(values))
+        if len(wrong):
+            place = "".join(f"[{index}]" for index in wrong[0])
+            more = f" (+{len(wrong) - 1} more)" if len(wrong) > 1 else ""
+            raise StateCorruptError(
+                f"the state's {field}{place} is {values[tuple(wrong[0])]}{more}, and not finite: "
+                "write a number there, or use an earlier state where the simulation had diverged"
+            )
 
 
 def begin_at_zero(model: Any, row: NDArray[np.float64], parts: Mapping[str, slice]) -> None:

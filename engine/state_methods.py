@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -194,6 +194,15 @@ class StateMethods:
         if self.link.active:
             self.link.state_replaced("the script restored a checkpoint")
         return exactness
+
+    def fork(self, src_env: object, dst_envs: object) -> NoReturn:
+        """Raise ValueError: only scenes made with ``n_envs`` have environments to copy."""
+        self._guard()
+        raise ValueError(
+            f"scene {self.link.name!r} has no environments to copy ({shown(src_env)} to "
+            f"{shown(dst_envs)}): make it with n_envs, or hand its state to another scene with "
+            "other.restore(scene.checkpoint())"
+        )
 
     # --- bytes
 

@@ -258,6 +258,7 @@ def test_environments_are_refused_where_there_are_none(make_scene: Make) -> None
         lambda: scene.checkpoint(envs_idx=[0]),
         lambda: scene.restore(checkpoint, envs_idx=0),
         lambda: scene.reset(envs_idx=np.array([True])),
+        lambda: scene.fork(0, [1, 2]),
     ):
         with pytest.raises(ValueError, match="no environments"):
             use()

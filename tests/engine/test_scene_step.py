@@ -133,6 +133,21 @@ def test_a_step_that_mujoco_gives_up_raises_with_the_cause_and_tells_on_stop() -
     assert 0 < scene.total_steps < 500
 
 
+def test_the_state_of_one_world_is_read_and_written_under_the_names_that_environments_have(
+    make_scene: Make,
+) -> None:
+    scene = make_scene("arm")
+    for name, size in (
+        ("qpos", scene.model.nq),
+        ("qvel", scene.model.nv),
+        ("ctrl", scene.model.nu),
+    ):
+        view = getattr(scene, name)
+        assert view.shape == (size,)
+        view[0] = 0.25
+        assert getattr(scene.data, name)[0] == 0.25
+
+
 def test_counters_of_the_state_go_back_and_the_total_does_not(make_scene: Make) -> None:
     scene = make_scene()
     scene.step(nstep=3)

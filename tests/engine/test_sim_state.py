@@ -269,9 +269,10 @@ def test_states_of_other_shapes_types_or_without_finite_numbers_change_nothing(
         with pytest.raises(physics.StateMismatchError, match=words):
             scene.reset(state)
     for name in ("qpos", "qvel"):
-        with pytest.raises(physics.StateCorruptError, match="not finite"):
+        words = rf"the state's {name}\[0\] is nan \(\+\d+ more\), and not finite"
+        with pytest.raises(physics.StateCorruptError, match=words):
             scene.reset(spoilt(**{name: np.full_like(getattr(scene.data, name), np.nan)}))
-    with pytest.raises(physics.StateCorruptError, match="not finite"):
+    with pytest.raises(physics.StateCorruptError, match="the state's time is inf, and not finite"):
         scene.reset(spoilt(time=np.inf))
     assert np.array_equal(before, state_of(scene))
 
