@@ -102,7 +102,10 @@ def _cause(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause | None:
     if reason not in _PHYSICAL:
         return None
     if not np.isfinite(trouble.row).all():
-        return _outside(scene, trouble)
+        return _outside(scene, trouble, "the step before left only finite numbers")
+    if _was_too_large_before(scene, trouble):
+        left = f"it is {trouble.value:.4g}, which the step before can't have left"
+        return _outside(scene, trouble, left)
     wrong = world.codec.fields.first_nan(world.model)
     if wrong:
         return _of_model(wrong)
@@ -204,14 +207,35 @@ def _raised(error: BaseException) -> Cause | None:
     )
 
 
-def _outside(scene: "Scene", trouble: Trouble) -> Cause:
-    """Blame whoever wrote what is no number into the state between two steps."""
+def _was_too_large_before(scene: "Scene", trouble: Trouble) -> bool:
+    """Return whether a number that MuJoCo refuses was one already before the last step.
+
+    That step would have been stopped for it, so that it was written since. False in doubt.
+    """
+    world = scene.world
+    largest, parts = float(world.adapter.module.mjMAXVAL), world.state_layout.parts
+    # What the stages of a Runge-Kutta step have added can't be told afterwards.
+    if trouble.value is None or trouble.dof < 0 or world.adapter.is_runge_kutta(world.model):
+        return False
+    match trouble.array:
+        case "qpos":
+            rate = trouble.row[parts["qvel"]][trouble.dof]
+        case "qvel":
+            # Where the solver begins is the acceleration of the last step; an implicit integrator
+            # has added less than that.
+            rate = trouble.row[parts["warmstart"]][trouble.dof]
+        case _:
+            return False
+    return bool(abs(trouble.value) - abs(rate) * trouble.timestep > largest)
+
+
+def _outside(scene: "Scene", trouble: Trouble, left: str) -> Cause:
+    """Blame whoever wrote a wrong number into the state between two steps; ``left``: how known."""
     location = script_location()
     return Cause(
         text=(
             f"likely written into {trouble.array} between two steps"
-            f"{f', before {location}' if location else ''}: the step before left only finite "
-            "numbers"
+            f"{f', before {location}' if location else ''}: {left}"
         ),
         advice="Look at what the script writes into the state, or restore an earlier one",
         elements=_owner(scene, trouble),
