@@ -274,15 +274,23 @@ def _edit(words: WordsOfOneKind, name: str, arguments: argparse.Namespace, out: 
     if words.only_looks(name, arguments):
         info = _session(arguments.session)
         with DebuggerClient.connect(info, passing=True, name="ctl") as client:
-            run(client, find_scene(client, arguments.scene).scene_id, arguments, out)
+            run(client, _scene_meant(client, arguments), arguments, out)
         return 0
     with _Control(arguments.session) as (client, holds):
-        scene_id = find_scene(client, arguments.scene).scene_id
+        scene_id = _scene_meant(client, arguments)
         run(client, scene_id, arguments, out)
         # What is done beside the script ends with the client that did it.
         if holds and (client.interventions(scene_id).overrides or _is_paused(client)):
             _hold(client, "held", out)
     return 0
+
+
+def _scene_meant(client: DebuggerClient, arguments: argparse.Namespace) -> int:
+    """Return the scene's id, as :func:`find_scene`; 0 for scenes that have ended."""
+    # They are the session's: how many there still are, or whether any, does not matter.
+    if getattr(arguments, "ended", False):
+        return 0
+    return find_scene(client, arguments.scene).scene_id
 
 
 def _is_paused(client: DebuggerClient) -> bool:

@@ -72,8 +72,8 @@ def _what_if(text: str) -> WhatIf:
     return WhatIf(kind=EditKind.MODEL, name=name, index=first, values=values)
 
 
-def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
-    rollouts = client.rollouts(0 if a.ended else scene_id)
+def _rollouts(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+    rollouts = client.rollouts(scene_id)
     write_list(out, map(_rollout, rollouts), "no rollouts yet")
 
 
@@ -92,17 +92,17 @@ def _rollout(info: RolloutInfo) -> str:
 
 
 def _derive(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
-    of = 0 if a.ended else scene_id
     client.derive_number(
-        of, a.expression, reduction=a.reduction, name=a.name, rollout_ids=a.rollouts
+        scene_id, a.expression, reduction=a.reduction, name=a.name, rollout_ids=a.rollouts
     )
-    out.write("it is being computed: `stroboscope ctl rollouts` lists it\n")
+    ended = " --ended" if a.ended else ""
+    out.write(f"it is being computed: `stroboscope ctl rollouts{ended}` lists it\n")
 
 
 def _drop_rollout(
     client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
 ) -> None:
-    client.drop_rollout(0 if a.ended else scene_id, a.rollout)
+    client.drop_rollout(scene_id, a.rollout)
     out.write(f"rollout {a.rollout} dropped\n")
 
 

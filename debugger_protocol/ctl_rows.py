@@ -56,7 +56,7 @@ def _read_rows(
     """
     try:
         return client.read_rows(
-            0 if a.ended else scene_id,
+            scene_id,
             channels,
             rollout_id=a.rollout,
             first=a.first,

@@ -100,14 +100,14 @@ class Navigation:
         it. A hundredth of a timestep is far more than such sums can be off by.
         """
         ring, live = self._history.ring, self._live
-        time += 0.01 * float(self._scene.world.model.opt.timestep)
+        latest = time + 0.01 * float(self._scene.world.model.opt.timestep)
         for stretch in found:
-            if self._end(stretch) == live and time >= float(self._scene.world.live().time):
+            if self._end(stretch) == live and latest >= float(self._scene.world.live().time):
                 return live
             # Nobody may have followed parts of it.
             axes = ring.axes(stretch.segment.begin, self._end(stretch) - 1)
-            if len(axes) and ring.time(int(axes[0])) <= time:
-                return self._last_before(time, axes)
+            if len(axes) and ring.time(int(axes[0])) <= latest:
+                return self._last_before(latest, axes)
         raise CommandError(f"nothing is remembered of episode {episode} at or before {time:g} s")
 
     def _last_before(self, time: float, axes: NDArray[np.int64]) -> int:

@@ -304,6 +304,8 @@ def test_rows_are_found_by_step_time_and_episode(make_scene: Make, record: Any) 
         time.find(episode=9, near=70)
     with pytest.raises(CommandError, match="has no physics step 25: it has 0 to 19"):
         time.find(step=25, episode=1, near=70)
+    with pytest.raises(CommandError, match=r"of episode 1 at or before -0\.5 s"):
+        time.find(time=-0.5, episode=1, near=70)
 
 
 # --- branches

@@ -114,6 +114,43 @@ def test_scenes_that_have_ended_have_rows_numbers_and_every_episode(
     assert "ctl rollouts" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_terminal_asks_for_scenes_that_have_ended_however_many_are_left(
+    left: int, start_script: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin, _, _ = SCRIPT.partition("while physics")
+    source = f"""import time
+{begin}
+scene.destroy()
+others = [physics.create_scene(f"left {{k}}", MODEL) for k in range({left})]
+while physics.debugger.is_attached():
+    for each in others:
+        each.step()
+    if not others:
+        time.sleep(0.01)
+"""
+    script = start_script(source)
+    with script.connect() as client:
+        client.wait_until(lambda c: c.scenes(), 30.0)
+        client.fast_forward()
+
+        def gone(client: DebuggerClient) -> list[int]:
+            return [each.rollout_id for each in client.rollouts() if each.name.startswith("Gone")]
+
+        assert client.wait_until(lambda c: len(gone(c)) == 2, 30.0)
+        assert client.wait_until(lambda c: len(c.scenes()) == left, 30.0)
+        first = gone(client)[0]
+        assert ctl.main(["rollouts", "--ended"]) == 0
+        assert "Gone, episode 1: 30 steps" in capsys.readouterr().out
+        words = ["rows", "qpos", "--ended", "--rollout", str(first), "--first", "149"]
+        assert ctl.main(words) == 0
+        assert capsys.readouterr().out.count("\n") == 2
+        assert ctl.main(["derive", "max(abs(qvel))", "--ended"]) == 0
+        assert "ctl rollouts --ended` lists it" in capsys.readouterr().out
+        assert ctl.main(["drop-rollout", str(first), "--ended"]) == 0
+        assert client.wait_until(lambda c: first not in gone(c), 30.0)
+
+
 def test_what_can_not_be_computed_is_refused_with_the_reason(client: DebuggerClient) -> None:
     id = client.scenes()[0].scene_id
     for text, reason in (
