@@ -60,6 +60,7 @@ class StopBanner(CornerFrame):
         self.setObjectName("banner")
         self._icon = QLabel()
         self.text = ClampedLabel(lines=2)
+        self.cause = ElidedLabel(mode=Qt.TextElideMode.ElideRight)
         self.where = ElidedLabel()
         self.where.setProperty("role", "small")
         self.try_button = self._button("Try", self._try)
@@ -73,7 +74,9 @@ class StopBanner(CornerFrame):
         upper, lower = QHBoxLayout(), QHBoxLayout()
         for row in (upper, lower):
             row.setSpacing(METRICS.gap)
-            column.addLayout(row)
+        column.addLayout(upper)
+        column.addWidget(self.cause)
+        column.addLayout(lower)
         upper.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         upper.addWidget(self.text, 1)
         upper.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
@@ -119,6 +122,8 @@ class StopBanner(CornerFrame):
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(pixmap(which, METRICS.large_icon, color, ratio=ratio))
         self.text.setText(stop_headline(stop))
+        self.cause.set_full_text(stop.culprit[:1].upper() + stop.culprit[1:])
+        self.cause.setVisible(bool(stop.culprit))
         # What a condition has found is behind the scene; the others were taken back.
         goes_on = (
             "Play goes on"
@@ -189,7 +194,12 @@ class StopBanner(CornerFrame):
         lines = max(len(self.text.shown_lines(room)), 1)
         upper = max(lines * self.text.fontMetrics().lineSpacing(), METRICS.compact_height)
         self.text.setFixedHeight(upper)
-        self.resize(width, upper + METRICS.compact_height + 2 * METRICS.grid + _SPACING)
+        lower = METRICS.compact_height
+        if not self.cause.isHidden():
+            line = self.cause.fontMetrics().lineSpacing()
+            self.cause.setFixedHeight(line)
+            lower += line + _SPACING
+        self.resize(width, upper + lower + 2 * METRICS.grid + _SPACING)
         self.move(MARGIN, top)
         self.raise_()
 

@@ -59,6 +59,12 @@ def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
     stop = scene.stops.standing
     assert stop.reason in (StopReason.EXPLODING, StopReason.AUTORESET, StopReason.NON_FINITE)
     assert "wrist" in banner.text.text()
+    assert banner.cause.isVisible()
+    assert banner.cause.text().startswith("Likely the servo 'wrist_servo'")
+    assert "kv·dt/I = " in banner.cause.text()
+    bottoms = [each.geometry().bottom() for each in (banner.text, banner.cause, banner.why_button)]
+    assert bottoms == sorted(bottoms)
+    assert bottoms[-1] < banner.height()
     assert f"step {stop.step}" in banner.where.full_text
     assert "Play runs this step unguarded" in banner.where.full_text
     assert window.banner.isHidden(), "the same sentence stands over the window too"
