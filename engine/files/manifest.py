@@ -16,6 +16,8 @@ FORMAT = 1
 MANIFEST_NAME = "stroboscope/manifest.json"
 SCRIPT_NAME = "stroboscope/script.msgpack"
 """The attachment of checkpoint files with what the script has registered."""
+FIELDS_NAME = "stroboscope/model_fields"
+"""That of checkpoint files without their scene with checksums of the model's fields."""
 INDEX_NAME = "stroboscope/index"
 """Names of the attachments that every file has."""
 

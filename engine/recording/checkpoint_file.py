@@ -11,7 +11,7 @@ from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
-from stroboscope.engine.files.manifest import SCRIPT_NAME
+from stroboscope.engine.files.manifest import FIELDS_NAME, SCRIPT_NAME
 from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
 from stroboscope.engine.recording.feed import Attachments, FinalRow
 from stroboscope.engine.recording.scene_records import manifest_of, records_of
@@ -40,6 +40,8 @@ def save_checkpoint_file(
     records = records_of(scene, wanted, first=0, attachments=attachments)
     if not with_scene:
         attachments.clear()
+        # Enough to say in what another model differs.
+        attachments[FIELDS_NAME] = scene.world.codec.fields.table.packed()
         records = [msgspec.structs.replace(record, model="") for record in records]
     _add_script_state(scene, attachments, wanted.path)
     states: list[tuple[FileEvent, FinalRow]] = []

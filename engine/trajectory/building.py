@@ -7,7 +7,7 @@ from stroboscope.engine.files.compression import CompressedError, Decompressor
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.model_fields import ModelFields, known_models
+from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.outside.guard import guarded_model
 from stroboscope.engine.scene import Scene
 from stroboscope.engine.scene_loading import load_scene
@@ -46,7 +46,7 @@ def recorded_fields(reader: TrajectoryReader, record: SceneRecord) -> ModelField
     """
     name, content = recorded_model(reader, record)
     guarded = guarded_model(f"{reader.path}:{name}", content=content)
-    return known_models().fields_of(guarded.model, bytes.fromhex(record.model_digest))
+    return ModelFields(guarded.model)  # whatever digest the file says it has
 
 
 def recorded_model(reader: TrajectoryReader, record: SceneRecord) -> tuple[str, bytes]:

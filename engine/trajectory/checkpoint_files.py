@@ -13,7 +13,8 @@ from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactnes
 from stroboscope.engine.errors import ModelError, StateCorruptError, StateMismatchError
 from stroboscope.engine.files.errors import FileDamagedError, FileError, FileFormatError
 from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
-from stroboscope.engine.files.manifest import SCRIPT_NAME
+from stroboscope.engine.files.manifest import FIELDS_NAME, SCRIPT_NAME
+from stroboscope.engine.model_fields import FieldTable
 from stroboscope.engine.scene_loading import show_scene
 from stroboscope.engine.script_state import unpacked
 from stroboscope.engine.trajectory.environment_states import (
@@ -74,8 +75,10 @@ def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exa
     """Put the state in a checkpoint file into ``scene``, all of it or nothing."""
     with load_trajectory(path) as trajectory:
         _check_model(scene, trajectory)
-        environments = environments_in(trajectory) if hasattr(scene, "n_envs") else []
-        if environments:
+        environments = environments_in(trajectory)
+        if not hasattr(scene, "n_envs"):
+            _refuse_several(scene, environments)
+        elif environments:
             script = _script_of(trajectory)
             return restore_environments(cast("BatchScene", scene), environments, script=script)
         row, hidden, counters, timestep = trajectory.stored_state(-1)
@@ -93,6 +96,18 @@ def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exa
         exactness = scene.restore(checkpoint)
     compute_derived(scene)
     return exactness
+
+
+def _refuse_several(scene: "Scene", environments: list[Trajectory]) -> None:
+    """Raise StateMismatchError where one world is to stand at the states of many."""
+    if len(environments) > 1:
+        first = environments[0]
+        raise StateMismatchError(
+            f"{first.path} holds {len(environments)} environments, {scene.name!r} is one world: "
+            f"choose one of them, as in physics.load_trajectory(path, scene={first.name!r}), and "
+            "restore what its scene stands at: trajectory.seek(-1), scene.restore("
+            "trajectory.scene.checkpoint())"
+        )
 
 
 def _script_of(trajectory: Trajectory) -> bytes:
@@ -116,14 +131,21 @@ def _check_model(scene: "Scene", trajectory: Trajectory) -> None:
     codec = scene.world.codec
     if trajectory.model_digest == codec.digest.hex():
         return
-    how = ""
+    how, manifest = "", trajectory.manifest
     if trajectory.carries_model:
+        advice = "load it with physics.load_checkpoint(path), which builds the scene that it is of"
         try:
             how = codec.fields.differences(trajectory.model_fields())
         except (FileError, ModelError) as error:
             how = str(error)
+    else:
+        advice = "make the scene that it is of first: the file was saved without it"
+        table = FieldTable.unpacked(trajectory.attachment(FIELDS_NAME), scene.world.model)
+        how = codec.fields.differences(table) if table is not None else ""
+    adapter = scene.world.adapter
+    if not how and manifest.engine_version != adapter.version:
+        how = f"it was saved with MuJoCo {manifest.engine_version}, this is {adapter.version}"
     raise StateMismatchError(
         f"{trajectory.path} holds a state of another model than {scene.name!r}"
-        f"{f': {how}' if how else ''}; load it with physics.load_checkpoint(path), which builds "
-        "the scene that it is of"
+        f"{f': {how}' if how else ''}; {advice}"
     )

@@ -102,3 +102,22 @@ def test_the_last_frames_of_a_recorded_run_will_do(tmp_path: Path) -> None:
         scene.step()
     assert scene.load_checkpoint(recording.path).is_exact
     assert scene.environments.state.tobytes() == end.tobytes()
+
+
+def test_one_world_does_not_take_the_first_of_several_environments(tmp_path: Path) -> None:
+    scene = moved()
+    path = scene.save_checkpoint(tmp_path / "all")
+    alone = physics.create_scene("Alone", MODEL)
+    before = alone.checkpoint()
+    with pytest.raises(physics.StateMismatchError, match="holds 4 environments") as caught:
+        alone.load_checkpoint(path)
+    assert alone.checkpoint().is_equal(before)
+    # What the message says to do.
+    assert "physics.load_trajectory(path, scene='Many[0]')" in str(caught.value)
+    with physics.load_trajectory(path, scene="Many[2]") as trajectory:
+        trajectory.seek(-1)
+        alone.restore(trajectory.scene.checkpoint())
+    assert alone.data.qpos.tobytes() == scene.qpos[2].tobytes()
+    one = scene.save_checkpoint(tmp_path / "one", envs_idx=3)
+    assert alone.load_checkpoint(one).is_exact
+    assert alone.data.qpos.tobytes() == scene.qpos[3].tobytes()
