@@ -13,6 +13,7 @@ from stroboscope.engine.errors import RecordingError
 from stroboscope.engine.recording.by_owner import SHORT_PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.ended_by_signal import EndSignals
 from stroboscope.engine.recording.uncaught import UncaughtErrors
+from stroboscope.engine.recording.worker_end import WorkerEnd
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene_life import SceneLife
@@ -49,6 +50,7 @@ class RecordingRegistry:
         self._knows_forks = False
         self._errors = UncaughtErrors(self._failed)
         self._signals = EndSignals(finish=self._ended_by_signal, ask=self._before_steps)
+        self._worker_end = WorkerEnd(failed=self._failed, finish=self.finish)
         self._ends_with: Exception | None = None
 
     def add(self, recording: _Recording) -> None:
@@ -57,6 +59,7 @@ class RecordingRegistry:
             self._recordings.append(recording)
             self._errors.watch()
             self._signals.watch()
+            self._worker_end.watch()
             if not self._knows_forks and hasattr(os, "register_at_fork"):
                 self._knows_forks = True
                 forked = functools.partial(_forked, weakref.ref(self))
