@@ -154,6 +154,17 @@ def _demo(arguments: list[str]) -> int:
     except KeyError as error:
         _complain(f"stroboscope demo: {error.args[0]}")
         return 2
+    options = arguments[1:]
+    if "-h" in options or "--help" in options:
+        _say(
+            f"usage: stroboscope demo {demo.name} [--no-window]\n\n{demo.description}\n\n"
+            f"  --no-window  open no window and wait for a client\n\nThe script: {demo.path}"
+        )
+        return 0
+    unknown = [option for option in options if option != "--no-window"]
+    if unknown:
+        _complain(f"stroboscope demo: no option {unknown[0]!r}: a demo takes --no-window, or none")
+        return 2
     missing = demo.missing()
     if missing:
         extras = {"mujoco": "stroboscope[mujoco]", "gymnasium": "stroboscope[gym]"}

@@ -83,6 +83,7 @@ def test_help_names_every_command():
         (("frobnicate",), "unknown command 'frobnicate'"),
         (("--frobnicate",), "unknown option '--frobnicate'"),
         (("demo", "nothing"), "no demo called 'nothing'"),
+        (("demo", "explode", "--nowindow"), "no option '--nowindow': a demo takes --no-window"),
         (("screenshot",), "usage: stroboscope screenshot"),
     ],
 )
@@ -90,6 +91,14 @@ def test_what_is_not_understood_gets_a_hint_and_code_2(arguments, hint):
     done = run(*arguments)
     assert done.returncode == 2
     assert hint in done.stderr
+
+
+def test_a_demo_tells_what_it_shows_and_is_not_run_for_that():
+    done = run("demo", "explode", "--help")
+    assert done.returncode == 0
+    assert "stroboscope demo explode [--no-window]" in done.stdout
+    assert "stopped just before, rewound" in done.stdout
+    assert "explode.py" in done.stdout
 
 
 def test_demos_are_listed():
