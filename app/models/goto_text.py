@@ -7,7 +7,10 @@ import re
 __all__ = ["GotoPlace", "GotoTextError", "parse_goto"]
 
 _HOW = "Type a step (1200), a time (3.2 s), or an episode with either (e3 120, e3 0.5 s)."
-_EPISODE = re.compile(r"(?:e|ep|episode)\s*\.?\s*(\d+)\b(?!\s*[.,]\d)\s*(.*)", re.IGNORECASE)
+_EPISODE = re.compile(
+    r"(?:e|ep|episode)\s*\.?\s*(\d+)\b(?!\s*[.,]\d)\s*[·,]?\s*(.*)", re.IGNORECASE
+)
+_STEP = re.compile(r"step\s+([\d \u2009\u00a0\u202f'_]*\d)", re.IGNORECASE)
 _TIME = re.compile(
     r"(?:t\s*=?\s*)?([-\u2212+]?[\d.,]*\d[\d.,]*(?:e[-+]?\d+)?)\s*(s|ms|min)?", re.IGNORECASE
 )
@@ -42,6 +45,8 @@ def parse_goto(text: str) -> GotoPlace:
         episode, rest = int(found[1]), found[2].strip()
         if not rest:
             return GotoPlace(episode=episode)
+    if found := _STEP.fullmatch(rest):
+        rest = found[1]
     # Digits in groups of three, as steps are written here.
     found = _TIME.fullmatch(_SPACES.sub("", rest))
     if found is None:
