@@ -9,8 +9,9 @@ __all__ = ["StopEvent"]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class StopEvent:
-    """Why a scene was stopped before a physics step; the step was taken back.
+    """Why a scene was stopped before a physics step, which was taken back.
 
+    Only what a condition has stopped for is complete: ``physics_step`` is where it became true.
     ``step`` and ``physics_step`` count within the state, ``time`` [s] is the state's. ``env`` -1
     without environments; ``dof`` -1, names empty and ``value`` None where nothing is to blame.
     """
