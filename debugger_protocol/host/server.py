@@ -74,6 +74,8 @@ class _Running:
         self.listener: Listener[ClientMessage, ServerMessage] | None = None
         self.file: ConnectionFile | None = None
         self.clients = 0
+        self.somebody_came = False
+        """Whether a client has come since one was last waited for, wherever it is now."""
         self.end_was_told = False
         self.thread: threading.Thread | None = None
 
@@ -227,12 +229,14 @@ class DebugServer:
     ) -> bool:
         """Wait until a client has connected; Ctrl+C works.
 
-        Returns False after ``timeout`` seconds of silence, when ``keep_waiting``, asked about
-        twenty times a second, gives up, or when the server is stopped.
+        One that has come and gone since the server was started, or since the last one was waited
+        for, is not missed. Returns False after ``timeout`` seconds of silence, when
+        ``keep_waiting``, asked about twenty times a second, gives up, or when the server is
+        stopped.
         """
         heard = time.monotonic()
         with self._changed:
-            while not self.has_connection():
+            while not self._has_met_somebody():
                 if not self.is_running():
                     return False
                 if timeout is not None and time.monotonic() - heard >= timeout:
@@ -244,10 +248,19 @@ class DebugServer:
                     case Patience.EXTEND:
                         heard = time.monotonic()
                     case Patience.GIVE_UP:
-                        return self.has_connection()
+                        return self._has_met_somebody()
                     case Patience.WAIT:
                         pass
             return True
+
+    def _has_met_somebody(self) -> bool:
+        """Return whether a client is there, or has been, and note that it is known now."""
+        running = self._running
+        if running is None or running.stopping:
+            return False
+        met = running.somebody_came or running.clients > 0
+        running.somebody_came = False
+        return met
 
     def _notify(self) -> None:
         with self._changed:
@@ -293,8 +306,10 @@ class DebugServer:
             self._notify()
 
         def clients_changed(count: int) -> None:
-            running.clients = count
-            self._notify()
+            with self._changed:
+                running.somebody_came = running.somebody_came or count > running.clients
+                running.clients = count
+                self._changed.notify_all()
 
         hub = Hub(
             self._host,

@@ -207,6 +207,10 @@ def test_a_scene_that_is_only_watched_is_not_said_to_stop(
     with DebuggerClient.connect(script.session(), observe=True) as client:
         told = "nothing holds the scene: nobody controls the session"
         assert client.wait_until(lambda c: any(told in each.text for each in c._log), 60.0)
+        # The script may be told to wait before its next step: who goes sooner has seen no stop.
+        scene_id = client.scenes()[0].scene_id
+        assert client.wait_until(lambda c: bool(c.stops(scene_id)), 60.0)
+        assert [stop.held for stop in client.stops(scene_id)] == [False]
         assert not client.scenes()[0].held
     code, _, errors = script.end()
     assert code == 0, errors

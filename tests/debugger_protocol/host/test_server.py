@@ -88,6 +88,17 @@ def test_a_client_that_comes_ends_the_wait(
     assert server.has_connection()
 
 
+def test_a_client_that_came_and_went_before_anybody_looked_is_not_missed(
+    server: DebugServer, connect: Callable[[], DebuggerClient]
+) -> None:
+    with connect() as client:
+        client.wait_until(lambda _: server.has_connection(), 60)
+    with server._changed:
+        assert server._changed.wait_for(lambda: not server.has_connection(), 60)
+    assert server.wait_for_client(0.0)
+    assert not server.wait_for_client(0.0), "that one is known by now"
+
+
 # --- playback over the wire
 
 

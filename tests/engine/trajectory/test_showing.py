@@ -35,6 +35,13 @@ from stroboscope.engine.trajectory.showing import show_trajectory
 show_trajectory(sys.argv[1], launch=False)
 """
 
+OPEN = """
+import sys
+from stroboscope.app.main.cli import main
+
+sys.exit(main(["open", "--wait", "600", sys.argv[1]]))
+"""
+
 SHOW_AND_TELL = """
 import sys
 from stroboscope.engine.trajectory import showing
@@ -187,6 +194,20 @@ def test_it_is_not_simulated_on_because_the_client_has_gone(
     code, told, errors = script.end()
     assert code == 0, errors
     assert "stands at 200\n" in told
+
+
+@pytest.mark.parametrize("is_model", [False, True])
+def test_a_client_that_came_for_a_moment_ends_what_was_opened_for_it(
+    run: PlainRun, start_warm: Callable[..., Any], tmp_path: Path, is_model: bool
+) -> None:
+    path = tmp_path / "model.xml"
+    path.write_text(MODEL)
+    for _ in range(3):
+        script = start_warm(OPEN, str(path if is_model else run.path))
+        with script.connect():
+            pass
+        code, _, errors = script.end()
+        assert code == 0, errors
 
 
 def test_a_file_that_is_still_recorded_is_followed(
