@@ -73,7 +73,7 @@ def _stop(stop: StopInfo) -> str:
     more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice) if text)
     return (
         f"{stop.stop_id:>4}  episode {stop.episode}, step {stop.step}, {stop.time:.6g} s, "
-        f"{stop.reason.value}{held}: {stop.message}{more}\n"
+        f"{stop.signal or stop.reason.value}{held}: {stop.message}{more}\n"
     )
 
 

@@ -433,6 +433,9 @@ class StopInfo(msgspec.Struct, frozen=True, kw_only=True):
     held: bool = True
     """Whether the scene was held; else it was only marked."""
     wall_time: float = 0.0
+    signal: str = ""
+    """The signal that ended the process there, as in "SIGTERM". No rule is about that: the reason
+    is ``SCRIPT_ERROR`` then, as peers that don't know this field know no other reasons."""
 
 
 class SceneStops(Message, frozen=True, kw_only=True, tag="scene_stops"):

@@ -21,6 +21,7 @@ __all__ = [
     "REASONS",
     "Reason",
     "StopsModel",
+    "reason_of",
     "stop_headline",
     "stop_message",
     "stop_place",
@@ -59,6 +60,13 @@ REASONS: dict[StopReason, Reason] = {
 }
 """Every rule in the order in which they are listed."""
 
+_SIGNAL = Reason("Process ended", "A signal told the process to end.", is_grave=False)
+
+
+def reason_of(stop: StopInfo) -> Reason:
+    """Return what a stop is called: by its rule, unless a signal has ended the process there."""
+    return _SIGNAL if stop.signal else REASONS[stop.reason]
+
 
 def stop_place(stop: StopInfo) -> str:
     """Return where a stop was, as in "episode 3 · step 141 · t 0.282 s"."""
@@ -84,16 +92,16 @@ def stop_whose(stop: StopInfo) -> str:
 
 def stop_headline(stop: StopInfo) -> str:
     """Return what happened, after the name of the rule where that says more."""
-    title, message = REASONS[stop.reason].title, stop_message(stop)
+    title, message = reason_of(stop).title, stop_message(stop)
     says_it = message.casefold().startswith(title.casefold())
-    if says_it or not REASONS[stop.reason].is_grave:
+    if says_it or not reason_of(stop).is_grave:
         return message[:1].upper() + message[1:]
     return f"{title}: {message}"
 
 
 def stop_sentence(stop: StopInfo) -> str:
     """Return what happened where the name of the rule stands over it."""
-    title, message = f"{REASONS[stop.reason].title}: ", stop_message(stop)
+    title, message = f"{reason_of(stop).title}: ", stop_message(stop)
     has_title = message.casefold().startswith(title.casefold())
     text = message[len(title) :] if has_title else message
     return text[:1].upper() + text[1:]

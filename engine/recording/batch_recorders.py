@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.time_messages import StopInfo
 from stroboscope.engine.recording.scene_recorders import SceneRecorders
+from stroboscope.engine.recording.scene_records import chosen_environments
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
@@ -42,6 +43,26 @@ class BatchRecorders(SceneRecorders):
             counts=(stop.physics_step, stop.step),
             data=data,
         )
+
+    def script_ended(self, text: str, data: dict[str, object]) -> None:
+        """Record what ends the script, in each of the recorded environments."""
+        envs, counters = self._batch.environments, self._batch.environments.counters
+        for env in self._recorded_envs():
+            self.happened_at(
+                "stop",
+                text,
+                time=float(envs.time[env]),
+                episode=int(self._batch.batch_history.episodes[env]),
+                counts=(counters.physics_count(env), counters.step_count(env)),
+                data={**data, "env": env},
+            )
+        self._tell_stopped(None)
+
+    def _recorded_envs(self) -> list[int]:
+        recorded = set[int]()
+        for _, _, wanted in self._feeds:
+            recorded.update(chosen_environments(wanted.envs, n_envs=self._batch.n_envs).tolist())
+        return sorted(recorded)
 
     def stopped_in(self, stops: Sequence[StopInfo]) -> None:
         """Record the stops of one step, each of another environment."""

@@ -34,7 +34,7 @@ _CALLS_SCRIPT: Final = (
 
 
 class EndSignals:
-    """Calls ``finish(reason)`` on the main thread before such a signal ends the process.
+    """Calls ``finish(name)`` on the main thread before the signal ``name`` ends the process.
 
     It waits for an instant when the scenes of that thread stand still: ``ask(call)`` has them call
     ``call`` before their next step.
@@ -113,8 +113,7 @@ class EndSignals:
             signal.signal(each, signal.SIG_DFL)
         try:
             if finishes:
-                name = signal.Signals(self._came).name
-                self._finish(f"the process was ended by {name}")
+                self._finish(signal.Signals(self._came).name)
         finally:
             _die(self._came)
 

@@ -6,14 +6,17 @@ from typing import Any, Final
 import msgspec
 
 from stroboscope.debugger_protocol.messages import ElementRef
-from stroboscope.debugger_protocol.time_messages import StopInfo, WhatIf
+from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason, WhatIf
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.json_values import number_of
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.stops.event import StopEvent
 
-__all__ = ["stop_data", "stop_of"]
+__all__ = ["SIGNAL", "signal_data", "stop_data", "stop_of"]
 
+SIGNAL: Final = "signal"
+"""The reason, in files, of what ended with its process because a signal came; also where its name
+is. On the wire there is no such reason, see ``StopInfo.signal``."""
 _ELEMENTS, _OFFERS = "elements", "what_if"
 # A file may hold anything: far more than any stop of ours has is no offer.
 _MOST_ELEMENTS: Final = 64
@@ -31,11 +34,18 @@ def stop_data(stop: StopInfo) -> dict[str, object]:
     """Return what the event of a stop says besides its place and its text."""
     data: dict[str, object] = dataclasses.asdict(StopEvent.of(stop))
     data["reason"] = str(stop.reason)
+    if stop.signal:
+        data |= signal_data(stop.signal, stop.message)
     if stop.elements:
         data[_ELEMENTS] = msgspec.to_builtins(stop.elements)
     if stop.what_if:
         data[_OFFERS] = msgspec.to_builtins(stop.what_if)
     return data
+
+
+def signal_data(name: str, message: str) -> dict[str, object]:
+    """Return what the event of a process that a signal ended says besides its place."""
+    return {"reason": SIGNAL, SIGNAL: name, "message": message}
 
 
 def stop_of(event: FileEvent, *, model: Any, adapter: MujocoAdapter) -> StopInfo | None:
@@ -53,6 +63,8 @@ def stop_of(event: FileEvent, *, model: Any, adapter: MujocoAdapter) -> StopInfo
         "message": event.text,
         **event.data,
     }
+    if fields.get("reason") == SIGNAL:
+        fields["reason"] = StopReason.SCRIPT_ERROR
     elements, offers = fields.pop(_ELEMENTS, ()), fields.pop(_OFFERS, ())
     try:
         for name in ("time", "value"):

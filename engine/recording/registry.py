@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.errors import RecordingError
 from stroboscope.engine.recording.by_owner import SHORT_PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.ended_by_signal import EndSignals
+from stroboscope.engine.recording.recorded_stops import signal_data
 from stroboscope.engine.recording.uncaught import UncaughtErrors
 from stroboscope.engine.recording.worker_end import WorkerEnd
 
@@ -115,9 +115,11 @@ class RecordingRegistry:
             if scene.owner is threading.main_thread():
                 scene.call_soon(call)
 
-    def _ended_by_signal(self, reason: str) -> None:
+    def _ended_by_signal(self, name: str) -> None:
         """Complete all files, and say in them why they end."""
-        self._tell_all(lambda scene: _say_ended(scene, reason))
+        text = f"the process was ended by {name}"
+        data = signal_data(name, text)
+        self._tell_all(lambda scene: scene.recorders.script_ended(text, data))
         for recording in self.recordings:
             recording.shut_down()
 
@@ -147,14 +149,6 @@ class RecordingRegistry:
 
 def _nobody() -> None:
     """Tell nobody."""
-
-
-def _say_ended(scene: "SceneLife", reason: str) -> None:
-    recorders = scene.recorders
-    data: dict[str, object] = {"reason": str(StopReason.SCRIPT_ERROR), "message": reason}
-    recorders.happened("stop", reason, data=data)
-    for recording in recorders.recordings:
-        recording.stopped(None)
 
 
 def _telling(scene: "SceneLife", tell: "Callable[[SceneLife], None]") -> Callable[[bool], None]:

@@ -276,6 +276,10 @@ class SceneRecorders:
         where = error_location(error)
         text = f"the script ended with {describe_error(error)}{f' ({where})' if where else ''}"
         data: dict[str, object] = {"reason": str(StopReason.SCRIPT_ERROR), "message": text}
+        self.script_ended(text, data)
+
+    def script_ended(self, text: str, data: dict[str, object]) -> None:
+        """Record what ends the script, and with it the scene where it stands."""
         self.happened("stop", text, data=data)
         self._tell_stopped(None)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
+from stroboscope.engine.recording.recorded_stops import SIGNAL
 from stroboscope.engine.trajectory.lookup import known_names, no_such_name
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows
 from stroboscope.engine.trajectory.steps_again import StepsAgain
@@ -43,7 +44,7 @@ _OF_ISLANDS: Final = frozenset({
 })  # fmt: skip
 _COUNTS: Final = frozenset({"ncon", "ne", "nf", "nl", "nefc", "nisland", "nidof", "time"})
 # What goes wrong without a step: nothing is taken back then.
-_WITHOUT_STEP: Final = frozenset({StopReason.CONDITION, StopReason.SCRIPT_ERROR})
+_WITHOUT_STEP: Final = frozenset({StopReason.CONDITION, StopReason.SCRIPT_ERROR, SIGNAL})
 
 
 class LastFrame(Mapping[str, Array]):

@@ -4,7 +4,7 @@ import numpy as np
 
 from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.selection import Element, ElementKind
-from stroboscope.app.models.stops import REASONS, stop_message
+from stroboscope.app.models.stops import reason_of, stop_message
 from stroboscope.app.models.tables.table import (
     STOP,
     WARN,
@@ -55,10 +55,10 @@ def _tip(stop: StopInfo) -> str:
 def stops_table(stops: tuple[StopInfo, ...]) -> Table:
     """Return one row per stop; keys are their ids."""
     rows = tuple(reversed(stops))
-    grave = np.array([REASONS[stop.reason].is_grave for stop in rows], dtype=np.bool_)
+    grave = np.array([reason_of(stop).is_grave for stop in rows], dtype=np.bool_)
     held = np.array([stop.held for stop in rows], dtype=np.bool_)
     envs = np.array([float(stop.env) for stop in rows])
-    titles = [REASONS[stop.reason].title + ("" if stop.held else " (marked)") for stop in rows]
+    titles = [reason_of(stop).title + ("" if stop.held else " (marked)") for stop in rows]
 
     def numbers(name: str) -> Cells:
         return Cells(numbers=np.array([float(getattr(stop, name)) for stop in rows]))

@@ -10,7 +10,7 @@ from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
-from stroboscope.app.models.stops import REASONS, stop_headline, stop_place
+from stroboscope.app.models.stops import reason_of, stop_headline, stop_place
 from stroboscope.app.panels.icons import Icon, icon, pixmap
 from stroboscope.app.panels.labels import ClampedLabel, ElidedLabel, icon_button
 from stroboscope.app.panels.style import METRICS, set_property
@@ -115,7 +115,7 @@ class StopBanner(CornerFrame):
         if hidden or scene is None or stop is None:
             self.hide()
             return
-        reason, p = REASONS[stop.reason], self._palette
+        reason, p = reason_of(stop), self._palette
         level = "stop" if reason.is_grave else "warn"
         set_property(self, "level", level)
         which, color = (Icon.ERROR, p.stop) if reason.is_grave else (Icon.WARNING, p.warn)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
-from stroboscope.app.models.stops import REASONS, stop_place, stop_sentence, stop_text
+from stroboscope.app.models.stops import reason_of, stop_place, stop_sentence, stop_text
 from stroboscope.app.models.tables.stops import element_of
 from stroboscope.app.models.trials import Trial
 from stroboscope.app.panels.icons import Icon, icon, pixmap
@@ -136,7 +136,7 @@ class StopDetails(QScrollArea):
             column.addLayout(row)
 
     def _head(self, stop: StopInfo) -> QHBoxLayout:
-        reason, p = REASONS[stop.reason], self._palette
+        reason, p = reason_of(stop), self._palette
         head = QHBoxLayout()
         head.setSpacing(METRICS.gap)
         mark = QLabel()

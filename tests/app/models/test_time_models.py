@@ -3,7 +3,8 @@
 from stroboscope.app.models.conditions import SavedCondition, threshold_expression
 from stroboscope.app.models.ghosts import MAX_GHOSTS
 from stroboscope.app.models.rollouts import rollout_ref
-from stroboscope.app.models.stops import stop_headline, stop_place, stop_sentence
+from stroboscope.app.models.stops import reason_of, stop_headline, stop_place, stop_sentence
+from stroboscope.app.models.tables.stops import stops_table
 from stroboscope.debugger_protocol.messages import (
     ControlChanged,
     Done,
@@ -62,6 +63,17 @@ def test_a_stop_is_said_with_its_rule_once_and_with_its_place():
     assert stop_sentence(said) == "Time went back"
     assert stop_place(_stop()) == "episode 3 · step 141 · t 0.282\u2009s"
     assert "physics step 705" in stop_place(_stop(physics_step=705))
+
+
+def test_the_end_of_a_process_by_a_signal_is_no_error_of_the_script():
+    stop = _stop(
+        reason=StopReason.SCRIPT_ERROR,
+        signal="SIGTERM",
+        message="the process was ended by SIGTERM",
+    )
+    assert (reason_of(stop).title, reason_of(stop).is_grave) == ("Process ended", False)
+    assert stop_headline(stop) == "The process was ended by SIGTERM"
+    assert stops_table((stop,)).text("reason", 0) == "Process ended"
 
 
 def test_two_quick_switches_build_on_each_other(session, scene, sent):

@@ -188,7 +188,43 @@ def test_a_signal_that_nobody_handles_ends_the_process_as_ever_and_files_are_com
     case.check_rows(recorded)
     stop = recorded.events[-1]
     assert (stop.kind, stop.text) == ("stop", f"the process was ended by {number.name}")
+    assert (stop.data["reason"], stop.data["signal"]) == ("signal", number.name)
     assert stop.axis == recorded.axes[-1]
+
+
+@pytest.mark.parametrize("options", ["", "keep_last=0.5, save_on_stop=True"])
+@pytest.mark.parametrize("how", ["a signal", "an exception"])
+def test_each_recorded_environment_says_what_has_ended_the_process_at_its_own_time(
+    case: Case, how: str, options: str
+) -> None:
+    case.run(
+        f"""
+        scene = physics.create_scene("scene", model, n_envs=4)
+        record(scene, envs=[1, 3], {options})
+        for k in range(20):
+            scene.step()
+            if k == 4:
+                scene.reset(envs_idx=[3])
+        ready()
+        if {how == "an exception"}:
+            raise ValueError("it diverged")
+        time.sleep(600)
+        """
+    )
+    if how == "a signal":
+        case.wait_until_ready()
+        case.send(signal.SIGTERM)
+    code, errors = case.end()
+    assert code == (1 if how == "an exception" else -signal.SIGTERM), errors
+    with TrajectoryReader(case.folder / "run.mcap") as reader:
+        assert [reader.scene(index).env for index in reader.scenes] == [1, 3]
+        timestep = reader.scene(0).timestep
+        stops = [[e for e in reader.events(i) if e.kind == "stop"] for i in reader.scenes]
+    assert [len(each) for each in stops] == [1, 1]
+    for (stop,), env, steps in zip(stops, (1, 3), (20, 15), strict=True):
+        assert (stop.axis, stop.data["env"], stop.physics_step) == (20, env, steps)
+        assert stop.time == pytest.approx(steps * timestep)
+        assert "SIGTERM" in stop.text if how == "a signal" else "it diverged" in stop.text
 
 
 @pytest.mark.parametrize("whereabouts", [each for each in WHEREABOUTS if "thread" not in each])

@@ -10,7 +10,7 @@ from stroboscope.debugger_protocol.messages import ElementRef
 from stroboscope.debugger_protocol.time_messages import EditKind, StopInfo, StopReason, WhatIf
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.json_values import decode_event, encode_json
-from stroboscope.engine.recording.recorded_stops import stop_data, stop_of
+from stroboscope.engine.recording.recorded_stops import signal_data, stop_data, stop_of
 
 MODEL = """
 <mujoco model="Arm"><worldbody><body><joint name="shoulder" axis="0 1 0"/>
@@ -119,3 +119,13 @@ def test_what_is_known_before_the_first_step_is_saved_with_the_state(
     with physics.load_trajectory(path) as trajectory:
         assert len(trajectory) == 1
         assert trajectory.signals["reward"].values.tolist() == [0.5]
+
+
+def test_the_end_of_a_process_by_a_signal_has_a_reason_of_its_own_that_older_windows_need_not_know(
+    scene: physics.Scene,
+) -> None:
+    stop = read_back(scene, signal_data("SIGTERM", "the process was ended by SIGTERM"))
+    assert stop is not None
+    assert (stop.signal, stop.message) == ("SIGTERM", "the process was ended by SIGTERM")
+    assert stop.reason is StopReason.SCRIPT_ERROR
+    assert read_back(scene, stop_data(stop)) == stop
