@@ -100,7 +100,7 @@ def _info(options: argparse.Namespace) -> int:
                 )
             if scene["signals"]:
                 _say(f"  signals: {', '.join(scene['signals'])}")
-        _tell_events(events, everything=options.events)
+        _tell_events(events, scene_names(reader), everything=options.events)
         for damage in reader.damage:
             _say(f"DAMAGE {damage}")
         if reader.damage or not reader.complete:
@@ -171,17 +171,28 @@ def _event_fields(event: FileEvent) -> dict[str, Any]:
     }
 
 
-def _tell_events(events: list[FileEvent], *, everything: bool) -> None:
+def _tell_events(events: list[FileEvent], names: dict[int, str], *, everything: bool) -> None:
     if not events:
         return
     _say("")
-    shown = events if everything else events[:_TOLD_EVENTS]
+    shown = events if everything else _most_telling(events)
+    are_several = len({event.scene for event in events}) > 1
     for event in shown:
-        _say(f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {event.text}")
+        whose = f"{names.get(event.scene, '')}: " if are_several else ""
+        _say(
+            f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {whose}{event.text}"
+        )
         if culprit := event.data.get("culprit"):
             _say(f"{'':<40}culprit: {culprit}")
     if len(shown) < len(events):
         _say(f"  +{len(events) - len(shown):,} more: --events")
+
+
+def _most_telling(events: list[FileEvent]) -> list[FileEvent]:
+    """Return few of many events, in their order: one of a thousand environments may have stopped."""
+    ranks = {"stop": 0, "begin": 2}
+    places = sorted(range(len(events)), key=lambda place: ranks.get(events[place].kind, 1))
+    return [events[place] for place in sorted(places[:_TOLD_EVENTS])]
 
 
 # --- verify

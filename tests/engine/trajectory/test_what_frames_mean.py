@@ -411,6 +411,21 @@ def test_info_says_how_much_was_simulated_where_timesteps_or_time_itself_change(
     assert told["frames"] == 46
 
 
+def test_info_names_the_environment_that_stopped_among_many(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mujoco.batch")
+    scene = physics.create_scene("Many", MODEL, n_envs=20)
+    with scene.start_recording(tmp_path / "many") as recording:
+        scene.qvel[17, 0] = np.nan
+        scene.step()
+    assert main(["info", str(recording.path)]) == 0
+    told = capsys.readouterr().out
+    (line,) = (each for each in told.splitlines() if " stop " in each)
+    assert " stop       Many[17]: environment 17: qvel[0]" in line
+    assert "more: --events" in told
+
+
 def test_repair_and_cut_name_each_environment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
