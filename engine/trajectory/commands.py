@@ -189,7 +189,7 @@ def _tell_events(events: list[FileEvent], names: dict[int, str], *, everything: 
 
 
 def _most_telling(events: list[FileEvent]) -> list[FileEvent]:
-    """Return few of many events, in their order: one of a thousand environments may have stopped."""
+    """Return few of many events, in their order: of a thousand environments one may stop."""
     ranks = {"stop": 0, "begin": 2}
     places = sorted(range(len(events)), key=lambda place: ranks.get(events[place].kind, 1))
     return [events[place] for place in sorted(places[:_TOLD_EVENTS])]
