@@ -1,5 +1,6 @@
 """Writing a trajectory: what was written before stays readable, whatever happens next."""
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -465,9 +466,18 @@ class TrajectoryWriter:
             self._attach(MANIFEST_NAME, self._manifest_bytes)
             for name, data in attachments.items():
                 self._attach(name, data)
-        except FileWriteError:
-            self._close()
+        except BaseException:  # Ctrl+C as well
+            self._remove()
             raise
+
+    def _remove(self) -> None:
+        """Remove a file that could not begin: there is nothing in it."""
+        is_there = fate_of(self.path, self._descriptor, nbytes=0) is Fate.THERE
+        with contextlib.suppress(FileWriteError):
+            self._close()
+        if is_there:
+            with contextlib.suppress(OSError):
+                self._disk.remove(self.path)
 
     def _attach(self, name: str, data: bytes) -> None:
         at = self._at

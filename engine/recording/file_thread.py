@@ -103,7 +103,10 @@ class FileThread:
         self._is_reading = True
         self._disowned = False
         self._for_tools = ForTools(wanted.transforms_hz)
-        self._writer = self._open()
+        try:
+            self._writer = self._open()
+        except FileWriteError as error:
+            raise self._by_its_name(error) from error.__cause__
         self._thread = threading.Thread(
             target=self._run, name=f"stroboscope recording {wanted.path.name}", daemon=True
         )
@@ -203,7 +206,7 @@ class FileThread:
             self._fail(failure)
 
     def _fail(self, error: EngineError) -> None:
-        self.error = error
+        self.error = self._by_its_name(error)
         try:
             self._writer.close()
         except (EngineError, OSError):
@@ -212,6 +215,15 @@ class FileThread:
         if self._finish_name is not None:
             self._put_away(self._finish_name)
         self._stop_reading()
+
+    def _by_its_name(self, error: EngineError) -> EngineError:
+        """Return an error of a file that is not complete yet with the name that it was to get."""
+        name = self._finish_name
+        if name is None or not isinstance(error, FileWriteError) or error.path != self.paths[-1]:
+            return error
+        named = FileWriteError(name, error.wrong, error.todo)
+        named.__cause__ = error.__cause__
+        return named
 
     def _put_away(self, name: Path) -> None:
         """Give what could be written of a file its name, or remove it."""

@@ -242,9 +242,11 @@ def test_places_that_can_not_be_written_to_are_named(tmp_path: Path) -> None:
         assert reader.complete
 
 
-def test_a_file_of_which_nothing_was_written_says_so(tmp_path: Path) -> None:
+def test_a_file_of_which_nothing_was_written_is_gone_or_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.mcap"
     with pytest.raises(FileWriteError):
         TrajectoryWriter(path, manifest_of(), attachments={}, disk=FailingDisk(1, forever=True))
+    assert not path.exists()
+    path.touch()  # what a process leaves that is killed there
     with pytest.raises(FileDamagedError, match="cut off"):
         TrajectoryReader(path)

@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,26 +238,57 @@ def test_a_folder_that_is_not_there_is_refused_at_once(make_scene: Make, tmp_pat
     assert not recording_threads()
 
 
+@contextlib.contextmanager
+def no_file_larger_than(nbytes: int) -> Iterator[None]:
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
 def test_a_file_system_limit_is_told_once_and_the_file_is_a_valid_log(
     make_scene: Make, oracle_of: OracleOf, wait_until: Callable[..., None], tmp_path: Path
 ) -> None:
     scene = make_scene()
     oracle = oracle_of(scene)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, before[1]))
-    try:
+    with no_file_larger_than(600_000):
         recording = scene.start_recording(tmp_path / "run")
         oracle.step(2_000)
         wait_until(lambda: recording.error is not None)
         with pytest.raises(physics.RecordingError, match=os.strerror(errno.EFBIG)):
             recording.stop()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
     rows, _ = stored(recording.path)
     assert len(rows) > 200
     assert rows.tobytes() == oracle.array()[: len(rows)].tobytes()
+
+
+@pytest.mark.parametrize("limit", [3_000, 60_000])
+def test_what_a_full_disk_does_not_take_is_told_by_its_name_and_leaves_nothing_hidden(
+    make_scene: Make,
+    tmp_path: Path,
+    limit: int,
+    caplog: Any,
+) -> None:
+    scene = make_scene()
+    scene.start_recording(physics.TrajectoryFile(tmp_path / "flight", keep_last=60))
+    for _ in range(500):
+        scene.ctrl[:] = np.sin(scene.data.time)
+        scene.step()
+    with no_file_larger_than(limit):
+        if limit < 10_000:
+            with pytest.raises(FileWriteError, match=r"\brun.mcap: can't be written"):
+                scene.start_recording(tmp_path / "run")
+        with pytest.raises(physics.EngineError, match=r"\bflight.mcap: can't be written"):
+            scene.stop_recording()
+    assert ".part" not in caplog.text
+    left = [path.name for path in tmp_path.iterdir() if path.suffix == ".part"]
+    assert left == []
+    assert not (tmp_path / "run.mcap").exists()
+    assert not recording_threads()
 
 
 # --- the process
