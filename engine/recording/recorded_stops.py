@@ -12,11 +12,12 @@ from stroboscope.engine.files.json_values import number_of
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.stops.event import StopEvent
 
-__all__ = ["SIGNAL", "signal_data", "stop_data", "stop_of"]
+__all__ = ["ends_script", "is_of_step", "signal_data", "stop_data", "stop_of"]
 
-SIGNAL: Final = "signal"
-"""The reason, in files, of what ended with its process because a signal came; also where its name
-is. On the wire there is no such reason, see ``StopInfo.signal``."""
+# The reason, in files, of what ended with its process because a signal came; also where its name
+# is. On the wire there is no such reason, see ``StopInfo.signal``.
+_SIGNAL: Final = "signal"
+_ENDINGS: Final = (StopReason.SCRIPT_ERROR, _SIGNAL)
 _ELEMENTS, _OFFERS = "elements", "what_if"
 # A file may hold anything: far more than any stop of ours has is no offer.
 _MOST_ELEMENTS: Final = 64
@@ -45,7 +46,18 @@ def stop_data(stop: StopInfo) -> dict[str, object]:
 
 def signal_data(name: str, message: str) -> dict[str, object]:
     """Return what the event of a process that a signal ended says besides its place."""
-    return {"reason": SIGNAL, SIGNAL: name, "message": message}
+    return {"reason": _SIGNAL, _SIGNAL: name, "message": message}
+
+
+def ends_script(event: FileEvent) -> bool:
+    """Return whether an event is a stop that says what has ended the script, all of its scenes."""
+    return event.kind == "stop" and event.data.get("reason") in _ENDINGS
+
+
+def is_of_step(event: FileEvent) -> bool:
+    """Return whether an event is a stop because of a physics step, which was taken back."""
+    reason = event.data.get("reason") if event.kind == "stop" else None
+    return bool(reason) and reason != StopReason.CONDITION and not ends_script(event)
 
 
 def stop_of(event: FileEvent, *, model: Any, adapter: MujocoAdapter) -> StopInfo | None:
@@ -63,7 +75,7 @@ def stop_of(event: FileEvent, *, model: Any, adapter: MujocoAdapter) -> StopInfo
         "message": event.text,
         **event.data,
     }
-    if fields.get("reason") == SIGNAL:
+    if fields.get("reason") == _SIGNAL:
         fields["reason"] = StopReason.SCRIPT_ERROR
     elements, offers = fields.pop(_ELEMENTS, ()), fields.pop(_OFFERS, ())
     try:

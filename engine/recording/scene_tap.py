@@ -180,7 +180,8 @@ class SceneTap:
         self.feed.put(change)
 
     def _put_final(self, final: FinalRow) -> None:
-        is_known = final.follows or final.is_seen or self.scene.history.is_replaced
+        begun = self._begun is not None and self._begun.axis == final.axis
+        is_known = begun or final.follows or final.is_seen or self.scene.history.is_replaced
         if final.row is not None:
             time = float(final.row[0])
             if final.axis == self._first:  # no row came before it: it is how the recording begins

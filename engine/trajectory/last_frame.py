@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
-from stroboscope.engine.recording.recorded_stops import SIGNAL
 from stroboscope.engine.trajectory.lookup import known_names, no_such_name
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows
 from stroboscope.engine.trajectory.steps_again import StepsAgain
@@ -42,9 +40,12 @@ _OF_SPARSE: Final = frozenset({"efc_J_rownnz", "efc_J_rowadr", "efc_J_rowsuper",
 _OF_ISLANDS: Final = frozenset({
     "iacc", "iacc_smooth", "ifrc_smooth", "ifrc_constraint", "iefc_aref", "iefc_force", "iefc_state"
 })  # fmt: skip
+# Lists by how many of their places are written.
+_LISTS: Final = {
+    "nefmA": ("efm_aid", "efm_as", "efm_ak"),
+    "nefmT": ("efm_tid", "efm_ts", "efm_tk"),
+}
 _COUNTS: Final = frozenset({"ncon", "ne", "nf", "nl", "nefc", "nisland", "nidof", "time"})
-# What goes wrong without a step: nothing is taken back then.
-_WITHOUT_STEP: Final = frozenset({StopReason.CONDITION, StopReason.SCRIPT_ERROR, SIGNAL})
 
 
 class LastFrame(Mapping[str, Array]):
@@ -107,14 +108,18 @@ def arrays_of_data(model: Any, data: Any, *, adapter: MujocoAdapter) -> dict[str
                 found[prefix + name] = value.copy()
             elif not prefix and name in _COUNTS:
                 found[name] = np.array(value)
+    for count, names in _LISTS.items():
+        for name in names:
+            if name in found:
+                found[name][getattr(data, count) :] = 0
     if (counts := found.get("solver_nnz")) is not None:
         islands = int(found["nisland"]) if "nisland" in found else 0
         counts[max(islands, min(int(found["nefc"]), 1)) :] = 0
     return found
 
 
-def compute_last(replayed: "ReplayedScene", rows: RecordedRows, stop: str) -> LastFrame:
-    """Return what the data held when a recorded run ended; ``stop``: the reason that ended it.
+def compute_last(replayed: "ReplayedScene", rows: RecordedRows, *, has_failed: bool) -> LastFrame:
+    """Return what the data held when a recorded run ended; ``has_failed``: in a step that failed.
 
     Raises StateError where that can't be computed, and what building the scene raises.
     """
@@ -135,7 +140,7 @@ def compute_last(replayed: "ReplayedScene", rows: RecordedRows, stop: str) -> La
     else:
         again.put(end)
         again.evaluate()
-    if stop and stop not in _WITHOUT_STEP:
+    if has_failed:
         again.put_options(end)
         again.write(final)
         again.step()

@@ -1,12 +1,8 @@
 """A recorded run: its frames, signals and events, and the scene that goes on from any of them."""
 
-import bisect
-import copy
-import dataclasses
-import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -31,9 +27,10 @@ from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
-from stroboscope.engine.recording.scene_records import this_machine
+from stroboscope.engine.recording.recorded_stops import ends_script, is_of_step
 from stroboscope.engine.scene_loading import show_scene
 from stroboscope.engine.trajectory.building import recorded_fields, recorded_model
+from stroboscope.engine.trajectory.finding import FrameFinder
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.last_frame import LastFrame, compute_last
 from stroboscope.engine.trajectory.lookup import ByName, NoSuchFrameError
@@ -43,7 +40,8 @@ from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 from stroboscope.engine.trajectory.standing import compute_derived, stand_at
 from stroboscope.engine.trajectory.steps_again import StepsAgain
 from stroboscope.engine.trajectory.stretches import stretches_of
-from stroboscope.engine.trajectory.verify import Outcome, Verification, verify_rows
+from stroboscope.engine.trajectory.verify import Verification
+from stroboscope.engine.trajectory.verify_file import verify_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,6 +71,7 @@ class Trajectory:
                 "it was cut off before the first block was written: record it again",
             )
         self._stretches = self._make_stretches()
+        self._finder = FrameFinder(self._rows, self._stretches, path=reader.path)
         self._replayed = ReplayedScene(reader, self._record, self._rows, self._stretches)
         self._position = 0
 
@@ -160,12 +159,14 @@ class Trajectory:
     def to_show(self) -> dict[str, str]:
         """Return by the name of each scene which of :meth:`others` to look at; for the engine.
 
-        Of many environments the one that stopped last, or the first.
+        Of many environments the one that stopped last, or the first: what ends the script ends
+        them all.
         """
         found: dict[str, tuple[int, str]] = {}
         for index, name in scene_names(self._reader).items():
             if self._reader.frame_count(index):
-                stops = [e.axis for e in self._reader.events(index) if e.kind == "stop"]
+                events = self._reader.events(index)
+                stops = [e.axis for e in events if e.kind == "stop" and not ends_script(e)]
                 scene, newest = self._reader.scene(index).name, max(stops, default=-1)
                 if scene not in found or newest > found[scene][0]:
                     found[scene] = newest, name
@@ -263,9 +264,8 @@ class Trajectory:
         StateError where callbacks of this process would be called.
         """
         end = self.axes[1]
-        stops = [event for event in self.events if event.kind == "stop" and event.axis == end]
-        reason = str(stops[-1].data.get("reason", "")) if stops else ""
-        return compute_last(self._replayed, self._rows, reason)
+        has_failed = any(event.axis == end and is_of_step(event) for event in self.events)
+        return compute_last(self._replayed, self._rows, has_failed=has_failed)
 
     def stored_state(self, index: int) -> tuple[Row, bytes, Counters, float]:
         """Return a frame's row, what no row holds, its counters and timestep; for the engine."""
@@ -329,26 +329,8 @@ class Trajectory:
         Within ``episode``; without: within the one of :attr:`position`, else the first that has
         such a frame. Raises ValueError when none has.
         """
-        wanted = finite_number(time, "time", unit=" of seconds")
-        stretches: Iterable[Stretch]
-        if episode is not None:
-            episode = whole_number(episode, "episode", least=0, most=sys.maxsize)
-            stretches = [each for each in self._stretches if each.segment.episode == episode]
-            if not stretches:
-                known = sorted({each.segment.episode for each in self._stretches})
-                raise ValueError(
-                    f"there is no episode {episode} in {self.path}: {known[0]} to {known[-1]} are"
-                )
-        else:
-            here = self._place(self._position)[0].segment.episode
-            mine = (each for each in self._stretches if each.segment.episode == here)
-            others = (each for each in self._stretches if each.segment.episode != here)
-            stretches = itertools.chain(mine, others)
-        for stretch in stretches:
-            first, last = self._frames_of(stretch)
-            if first <= last and self._rows.time(first) <= wanted + 1e-9:
-                return self._last_before(wanted + 1e-9, first, last)
-        raise ValueError(f"no frame of {self.path} is at or before {wanted:g} s")
+        here = self._place(self._position)[0].segment.episode
+        return self._finder.find(time, episode=episode, here=here)
 
     def frames_at(self, interval: float) -> "NDArray[np.int64]":
         """Return the frames that stand ``interval`` seconds of simulated time apart, from 0 on.
@@ -356,34 +338,7 @@ class Trajectory:
         Some come more than once where frames are rarer than that. Where time goes back, as after a
         reset, they go on with the next ones. Raises ValueError for an interval that is not above 0.
         """
-        seconds = finite_number(interval, "interval", unit=" of seconds")
-        if seconds <= 0.0:
-            raise ValueError(f"interval must be above 0 s, not {seconds:g}")
-        frames, played = self._rows.played()
-        instants = np.arange(int(played[-1] / seconds + 1e-6) + 1) * seconds
-        chosen: NDArray[np.int64] = np.rint(np.interp(instants, played, frames)).astype(np.int64)
-        return chosen
-
-    def _last_before(self, wanted: float, first: int, last: int) -> int:
-        while first < last:
-            middle = (first + last + 1) // 2
-            if self._rows.time(middle) <= wanted:
-                first = middle
-            else:
-                last = middle - 1
-        return first
-
-    def _frames_of(self, stretch: Stretch) -> tuple[int, int]:
-        """Return the first and the last frame of a stretch; the last is before it when it has none.
-
-        The last frame of the file belongs to the last stretch.
-        """
-        begin, stretches = stretch.segment.begin, self._stretches
-        behind = bisect.bisect_right(stretches, begin, key=lambda each: each.segment.begin)
-        is_last = behind == len(stretches)
-        end = self._rows.axis(len(self) - 1) if is_last else stretches[behind].segment.begin - 1
-        first = self._rows.frame_before(begin - 1) + 1
-        return first, self._rows.frame_before(end)
+        return self._finder.frames_at(interval)
 
     def _number(self, index: int) -> int:
         count = len(self)
@@ -447,45 +402,14 @@ class Trajectory:
             jobs = whole_number(jobs, "jobs (threads)", least=1, most=MOST_THREADS)
         if not callable(progress):
             raise TypeError(f"progress must be a function, not {shown(progress)}")
-        model, indices = self.scene.world.model, self.scene.world.codec.indices
-        readers: list[TrajectoryReader] = []
-
-        def rows() -> RecordedRows:
-            readers.append(TrajectoryReader(self.path))
-            made = RecordedRows(readers[-1], self._record)
-            made.go_into(indices)
-            return made
-
-        try:
-            found = verify_rows(
-                rows,
-                self._stretches,
-                lambda: copy.copy(model),
-                digest=self.scene.world.codec.digest,
-                adapter=self.scene.world.adapter,
-                options=self.scene.history.recorded_options,
-                jobs=jobs,
-                progress=progress,
-            )
-        finally:
-            for reader in readers:
-                reader.close()
-        if found.outcome is Outcome.DIFFERS:
-            return dataclasses.replace(found, note=self._why_different())
-        return found
-
-    def _why_different(self) -> str:
-        """Return what may make the same steps lead elsewhere; empty where nothing is known to."""
-        manifest, adapter = self.manifest, self.scene.world.adapter
-        reasons = [self.exactness]
-        if manifest.engine_version != adapter.version:
-            reasons.append(
-                f"it was recorded with MuJoCo {manifest.engine_version}, this is {adapter.version}"
-            )
-        here = this_machine()
-        if manifest.platform != here:
-            reasons.append(f"it was recorded on {manifest.platform}, this is {here}")
-        return "; ".join(reason for reason in reasons if reason)
+        return verify_file(
+            self._reader,
+            self._record,
+            self._stretches,
+            self.scene,
+            jobs=jobs,
+            progress=progress,
+        )
 
     # --- the scene
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import stroboscope.engine as physics
 from stroboscope.engine.files.frames import BlockKind
 from stroboscope.engine.recording import batch_flight_recorder
+from stroboscope.engine.recording.recorded_stops import signal_data
 
 pytest.importorskip("mujoco.batch")
 
@@ -107,6 +108,25 @@ def test_a_stop_of_one_environment_is_written_with_the_step_that_went_wrong(
     with physics.load_trajectory(recording.paths[0], scene="batch[3]") as trajectory:
         assert trajectory.frame(-1).physics_step == 20
         assert trajectory.verify().exit_code == 0
+        assert trajectory.to_show() == {"batch": "batch[3]"}
+
+
+def test_the_environment_that_stopped_is_shown_also_when_a_signal_ends_the_process_later(
+    make: Make, tmp_path: Path
+) -> None:
+    scene = make()
+    step = Steps(scene)
+    watching = scene.start_recording(recorder(tmp_path, save_on_stop=True))
+    recording = scene.start_recording(tmp_path / "all.mcap")
+    step(20)
+    scene.qvel[3] = 1e9
+    step(20)
+    scene.recorders.script_ended("it was told to", signal_data("SIGTERM", "it was told to"))
+    recording.finish()
+    watching.finish()
+    with physics.load_trajectory(tmp_path / "all.mcap") as trajectory:
+        ends = [each.events[-1] for each in trajectory.others().values()]
+        assert [event.data["signal"] for event in ends] == ["SIGTERM"] * 6
         assert trajectory.to_show() == {"batch": "batch[3]"}
 
 

@@ -252,3 +252,19 @@ def test_the_file_of_a_new_model_that_has_not_been_stepped_says_of_no_change(
     after = read(recording.paths[1])
     assert after.axes == [5]
     assert [event.text for event in after.events] == ["the model was changed"]
+
+
+def test_a_change_of_the_state_before_a_step_that_is_stopped_is_told_once(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path
+) -> None:
+    scene = make_scene()
+    scene.raise_on_stop = True
+    with scene.start_recording(tmp_path / "run.mcap") as recording:
+        oracle_of(scene).step(5)
+        scene.data.qvel[0] = 1e11
+        with pytest.raises(physics.SimulationStopped):
+            scene.step()
+    recorded = read(recording.path)
+    assert recorded.axes[-1] == 5
+    assert recorded.kinds() == ["begin", "edit", "stop"]
+    assert recorded.blocks[-1].rows[-1].tobytes() == oracle_of(scene).array().tobytes()

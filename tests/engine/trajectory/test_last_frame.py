@@ -14,6 +14,7 @@ from random_models import disturb, random_model
 import stroboscope.engine as physics
 from stroboscope.engine.errors import EngineError, StateError
 from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.recording.recorded_stops import signal_data
 from stroboscope.engine.trajectory.last_frame import (
     DIFFERENT,
     EVALUATED,
@@ -81,6 +82,19 @@ def test_arrays_have_mujocos_names_and_shapes_and_others_are_refused(tmp_path: P
         _ = last.xpoz
 
 
+def test_what_mujoco_leaves_unwritten_in_lists_of_actuators_and_tendons_is_zero() -> None:
+    scene = physics.create_scene("Random", random_model(4).xml)  # implicitfast, and gains
+    scene.step(nstep=5)
+    data = scene.data
+    before = arrays_of_data(scene.model, data, adapter=load_mujoco())
+    assert 0 < data.nefmA < len(data.efm_ak)
+    for name in ("efm_aid", "efm_as", "efm_ak"):
+        getattr(data, name)[data.nefmA :] = 7  # as whatever stood in that memory
+    after = arrays_of_data(scene.model, data, adapter=load_mujoco())
+    assert not _differences(after, before)
+    assert after["efm_ak"][: data.nefmA].all()
+
+
 def _diverge(scene: physics.Scene) -> None:
     scene.data.qvel[0] = 1e11
 
@@ -110,6 +124,30 @@ def test_after_a_step_that_failed_every_array_is_what_was_there_then(
         last = trajectory.last
         assert last.note == (FAILED if guarded else SAME), trajectory.events
         assert not _differences(last, live)
+
+
+@pytest.mark.parametrize("ends", ["by a signal", "by an exception"])
+def test_how_the_script_ended_after_a_step_that_failed_makes_no_difference_to_the_arrays(
+    ends: str, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    scene.raise_on_stop = True
+    scene.start_recording(tmp_path / "run")
+    for _ in range(50):
+        scene.step()
+    _diverge(scene)
+    with contextlib.suppress(EngineError):
+        scene.step()
+    if ends == "by a signal":
+        scene.recorders.script_ended("it was told to", signal_data("SIGTERM", "it was told to"))
+    else:
+        scene.recorders.failed(ValueError("something else"))
+    path = scene.stop_recording()
+    live = arrays_of_data(scene.model, scene.data, adapter=load_mujoco())
+    with physics.load_trajectory(path) as trajectory:
+        assert [e.axis for e in trajectory.events if e.kind == "stop"] == [50, 50]
+        assert trajectory.last.note == FAILED
+        assert not _differences(trajectory.last, live)
 
 
 # More memory than there is as soon as one stone comes to lie on the other.
