@@ -3,6 +3,7 @@
 A checkpoint file is a trajectory of one frame; the last frame of any trajectory will do.
 """
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -31,17 +32,19 @@ if TYPE_CHECKING:
 
 __all__ = ["load_checkpoint", "restore_checkpoint_file"]
 
+_log = logging.getLogger(__name__)
+
 
 def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Scene | BatchScene":
     """Build the scene in a checkpoint file and return it standing there, step and time included.
 
     A file of several environments makes the scene of many that they are of; of one, that alone.
     What it does from there on is what the captured scene did, bit for bit, where the file says no
-    other. What its script had registered waits in it: ``scene.register_state`` hands each value to
-    its setter at once. ``show``: open it in the debugger's window. The file may come from anybody:
-    nothing in it is executed. Raises FileError and its kinds; FileFormatError for a file that was
-    saved without its scene, which :meth:`Scene.load_checkpoint` takes; StateError where it is to be
-    shown and there is no window.
+    other: then a warning says why. What its script had registered waits in it:
+    ``scene.register_state`` hands each value to its setter at once. ``show``: open it in the
+    debugger's window. The file may come from anybody: nothing in it is executed. Raises FileError
+    and its kinds; FileFormatError for a file that was saved without its scene, which
+    :meth:`Scene.load_checkpoint` takes; StateError where it is to be shown and there is no window.
     """
     is_shown = flag(show, "show")
     with load_trajectory(path) as trajectory:
@@ -57,10 +60,18 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
         scene: Scene | BatchScene
         if len(environments) > 1:
             scene = batch_of_file(trajectory, environments)
-            restore_environments(scene, environments, script=b"", with_model=True)
+            try:
+                exactness = restore_environments(scene, environments, script=b"", with_model=True)
+            except BaseException:
+                scene.destroy()
+                raise
         else:
             trajectory.seek(-1)
-            scene = trajectory.scene
+            scene, exactness = trajectory.scene, Exactness(trajectory.exactness)
+    if not exactness.is_exact:
+        text = f"{Path(path).name} goes on only approximately: {exactness.reason}"
+        _log.warning("scene %r: %s", scene.name, text)
+        scene.link.log_text(LogLevel.WARNING, text)
     scene.states.script.pending.update(values)
     if values:
         names = ", ".join(map(repr, sorted(values)))

@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
+import msgspec
+import mujoco
 import numpy as np
 import pytest
 
 import stroboscope.engine as physics
+from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.writer import TrajectoryWriter
+from stroboscope.engine.runtime import current_runtime
 
 pytest.importorskip("mujoco.batch")
 
@@ -121,3 +126,42 @@ def test_one_world_does_not_take_the_first_of_several_environments(tmp_path: Pat
     one = scene.save_checkpoint(tmp_path / "one", envs_idx=3)
     assert alone.load_checkpoint(one).is_exact
     assert alone.data.qpos.tobytes() == scene.qpos[3].tobytes()
+
+
+def test_why_what_was_loaded_goes_on_only_approximately_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
+        pytest.skip("this MuJoCo has no sleeping islands")
+    sleeping = MODEL.replace("<worldbody>", '<option><flag sleep="enable"/></option><worldbody>', 1)
+    scene = physics.create_scene("Sleepy", sleeping, n_envs=2)
+    for _ in range(1000):
+        scene.step()
+    path = scene.save_checkpoint(tmp_path / "there")
+    exactness = scene.load_checkpoint(path)
+    assert not exactness.is_exact
+    physics.load_checkpoint(path)
+    assert f"there.mcap goes on only approximately: {exactness.reason}" in caplog.text
+    caplog.clear()
+    physics.load_checkpoint(moved().save_checkpoint(tmp_path / "exact"))
+    assert "approximately" not in caplog.text
+
+
+def test_a_scene_whose_states_can_not_be_put_back_does_not_stay(tmp_path: Path) -> None:
+    scene = moved(3)
+    path = scene.save_checkpoint(tmp_path / "there")
+    scene.destroy()
+    with TrajectoryReader(path) as reader:
+        records = tuple(
+            msgspec.structs.replace(each, env=7 if each.env == 2 else each.env)
+            for each in reader.manifest.scenes
+        )
+        manifest = msgspec.structs.replace(reader.manifest, scenes=records)
+        models = {name: reader.attachment(name) for name in reader.attachments}
+        models.pop("stroboscope/manifest.json", None)
+        with TrajectoryWriter(tmp_path / "odd.mcap", manifest, attachments=models) as writer:
+            for place in reader.block_order():
+                writer.write_block(reader.block(*place))
+    with pytest.raises(physics.EngineError):
+        physics.load_checkpoint(tmp_path / "odd.mcap")
+    assert not list(current_runtime().scenes)
