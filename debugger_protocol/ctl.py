@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, TextIO, cast
 
 from stroboscope.debugger_protocol import (
     ctl_checkpoints,
@@ -41,6 +41,7 @@ from stroboscope.debugger_protocol.exceptions import (
     ProtocolError,
 )
 from stroboscope.debugger_protocol.messages import PlaybackMode, SessionStatus
+from stroboscope.debugger_protocol.plain_text import PlainTextOut, plain_text
 
 __all__ = ["main"]
 
@@ -70,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        code = int(arguments.run(arguments, sys.stdout))
+        code = int(arguments.run(arguments, cast("TextIO", PlainTextOut(sys.stdout))))
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -79,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NOBODY_READS
     except ProtocolError as error:
-        sys.stderr.write(f"stroboscope ctl: {error}\n")
+        sys.stderr.write(plain_text(f"stroboscope ctl: {error}\n"))
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("\n")
@@ -311,7 +312,7 @@ def _watch(arguments: argparse.Namespace, out: TextIO) -> int:
     ) as client:
         while True:
             if redraws:
-                out.write("\x1b[H\x1b[2J")
+                sys.stdout.write("\x1b[H\x1b[2J")
             out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n{_overview(client)}")
             out.flush()
             if arguments.once:

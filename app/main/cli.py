@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from stroboscope.debugger_protocol.plain_text import plain_text
+
 __all__ = ["main"]
 
 _USAGE = """\
@@ -100,12 +102,12 @@ def _version() -> str:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    sys.stdout.write(plain_text(text.rstrip("\n")) + "\n")
     sys.stdout.flush()
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.write(plain_text(text.rstrip("\n")) + "\n")
     sys.stderr.flush()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
@@ -61,7 +62,7 @@ def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) 
     try:
         return show_file(options)
     except EngineError as error:
-        sys.stderr.write(f"stroboscope open: {error}\n")
+        sys.stderr.write(plain_text(f"stroboscope open: {error}\n"))
         if complain is not None and options.dialog:
             complain(str(error))
         return 1
@@ -94,7 +95,8 @@ def _trust(options: OpenOptions) -> None:
 
     folder = trust_folder(options.trust)
     if not Path(os.path.realpath(options.file)).is_relative_to(folder):
-        sys.stderr.write(f"stroboscope open: note: {options.file} is not in {folder}\n")
+        note = f"stroboscope open: note: {options.file} is not in {folder}\n"
+        sys.stderr.write(plain_text(note))
 
 
 def _show_scene(options: OpenOptions) -> int:
@@ -199,5 +201,5 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _refuse(reason: str) -> NoReturn:
-    sys.stderr.write(f"stroboscope open: {reason}\n\n{USAGE}")
+    sys.stderr.write(plain_text(f"stroboscope open: {reason}\n\n{USAGE}"))
     raise SystemExit(2)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.frames import FileEvent
@@ -40,14 +41,14 @@ def main(command: str, argv: Sequence[str]) -> int:
     try:
         return _RUN[command](options)
     except (EngineError, ValueError, IndexError) as error:
-        sys.stderr.write(f"stroboscope {command}: {error}\n")
+        sys.stderr.write(plain_text(f"stroboscope {command}: {error}\n"))
         return _EXIT_UNREADABLE
     except KeyboardInterrupt:
         return 130
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(plain_text(text) + "\n")
 
 
 @contextmanager

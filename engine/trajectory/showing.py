@@ -19,6 +19,7 @@ import numpy as np
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.debugger_protocol.time_messages import Goto
 from stroboscope.engine import debugger
 from stroboscope.engine.counted import counted
@@ -68,7 +69,7 @@ def show_trajectory(
     """
     with _first_to_show(path) as first:
         # Nothing is stepped here until somebody continues it.
-        debugger.the_session().paused_text = f"showing {first.path.name}"
+        debugger.the_session().paused_text = plain_text(f"showing {first.path.name}")
         try:
             shown = [_Shown(first)]
         except (ModelError, FileError) as error:
