@@ -164,7 +164,9 @@ class StopsModel:
         if standing is not None or self._scene.is_stale or not history.is_replay:
             return standing
         axis = history.live if history.view is None else history.view
-        return next((stop for stop in reversed(self.told.stops) if stop.axis == axis), None)
+        here = [stop for stop in reversed(self.told.stops) if stop.axis == axis]
+        # Whoever ends a process whose scene is held by a stop does not want that one hidden.
+        return next((stop for stop in here if not stop.signal), here[0] if here else None)
 
     def find(self, stop_id: int) -> StopInfo | None:
         """Return a stop by its id, None when it is not kept any more."""
