@@ -22,7 +22,12 @@ def add_arguments(add: Add) -> None:
     rows.add_argument("channels", nargs="+", help="qpos, ctrl, energy.total, …")
     rows.add_argument("--rollout", type=int, default=0)
     rows.add_argument("--ended", action="store_true", help="a rollout of scenes that have ended")
-    rows.add_argument("--first", type=int, default=0, help="axis, or step of the rollout")
+    rows.add_argument(
+        "--first",
+        type=int,
+        default=0,
+        help="begin at this axis, or step of the rollout (not how many)",
+    )
     rows.add_argument("--last", type=int)
     rows.add_argument("--max-rows", type=int, default=1000)
 

@@ -174,7 +174,9 @@ def _check_magic(source: ByteSource) -> tuple[Damage, ...]:
             "update Stroboscope to open it",
         )
     if kind_of(source.read(0, min(HEAD_BYTES, source.size))) is FileKind.SCENE:
-        raise FileFormatError(source.path, "is a scene, no trajectory", "use load_scene")
+        raise FileFormatError(
+            source.path, "is a scene, no trajectory", "use load_scene, or stroboscope open"
+        )
     raise FileFormatError(
         source.path,
         f"is no trajectory (it begins with {magic!r})",

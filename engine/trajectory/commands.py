@@ -82,17 +82,22 @@ def _info(options: argparse.Namespace) -> int:
             return 0
         manifest = reader.manifest
         made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(manifest.created))
-        _say(f"{reader.path}  {reader.nbytes / 1e6:,.1f} MB, recorded {made}")
+        _say(f"{reader.path}  {_size(reader.nbytes)}, recorded {made}")
         _say(
             f"Stroboscope {manifest.stroboscope}, {manifest.engine} {manifest.engine_version}, "
             f"{manifest.platform}"
         )
         _say("complete" if reader.complete else "CUT OFF: its writer did not close it")
-        for scene in told["scenes"]:
+        for alike in _alike(told["scenes"]):
+            scene, last = alike[0], alike[-1]
+            name, each = scene["name"], ""
+            if len(alike) > 1:
+                name, each = f"{name} to {last['name']} ({counted(len(alike), 'scene')})", " each"
+            nbytes = sum(one["bytes_per_frame"] for one in alike) / len(alike)
             _say(
-                f"\n{scene['name']}: {counted(scene['frames'], 'frame')}, {scene['simulated']:g} s "
+                f"\n{name}: {counted(scene['frames'], 'frame')}{each}, {scene['simulated']:g} s "
                 f"simulated in steps of {scene['timestep']:g} s, {scene['mode']}, "
-                f"{scene['bytes_per_frame']:,.0f} bytes per frame"
+                f"{nbytes:,.0f} bytes per frame"
             )
             if scene["frames"]:
                 _say(
@@ -107,6 +112,29 @@ def _info(options: argparse.Namespace) -> int:
         if reader.damage or not reader.complete:
             _say(f"What is whole can be read as it is; stroboscope repair {options.file}")
     return 0
+
+
+def _size(nbytes: int) -> str:
+    return f"{nbytes / 1e6:,.1f} MB" if nbytes >= 1e5 else f"{nbytes / 1e3:,.1f} kB"
+
+
+def _alike(scenes: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return scenes in groups of neighbours of which the same is told but for name and size.
+
+    A file of environments has thousands of them, which differ in nothing else.
+    """
+    groups: list[list[dict[str, Any]]] = []
+    for scene in scenes:
+        if groups and _kind(groups[-1][0]) == _kind(scene):
+            groups[-1].append(scene)
+        else:
+            groups.append([scene])
+    return groups
+
+
+def _kind(scene: dict[str, Any]) -> dict[str, Any]:
+    own = {"name": scene["name"].partition("[")[0], "bytes_per_frame": 0.0}
+    return scene | own
 
 
 def _told(reader: TrajectoryReader) -> dict[str, Any]:
@@ -246,6 +274,8 @@ def _repair(options: argparse.Namespace) -> int:
         made = repair(options.file, options.output, progress=show)
     for damage in made.damage:
         _say(f"was damaged {damage}")
+    if not made.damage and not made.attachments_lost:
+        _say("no damage was found: the new file holds the same frames")
     for name in made.attachments_lost:
         _say(f"lost: {name}")
     with TrajectoryReader(made.path) as reader:
@@ -355,7 +385,14 @@ def _export(options: argparse.Namespace) -> int:
         progress_bar("exporting") as show,
     ):
         made = getattr(module, function[1])(trajectory, target, progress=show)
-    _say(f"{made}: {counted(len(trajectory), 'frame')}")
+    with TrajectoryReader(source) as reader:
+        names = scene_names(reader)
+    told = f"{made}: {counted(len(trajectory), 'frame')}"
+    if len(names) > 1:
+        told += f" of {trajectory.name!r}"
+        if options.scene is None:
+            told += f", one of {len(names):,} scenes: name another one with --scene"
+    _say(told)
     return 0
 
 

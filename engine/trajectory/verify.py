@@ -122,6 +122,8 @@ class Verification:
 
     def _headline(self) -> str:
         compared = f"{self.checked:,} of {self.frames:,} frames compared"
+        if self.outcome is Outcome.SAME and self.frames == 1:
+            return "is one state, which no recorded step leads to: there is nothing to compare"
         match self.outcome:
             case Outcome.SAME | Outcome.CHANGED:
                 return f"reproduces bit for bit ({compared})"

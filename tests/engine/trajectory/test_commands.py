@@ -215,9 +215,70 @@ def test_scenes_and_recorded_runs_are_told_apart_and_each_is_sent_to_its_own_fun
     with pytest.raises(FileFormatError, match="use load_scene"):
         load_trajectory(file)
     assert main(["info", str(file)]) == 4
-    assert "is a scene, no trajectory; use load_scene" in capsys.readouterr().err
+    assert (
+        "is a scene, no trajectory; use load_scene, or stroboscope open" in capsys.readouterr().err
+    )
     with pytest.raises(FileFormatError, match="use load_trajectory or load_checkpoint"):
         physics.load_scene(run.path)
+
+
+@pytest.fixture
+def environments(tmp_path: Path) -> Path:
+    """A recording of four environments, which differ in nothing but their states."""
+    path = tmp_path / "many.mcap"
+    scene = physics.create_scene("Arms", MODEL, n_envs=4)
+    with scene.start_recording(path):
+        for step in range(20):
+            scene.ctrl[:, 0] = [math.sin(step + env) for env in range(4)]
+            scene.step()
+    scene.destroy()
+    return path
+
+
+def test_info_tells_of_environments_that_are_alike_together(
+    environments: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["info", str(environments)]) == 0
+    told = capsys.readouterr().out
+    assert "Arms[0] to Arms[3] (4 scenes): 21 frames each, 0.08 s simulated" in told
+    assert told.count("21 frames") == 1
+
+
+def test_export_says_which_scene_of_several_it_has_taken(
+    environments: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(environments), "--to", "csv"]) == 0
+    told = capsys.readouterr().out
+    assert "21 frames of 'Arms[0]', one of 4 scenes: name another one with --scene" in told
+    assert main(["export", str(environments), "--to", "csv", "--scene", "Arms[2]"]) == 0
+    assert capsys.readouterr().out.endswith("21 frames of 'Arms[2]'\n")
+
+
+def test_verify_claims_nothing_of_a_file_with_a_single_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    scene.step()
+    path = tmp_path / "state.mcap"
+    scene.save_checkpoint(path, with_scene=False)
+    assert main(["info", str(path)]) == 0
+    size = f"{path.stat().st_size / 1e3:,.1f} kB"
+    assert size in capsys.readouterr().out
+    scene.save_checkpoint(path)
+    scene.destroy()
+    assert main(["verify", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "Arm: is one state, which no recorded step leads to" in told
+    assert "bit for bit" not in told
+
+
+def test_repair_says_of_a_whole_file_that_there_was_no_damage(
+    run: PlainRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["repair", str(run.path)]) == 0
+    told = capsys.readouterr().out
+    assert "no damage was found" in told
+    assert "101 frames of 'Plain' saved" in told
 
 
 def test_a_trajectory_says_what_it_is(run: PlainRun) -> None:
