@@ -90,7 +90,9 @@ class Forge:
         self.attach(INDEX_NAME, self.entries if index is None else index)
         self.data += container.record(Opcode.DATA_END, bytes(4))
         summary = b"".join(self.attachments)
-        footer = container.footer_record(summary, summary_start=len(self.data), offset_start=0)
+        footer = container.footer_record(
+            crc32(summary), summary_start=len(self.data), offset_start=0
+        )
         path.write_bytes(self.data + summary + footer + MAGIC)
         return path
 
@@ -367,7 +369,7 @@ def test_millions_of_false_blocks_are_not_looked_at(tmp_path: Path) -> None:
 def test_a_footer_may_point_anywhere(tmp_path: Path) -> None:
     for start in (0, 1, 8, 2**63, 2**64 - 1):
         forge = Forge()
-        footer = container.footer_record(b"", summary_start=start, offset_start=start)
+        footer = container.footer_record(0, summary_start=start, offset_start=start)
         path = tmp_path / "a.mcap"
         path.write_bytes(forge.data + footer + MAGIC)
         assert not _everything(path).complete
