@@ -139,9 +139,14 @@ def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: 
     if history is None:
         out.write("nothing is remembered: the engine of this scene keeps no history\n")
         return
-    kept = "kept" if history.keeps else "not kept"
+    kept = "new ones are kept" if history.keeps else "new ones are not kept"
+    thinned = (
+        "all of them"
+        if history.dense <= history.first
+        else f"all from {history.dense} on, some of those before"
+    )
     out.write(
-        f"{history.rows} rows from {history.first} on, every one from {history.dense} on; "
+        f"{history.rows} rows from {history.first} on, {thinned}; "
         f"{history.used_bytes / (1 << 20):.1f} of {history.max_bytes / (1 << 20):.1f} MiB, {kept}\n"
     )
     if history.older_segments:

@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -39,12 +40,18 @@ def main(command: str, argv: Sequence[str]) -> int:
     _ARGUMENTS[command](parser)
     options = parser.parse_args(list(argv))
     try:
-        return _RUN[command](options)
+        code = _RUN[command](options)
+        sys.stdout.flush()
+        return code
     except (EngineError, ValueError, IndexError) as error:
         sys.stderr.write(plain_text(f"stroboscope {command}: {error}\n"))
         return _EXIT_UNREADABLE
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read this (head, less) has seen enough; what is left must not raise at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13
 
 
 def _say(text: str) -> None:

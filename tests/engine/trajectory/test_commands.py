@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +282,19 @@ def test_repair_says_of_a_whole_file_that_there_was_no_damage(
     told = capsys.readouterr().out
     assert "no damage was found" in told
     assert "101 frames of 'Plain' saved" in told
+
+
+def test_a_reader_of_the_output_that_goes_away_is_no_error(run: PlainRun) -> None:
+    command = [sys.executable, "-m", "stroboscope.app.main.cli", "info", str(run.path)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_trajectory_says_what_it_is(run: PlainRun) -> None:
