@@ -17,7 +17,13 @@ from typing import IO
 from stroboscope.debugger_protocol.runtime_directory import find_runtime_directory
 from stroboscope.engine.errors import EngineError
 
-__all__ = ["EXECUTABLE_VARIABLE", "LaunchError", "WindowProcess", "window_command"]
+__all__ = [
+    "EXECUTABLE_VARIABLE",
+    "LaunchError",
+    "WindowProcess",
+    "check_display",
+    "window_command",
+]
 
 EXECUTABLE_VARIABLE = "STROBOSCOPE_DEBUGGER"
 """Names another executable for the window."""
@@ -39,7 +45,7 @@ def window_command(session_id: str) -> list[str]:
     Raises LaunchError when no executable can be found, or no display that it could appear on.
     """
     command = [*_executable(), "--session", session_id]
-    _check_display()
+    check_display()
     return command
 
 
@@ -72,7 +78,8 @@ def _is_ours(executable: str) -> bool:
     return Path(executable).resolve().parent == Path(sys.executable).parent.resolve()
 
 
-def _check_display() -> None:
+def check_display() -> None:
+    """Raise LaunchError when a window has nowhere to be shown."""
     if sys.platform in ("win32", "darwin"):
         return
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

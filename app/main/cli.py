@@ -232,9 +232,23 @@ def _window(arguments: list[str]) -> int:
     if lock is None:
         return _hand_over(options.session)
     try:
+        if reason := _no_display():
+            _complain(f"stroboscope: {reason}")
+            return 1
         return _open_window(options.session, lock, options.settings)
     finally:
         lock.release()
+
+
+def _no_display() -> str:
+    """Return why a window has nowhere to be shown: Qt says it at length, and aborts."""
+    from stroboscope.engine.launch import LaunchError, check_display
+
+    try:
+        check_display()
+    except LaunchError as error:
+        return str(error)
+    return ""
 
 
 def _missing_for_the_window() -> str:

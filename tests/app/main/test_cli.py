@@ -138,6 +138,14 @@ def test_without_the_app_extra_the_window_says_how_to_install_it(tmp_path):
     assert 'pip install "stroboscope[app]"' in done.stderr
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="displays have no name there")
+def test_a_window_that_has_no_display_is_refused_in_words_of_ours(own_folders):
+    done = run(DISPLAY="", WAYLAND_DISPLAY="", QT_QPA_PLATFORM="xcb")
+    assert done.returncode == 1
+    assert "there is no display for the window" in done.stderr
+    assert "qt.qpa" not in done.stderr
+
+
 def test_one_window_shows_what_a_second_is_asked_for(window, pendulums, wait_until, own_folders):
     application = pendulums()
     first = window()
