@@ -384,8 +384,9 @@ def test_info_names_each_environment(tmp_path: Path, capsys: pytest.CaptureFixtu
         scene.step()
     assert main(["info", str(recording.path)]) == 0
     told = capsys.readouterr().out
+    assert "\nMany[0] to Many[2] (3 scenes): 2 frames each" in told
     for number in range(3):
-        assert f"\nMany[{number}]: 2 frames" in told
+        assert f" Many[{number}]: recording begins\n" in told
 
 
 @pytest.mark.parametrize(("time", "simulated"), [(None, 0.24), (7.0, 0.18), (np.nan, 0.18)])
