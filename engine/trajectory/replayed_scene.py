@@ -2,6 +2,7 @@
 
 import bisect
 import functools
+import threading
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
@@ -46,6 +47,8 @@ class ReplayedScene:
         self._stretches = stretches
         self._scene: Scene | None = None
         self._past: Past | None = None
+        self.is_given = False
+        """Whether somebody else has got the scene, whose it is then."""
 
     @property
     def signals_of(self) -> int:
@@ -62,9 +65,14 @@ class ReplayedScene:
         return self._scene is not None
 
     def close(self) -> None:
-        """Leave the scene to itself: what it remembers of the file can't be read any more."""
+        """Leave the scene to itself: what it remembers of the file can't be read any more.
+
+        One that nobody has got, built to compute something, ends.
+        """
         if self._scene is not None and not self._scene.is_destroyed:
             self._scene.history.forget_file()
+            if not self.is_given and self._scene.owner is threading.current_thread():
+                self._scene.destroy()
         self._scene = self._past = None
 
     def place(self, frame: int) -> tuple[Stretch, Counters]:

@@ -173,7 +173,7 @@ class Trajectory:
         return {scene: name for scene, (_, name) in found.items()}
 
     def close(self) -> None:
-        """Let the file go; the scene stays, without its recorded past."""
+        """Let the file go; ``scene`` stays where it was asked for, without its recorded past."""
         self._replayed.close()
         self._reader.close()
 
@@ -406,7 +406,7 @@ class Trajectory:
             self._reader,
             self._record,
             self._stretches,
-            self.scene,
+            self._standing_scene(),
             jobs=jobs,
             progress=progress,
         )
@@ -420,6 +420,11 @@ class Trajectory:
         It stands at :attr:`position`, and ``scene.step()`` goes on from there bit for bit, given
         the inputs that stand there or others. The file is its history.
         """
+        scene = self._standing_scene()
+        self._replayed.is_given = True
+        return scene
+
+    def _standing_scene(self) -> "Scene":
         was_built = self._replayed.is_built
         scene = self._replayed.build()
         if not was_built:
