@@ -34,6 +34,7 @@ from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
 from stroboscope.engine.scene_log import LoggedNames
 from stroboscope.engine.scene_state import SceneStates
+from stroboscope.engine.signal_handlers import raised_by_handler
 from stroboscope.engine.state_methods import StateMethods
 from stroboscope.engine.step_plan import checked_nstep, checked_time_step, plan_step
 from stroboscope.engine.stepping import Stepper
@@ -159,7 +160,12 @@ class Scene(
                 return
             try:
                 self._mj_step(self._model, self._data)
-            except Exception as error:
+            except BaseException as error:
+                if raised_by_handler(error):
+                    self.counters.single += 1
+                    raise
+                if not isinstance(error, Exception):
+                    raise
                 raise self.stepper.failure(error) from error
             self.counters.single += 1
             return

@@ -13,6 +13,7 @@ from stroboscope.engine.callbacks import Event
 from stroboscope.engine.data_views import DataViews
 from stroboscope.engine.errors import StepFailedError
 from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.signal_handlers import raised_by_handler
 from stroboscope.engine.stops.detector import FAST, StepWatch
 from stroboscope.engine.stops.script_errors import hold_for_error
 
@@ -155,6 +156,8 @@ class Stepper:
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
+                if raised_by_handler(error):
+                    raise
                 row = ring.written(at)
                 if self._stops_for_error(error, row, data):
                     self._step_slowly()
@@ -168,10 +171,11 @@ class Stepper:
                     return
                 self._watch.end()
                 after = math.nan if history.is_replaced else after
+            moved = motion.tobytes()  # here the step is counted as a whole or not at all
             ring.steps[at], ring.timesteps[at] = counters.single, timestep
             ring.at = at + ring.advance
             counters.single += 1
-            history.time_after, history.after = after, motion.tobytes()
+            history.time_after, history.after = after, moved
             if signals is not None:
                 if not is_timed:
                     try:
@@ -183,6 +187,9 @@ class Stepper:
             if self._stops.conditions is not None:
                 self._stops.conditions.after(ring, at, data)
         except BaseException:
+            if self._is_done_uncounted(before):
+                self._keep_row()
+                counters.single += 1
             link.abandon_step()
             raise
         link.physics_ticks += 1
@@ -255,7 +262,13 @@ class Stepper:
             return False
         try:
             self._mj_step(self._model, data)
-        except Exception as error:
+        except BaseException as error:
+            if raised_by_handler(error) and self._is_done_uncounted(row[0]):
+                self._keep_row()
+                self._counters.add_physics(1)
+                raise
+            if not isinstance(error, Exception):
+                raise
             if self._stops_for_error(error, row, data, unguarded=unguarded):
                 return False
             raise self._failed(error, row, data) from error
@@ -265,6 +278,14 @@ class Stepper:
         watch.end()
         self._keep_row()
         return True
+
+    def _is_done_uncounted(self, before: float) -> bool:
+        """Return whether a step that began at the time ``before`` is done, but nobody has said so.
+
+        Handlers of signals run as soon as MuJoCo has returned, and most of them raise.
+        """
+        after = self._time[0]
+        return self._history.time_after == before and after == before + self._timestep[0]
 
     def _look_at_conditions(self, data: Any, *, is_counted: bool = False) -> None:
         """Let conditions look at the physics step that is complete and counted."""
@@ -337,7 +358,12 @@ class Stepper:
         else:
             try:
                 self._mj_step(self._model, self._live(), count)
-            except Exception as error:
+            except BaseException as error:
+                if raised_by_handler(error):
+                    self._counters.add_physics(count)
+                    raise
+                if not isinstance(error, Exception):
+                    raise
                 raise self.failure(error) from error
             self._counters.add_physics(count)
         if ends:

@@ -67,6 +67,7 @@ class RowRing:
         "_capacity",
         "_dropped_bytes",
         "_head",
+        "_is_heard",
         "_lent",
         "_limit",
         "_new_block_bytes",
@@ -123,6 +124,8 @@ class RowRing:
         self._new_block_bytes = 0
         self._block_bytes = self._dropped_bytes = 0
         self._head: Block | None = None
+        self._is_heard = False
+        """Whether every tap has heard of the block that is being filled."""
         self.stop_keeping()
 
     # --- writing
@@ -153,8 +156,9 @@ class RowRing:
                 tap.sealed(head)
             if not self.at:
                 self._blocks.pop()
-                self._spare.append(head)
+                (self._lent if head.users else self._spare).append(head)
             self._head = None
+        self._is_heard = False  # if a handler of a signal raises now, turning is begun anew
         self.size = self.at = 0
 
     def turn(self, axis: int) -> None:
@@ -172,9 +176,14 @@ class RowRing:
         self.timesteps = block.timesteps.data
         self.walls = block.walls.data
         self.at, self.size, self.advance = 0, self._rows, 1
-        self._order_ahead()
-        for tap in self.taps:
-            tap.opened(self, block, at=0)
+        try:
+            self._order_ahead()
+            for tap in self.taps:
+                tap.opened(self, block, at=0)
+            self._is_heard = True
+        finally:
+            if not self._is_heard:
+                self.size = 0
 
     def tap(self, tap: RowTap) -> None:
         """Have ``tap`` take the rows from the next one on."""
@@ -200,7 +209,7 @@ class RowRing:
 
     def resume(self) -> None:
         """Go on after an interruption."""
-        self.size = 1 if self._head is None else self._rows
+        self.size = 1 if self._head is None else self._rows if self._is_heard else 0
 
     def flag(self) -> None:
         """Say of the row that comes that it does not follow from the one before."""
@@ -230,6 +239,10 @@ class RowRing:
     def packing(self) -> RowPacking:
         """How rows are packed."""
         return self._packing
+
+    def is_filling(self, block: Block) -> bool:
+        """Return whether rows go into ``block`` now; any thread."""
+        return self._head is block
 
     @property
     def next_axis(self) -> int:
@@ -549,8 +562,13 @@ class RowRing:
     def _take_back(self) -> None:
         """Have those free blocks filled again that nobody reads any more."""
         if self._lent:
-            self._spare += [block for block in self._lent if not block.users]
-            self._lent = [block for block in self._lent if block.users]
+            free: list[Block] = []
+            lent: list[Block] = []
+            for block in self._lent:
+                (lent if block.users else free).append(block)
+            # With nothing between: whatever a handler of a signal raises, none is in both.
+            self._lent = lent
+            self._spare += free
 
     def _kept(self, block: Block, stride: int) -> NDArray[np.int64]:
         """Return the places of the rows of ``block`` that a block of ``stride`` keeps."""

@@ -93,13 +93,16 @@ class RowsEntry(RowSource):
     @property
     def is_sealed(self) -> bool:  # type: ignore[override]
         """Whether no row will follow."""
-        return self._count >= 0
+        # Where a handler of a signal has raised out of seal(), the ring goes on without it.
+        return self._count >= 0 or self._ring is None or not self._ring.is_filling(self._block)
 
     def counted(self) -> int:
         """Return how many rows there are by now."""
         # The owner seals before the ring's count begins anew: first read, then looked.
         at = 0 if self._ring is None else self._ring.at
-        return at if self._count < 0 else self._count
+        if not self.is_sealed:
+            return at
+        return self._block.count if self._count < 0 else self._count
 
     def is_of_other_model(self) -> bool:
         """Return whether something may have been written into the model meanwhile."""

@@ -99,11 +99,14 @@ class SceneTap:
 
     def sealed(self, block: Block) -> None:
         """Take no more of it."""
-        entry, self._entry = self._entry, None
+        entry = self._entry
         if entry is not None and entry.is_of(block):
-            self._look_at_model()
-            entry.seal(block.count)
+            try:
+                self._look_at_model()
+            finally:
+                entry.seal(block.count)
             self.feed.sealed()
+        self._entry = None
 
     def began(self, stretch: Stretch) -> None:
         """Note that another segment begins."""
