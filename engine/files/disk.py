@@ -24,6 +24,12 @@ class Disk:
         mark_as_written(descriptor)
         return descriptor
 
+    def reopen(self, path: Path) -> int:
+        """Open a file that is there to go on at its end, and return its descriptor."""
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | _FLAGS)
+        mark_as_written(descriptor)
+        return descriptor
+
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
         """Write at the end what is possible in one call, and return how many bytes."""
         return os.write(descriptor, data)

@@ -1,6 +1,5 @@
 """Writing a trajectory: what was written before stays readable, whatever happens next."""
 
-import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,7 +41,6 @@ from stroboscope.engine.files.disk import Disk, in_large_pieces, write_all
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.fate import Fate, fate_of, is_cut, name_of
 from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
-from stroboscope.engine.files.in_use import refuse_if_written
 from stroboscope.engine.files.json_values import encode_json
 from stroboscope.engine.files.limits import LARGEST_ATTACHMENT, LARGEST_MESSAGE
 from stroboscope.engine.files.low_rate import (
@@ -56,6 +54,7 @@ from stroboscope.engine.files.low_rate import (
 )
 from stroboscope.engine.files.low_rate_chunks import Message
 from stroboscope.engine.files.manifest import INDEX_NAME, MANIFEST_NAME, pack_manifest
+from stroboscope.engine.files.new_file import NewFile, advice_on
 
 __all__ = ["TrajectoryWriter"]
 
@@ -85,8 +84,8 @@ class TrajectoryWriter:
     """Writes one file, every block with one call of the system; one thread at a time.
 
     ``manifest``: its ``attachments`` are filled in here. ``attachments``: by name; models and the
-    like. ``overwrite``: a file that is there goes away; who reads it keeps it, and one that is
-    being written is refused. Each method
+    like. ``overwrite``: a file that is there is replaced when this one has begun; who reads it
+    keeps it, and one that is being written is refused. Each method
     raises FileWriteError when the disk does not take what it is given: the file ends behind what
     was written before then, stays a valid log, and what failed may be tried again.
     """
@@ -128,8 +127,8 @@ class TrajectoryWriter:
         self._at = 0
         self._crc = 0
         self._broken = self._is_cut = False
-        self._descriptor = self._create(overwrite)
-        self._begin(attachments)
+        self._descriptor = -1
+        self._create(overwrite, attachments)
 
     def __enter__(self) -> "TrajectoryWriter":
         return self
@@ -437,14 +436,22 @@ class TrajectoryWriter:
 
     # --- the beginning and the end
 
-    def _create(self, overwrite: bool) -> int:
+    def _create(self, overwrite: bool, attachments: Mapping[str, bytes]) -> None:
         try:
-            if overwrite and (self.path.is_file() or self.path.is_symlink()):
-                refuse_if_written(self.path)
-                self._disk.remove(self.path)
-            return self._disk.create(self.path)
+            new = NewFile(self.path, disk=self._disk, overwrite=overwrite)
         except OSError as error:
             raise self._error("can't be created", error) from error
+        try:
+            self._descriptor = new.descriptor
+            self._begin(attachments)
+            try:
+                self._descriptor = new.begun()
+            except OSError as error:
+                raise self._error("can't be replaced", error) from error
+        except BaseException:  # Ctrl+C as well
+            self._descriptor = -1
+            new.discard()
+            raise
 
     def _begin(self, attachments: Mapping[str, bytes]) -> None:
         manifest = self.manifest
@@ -456,28 +463,15 @@ class TrajectoryWriter:
             "manifest_crc32": f"{crc32(self._manifest_bytes):08x}",
         }
         library = f"stroboscope {manifest.stroboscope}"
-        try:
-            head = MAGIC + record(Opcode.HEADER, string(PROFILE), string(library))
-            metadata = record(Opcode.METADATA, string("stroboscope"), mapping(hint))
-            self._metadata_index = metadata_index_record(
-                "stroboscope", offset=len(head), length=len(metadata)
-            )
-            self._write(head + metadata)
-            self._attach(MANIFEST_NAME, self._manifest_bytes)
-            for name, data in attachments.items():
-                self._attach(name, data)
-        except BaseException:  # Ctrl+C as well
-            self._remove()
-            raise
-
-    def _remove(self) -> None:
-        """Remove a file that could not begin: there is nothing in it."""
-        is_there = fate_of(self.path, self._descriptor, nbytes=0) is Fate.THERE
-        with contextlib.suppress(FileWriteError):
-            self._close()
-        if is_there:
-            with contextlib.suppress(OSError):
-                self._disk.remove(self.path)
+        head = MAGIC + record(Opcode.HEADER, string(PROFILE), string(library))
+        metadata = record(Opcode.METADATA, string("stroboscope"), mapping(hint))
+        self._metadata_index = metadata_index_record(
+            "stroboscope", offset=len(head), length=len(metadata)
+        )
+        self._write(head + metadata)
+        self._attach(MANIFEST_NAME, self._manifest_bytes)
+        for name, data in attachments.items():
+            self._attach(name, data)
 
     def _attach(self, name: str, data: bytes) -> None:
         at = self._at
@@ -586,11 +580,7 @@ class TrajectoryWriter:
 
     def _error(self, what: str, error: OSError) -> FileWriteError:
         reason = error.strerror or str(error)
-        return FileWriteError(
-            self.path,
-            f"{what} ({reason})",
-            "make room on the disk, or check who may write there; what was written before stays",
-        )
+        return FileWriteError(self.path, f"{what} ({reason})", advice_on(error, self.path))
 
 
 def _state_metadata(scene: SceneRecord) -> dict[str, str]:

@@ -37,6 +37,10 @@ class FailingDisk(Disk):
             self.failed = name
         return fails
 
+    def forgive(self) -> None:
+        """Fail no more."""
+        self._fail_at, self._forever = -1, False
+
     def _check(self, name: str) -> None:
         if self._call(name):
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -228,6 +232,26 @@ def test_repairs_and_cuts_are_there_whole_or_not_at_all(tmp_path: Path) -> None:
     _fails_whole(
         tmp_path, lambda p, d: cut(source, p, begin=2, end=9, disk=d), after={"fsync_folder"}
     )
+
+
+def test_a_recording_that_can_not_begin_leaves_the_old_one_where_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.mcap"
+    failed = set()
+    for fail_at in range(10):
+        path.write_bytes(b"old")
+        disk = FailingDisk(fail_at)
+        try:
+            writer = TrajectoryWriter(path, manifest_of(), attachments={"m": b"model"}, disk=disk)
+        except FileWriteError as error:
+            _check_error(error, path)
+            assert path.read_bytes() == b"old"
+        else:
+            assert path.read_bytes() != b"old"
+            disk.forgive()
+            writer.abandon()
+        assert list(tmp_path.iterdir()) == [path], disk.failed
+        failed.add(disk.failed)
+    assert {"create", "write", "fsync", "replace"} <= failed
 
 
 def test_places_that_can_not_be_written_to_are_named(tmp_path: Path) -> None:

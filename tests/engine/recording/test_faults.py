@@ -291,6 +291,50 @@ def test_what_a_full_disk_does_not_take_is_told_by_its_name_and_leaves_nothing_h
     assert not recording_threads()
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_an_old_recording_stays_where_the_new_one_can_not_begin(
+    make_scene: Make, tmp_path: Path, is_link: bool
+) -> None:
+    scene = make_scene()
+    path = tmp_path / "a.mcap"
+    real = tmp_path / "real.mcap" if is_link else path
+    with scene.start_recording(real):
+        scene.step(nstep=50)
+    if is_link:
+        path.symlink_to(real)
+    before, names = real.read_bytes(), sorted(tmp_path.iterdir())
+    with no_file_larger_than(10_000), pytest.raises(FileWriteError, match=r"\ba.mcap: .*stays"):
+        scene.start_recording(path)
+    assert path.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == names
+    with scene.start_recording(path):
+        scene.step(nstep=20)
+    assert sorted(tmp_path.iterdir()) == names
+    assert not path.is_symlink()
+    assert len(stored(path)[0]) == 21
+    assert not is_link or real.read_bytes() == before
+
+
+def test_places_that_can_not_be_recorded_into_are_named_and_not_the_room_on_the_disk(
+    make_scene: Make, tmp_path: Path
+) -> None:
+    scene = make_scene("arm")
+    os.mkfifo(tmp_path / "pipe.mcap")
+    (tmp_path / "folder.mcap").mkdir()
+    (tmp_path / "file").touch()
+    for place, wrong in {
+        "pipe": "it is a pipe or a device",
+        "folder": "it is a folder: name a file in it",
+        "missing/run": f"the folder {tmp_path / 'missing'} is not there: make it",
+        "file/run": f"the folder {tmp_path / 'file'} is a file",
+    }.items():
+        with pytest.raises(FileWriteError, match=wrong) as raised:
+            scene.start_recording(tmp_path / f"{place}.mcap")
+        assert "room" not in str(raised.value)
+    assert (tmp_path / "pipe.mcap").is_fifo()
+    assert not recording_threads()
+
+
 # --- the process
 
 KILLED = """
