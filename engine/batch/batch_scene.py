@@ -391,6 +391,20 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         self.told_replaced("the script restored a checkpoint")
         return exactness
 
+    def load_checkpoint(
+        self, path: str | os.PathLike[str], *, envs_idx: object = None
+    ) -> Exactness:
+        """Put the states in a checkpoint file back, all of it or nothing.
+
+        Which environments get which: as in :meth:`restore`; a file holds them in the order of
+        their numbers. Of a recorded run, the last frames count. Raises FileError and its kinds,
+        and StateMismatchError, which says what differs.
+        """
+        self._guard()
+        from stroboscope.engine.trajectory.checkpoint_files import restore_checkpoint_file
+
+        return restore_checkpoint_file(self, path, envs_idx=envs_idx)  # type: ignore[arg-type]
+
     def fork(self, src_env: int, dst_envs: object) -> Exactness:
         """Copy the state of one environment, and its own model fields, to others.
 

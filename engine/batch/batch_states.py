@@ -321,7 +321,8 @@ class BatchStates:
             if int(checkpoint.envs.max()) >= count:
                 raise StateMismatchError(
                     f"the checkpoint holds environment {int(checkpoint.envs.max())}, this scene "
-                    f"has {count}: say with envs_idx which are to get its states"
+                    f"has {count}: say with envs_idx which are to get its states, as in "
+                    "envs_idx=[0]"
                 )
             return checkpoint.envs.copy(), np.arange(len(checkpoint))
         if len(checkpoint) == 1:

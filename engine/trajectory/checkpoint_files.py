@@ -82,8 +82,13 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
     return scene
 
 
-def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exactness:
-    """Put the state in a checkpoint file into ``scene``, all of it or nothing."""
+def restore_checkpoint_file(
+    scene: "Scene", path: str | os.PathLike[str], *, envs_idx: object = None
+) -> Exactness:
+    """Put the state in a checkpoint file into ``scene``, all of it or nothing.
+
+    ``envs_idx``: of a scene of many, the environments that are meant.
+    """
     with load_trajectory(path) as trajectory:
         _check_model(scene, trajectory)
         environments = environments_in(trajectory)
@@ -91,7 +96,8 @@ def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exa
             _refuse_several(scene, environments)
         elif environments:
             script = _script_of(trajectory)
-            return restore_environments(cast("BatchScene", scene), environments, script=script)
+            many = cast("BatchScene", scene)
+            return restore_environments(many, environments, script=script, envs_idx=envs_idx)
         row, hidden, counters, timestep = trajectory.stored_state(-1)
         checkpoint = Checkpoint(
             scene.world.codec.head,
@@ -104,7 +110,10 @@ def restore_checkpoint_file(scene: "Scene", path: str | os.PathLike[str]) -> Exa
             record=CheckpointRecord(Path(path).stem, trajectory.name),
             exactness=Exactness(trajectory.exactness),
         )
-        exactness = scene.restore(checkpoint)
+        if hasattr(scene, "n_envs"):
+            exactness = cast("BatchScene", scene).restore(checkpoint, envs_idx=envs_idx)
+        else:
+            exactness = scene.restore(checkpoint)
     compute_derived(scene)
     return exactness
 

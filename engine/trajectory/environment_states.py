@@ -35,12 +35,18 @@ def environments_in(trajectory: "Trajectory") -> "list[Trajectory]":
 
 
 def restore_environments(
-    scene: "BatchScene", given: "list[Trajectory]", *, script: bytes, with_model: bool = False
+    scene: "BatchScene",
+    given: "list[Trajectory]",
+    *,
+    script: bytes,
+    envs_idx: object = None,
+    with_model: bool = False,
 ) -> Exactness:
     """Put the last frame of each into the environment of its number; the others stay.
 
-    ``with_model``: with what each had of its own of the model's fields. Raises what
-    :meth:`BatchScene.restore` does, and what reading the frames raises.
+    ``envs_idx``: into these, as in :meth:`BatchScene.restore`. ``with_model``: with what each had
+    of its own of the model's fields. Raises what :meth:`BatchScene.restore` does, and what reading
+    the frames raises.
     """
     states = [each.stored_state(-1) for each in given]
     rows = np.array([row for row, _, _, _ in states])
@@ -66,7 +72,7 @@ def restore_environments(
         ),
         fields=_fields(scene, given, [timestep for _, _, _, timestep in states]),
     )
-    return scene.restore(checkpoint, with_model=with_model)
+    return scene.restore(checkpoint, envs_idx=envs_idx, with_model=with_model)
 
 
 def _fields(

@@ -83,9 +83,41 @@ def test_an_environment_that_is_not_there_is_refused_and_nothing_has_changed(
     path = moved(6).save_checkpoint(tmp_path / "six")
     scene = moved(4)
     before = scene.environments.state.copy()
-    with pytest.raises(physics.StateMismatchError, match="the checkpoint holds environment 5"):
+    with pytest.raises(physics.StateMismatchError, match=r"holds environment 5.* envs_idx"):
         scene.load_checkpoint(path)
     assert scene.environments.state.tobytes() == before.tobytes()
+
+
+def test_environments_are_chosen_of_a_file_as_of_a_checkpoint(tmp_path: Path) -> None:
+    six = moved(6)
+    path = six.save_checkpoint(tmp_path / "six")
+    scene = moved(4)
+    for _ in range(3):
+        scene.step()
+    before = scene.environments.state.copy()
+    assert scene.load_checkpoint(path, envs_idx=[3, 1]).is_exact
+    for env in range(4):
+        expected = six.environments.state if env in (1, 3) else before
+        assert scene.environments.state[env].tobytes() == expected[env].tobytes()
+    pair = six.save_checkpoint(tmp_path / "pair", envs_idx=[5, 4])
+    scene.load_checkpoint(pair, envs_idx=[0, 2])
+    for env, source in ((0, 4), (2, 5)):
+        assert scene.environments.state[env].tobytes() == six.environments.state[source].tobytes()
+    alone = six.save_checkpoint(tmp_path / "alone", envs_idx=2)
+    scene.load_checkpoint(alone, envs_idx=1)
+    assert scene.environments.state[1].tobytes() == six.environments.state[2].tobytes()
+
+
+def test_the_state_of_one_world_goes_into_those_that_are_chosen(tmp_path: Path) -> None:
+    alone = physics.create_scene("Alone", MODEL)
+    for _ in range(9):
+        alone.step()
+    scene = moved()
+    before = scene.environments.state.copy()
+    scene.load_checkpoint(alone.save_checkpoint(tmp_path / "alone"), envs_idx=2)
+    assert scene.qpos[2].tobytes() == alone.data.qpos.tobytes()
+    assert scene.step_count[2] == 9
+    assert scene.environments.state[[0, 1, 3]].tobytes() == before[[0, 1, 3]].tobytes()
 
 
 def test_the_state_of_one_world_goes_into_all_of_them(tmp_path: Path) -> None:
