@@ -129,12 +129,13 @@ def test_a_recording_has_the_limits_that_the_pages_promise() -> None:
     assert (file.signals, file.envs) == (None, None)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="only the time from row to row is known, and of no stage of the step"
-)
-def test_timings_are_of_the_stages_of_the_step(tmp_path: Path) -> None:
+def test_timings_are_of_the_stages_of_the_step_where_it_is_taken_again(tmp_path: Path) -> None:
     scene = physics.create_scene("Arm", SENSING)
     with scene.start_recording(tmp_path / "run") as recording:
         scene.step(nstep=10)
     with physics.load_trajectory(recording.path) as trajectory:
-        assert len(trajectory.timings(5)) > 1
+        recorded = trajectory.timings(5)
+        assert list(recorded) == ["step"]
+        measured = trajectory.timings(5, again=True)
+        assert measured["step"] == recorded["step"] > 0.0
+        assert {"again.step", "again.position", "again.constraint"} < set(measured)
