@@ -17,6 +17,7 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
+from stroboscope.engine.trajectory.alike import alike, family, names_together
 
 if TYPE_CHECKING:
     from stroboscope.engine.trajectory.trajectory import Trajectory
@@ -95,12 +96,10 @@ def _info(options: argparse.Namespace) -> int:
             f"{manifest.platform}"
         )
         _say("complete" if reader.complete else "CUT OFF: its writer did not close it")
-        for alike in _alike(told["scenes"]):
-            scene, last = alike[0], alike[-1]
-            name, each = scene["name"], ""
-            if len(alike) > 1:
-                name, each = f"{name} to {last['name']} ({counted(len(alike), 'scene')})", " each"
-            nbytes = sum(one["bytes_per_frame"] for one in alike) / len(alike)
+        for group in alike(told["scenes"], _kind):
+            scene, each = group[0], " each" if len(group) > 1 else ""
+            name = names_together([one["name"] for one in group])
+            nbytes = sum(one["bytes_per_frame"] for one in group) / len(group)
             _say(
                 f"\n{name}: {counted(scene['frames'], 'frame')}{each}, {scene['simulated']:g} s "
                 f"simulated in steps of {scene['timestep']:g} s, {scene['mode']}, "
@@ -113,6 +112,8 @@ def _info(options: argparse.Namespace) -> int:
                 )
             if scene["signals"]:
                 _say(f"  signals: {', '.join(scene['signals'])}")
+            if not scene["carries_model"]:
+                _say("  without its scene: make the scene, then scene.load_checkpoint(path)")
         _tell_events(events, scene_names(reader), everything=options.events)
         for damage in reader.damage:
             _say(f"DAMAGE {damage}")
@@ -125,22 +126,9 @@ def _size(nbytes: int) -> str:
     return f"{nbytes / 1e6:,.1f} MB" if nbytes >= 1e5 else f"{nbytes / 1e3:,.1f} kB"
 
 
-def _alike(scenes: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Return scenes in groups of neighbours of which the same is told but for name and size.
-
-    A file of environments has thousands of them, which differ in nothing else.
-    """
-    groups: list[list[dict[str, Any]]] = []
-    for scene in scenes:
-        if groups and _kind(groups[-1][0]) == _kind(scene):
-            groups[-1].append(scene)
-        else:
-            groups.append([scene])
-    return groups
-
-
 def _kind(scene: dict[str, Any]) -> dict[str, Any]:
-    own = {"name": scene["name"].partition("[")[0], "bytes_per_frame": 0.0}
+    """Return what is told of a scene but for its number and size."""
+    own = {"name": family(scene["name"]), "bytes_per_frame": 0.0}
     return scene | own
 
 
@@ -161,6 +149,7 @@ def _told(reader: TrajectoryReader) -> dict[str, Any]:
                 "bytes_per_frame": float(index.nbytes.sum()) / max(frames, 1),
                 "signals": list(reader.signals(number)),
                 "model_digest": record.model_digest,
+                "carries_model": bool(record.model),
                 "exactness": record.exactness or "exact",
             }
         )
@@ -211,24 +200,50 @@ def _tell_events(events: list[FileEvent], names: dict[int, str], *, everything: 
     if not events:
         return
     _say("")
-    shown = events if everything else _most_telling(events)
+    groups = [[event] for event in events] if everything else _together(events, names)
+    shown = groups if everything else _most_telling(groups)
     are_several = len({event.scene for event in events}) > 1
-    for event in shown:
-        whose = f"{names.get(event.scene, '')}: " if are_several else ""
-        _say(
-            f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {whose}{event.text}"
-        )
+    for group in shown:
+        event = group[0]
+        whose = names_together([names.get(one.scene, "") for one in group])
+        text = f"{whose}: {_words(event)}" if are_several else _words(event)
+        _say(f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {text}")
         if culprit := event.data.get("culprit"):
             _say(f"{'':<40}culprit: {culprit}")
-    if len(shown) < len(events):
-        _say(f"  +{len(events) - len(shown):,} more: --events")
+    left = len(events) - sum(map(len, shown))
+    if left or len(shown) < len(events):
+        _say(f"  +{left:,} more: --events" if left else "  each by itself: --events")
 
 
-def _most_telling(events: list[FileEvent]) -> list[FileEvent]:
+def _words(event: FileEvent) -> str:
+    # Flight recorders and what was remembered have none: they don't begin where a script says.
+    return event.text or ("what was kept begins here" if event.kind == "begin" else "")
+
+
+def _together(events: list[FileEvent], names: dict[int, str]) -> list[list[FileEvent]]:
+    """Return events in groups: the same, at the same step, of neighbouring environments."""
+    places = {scene: place for place, scene in enumerate(names)}
+    groups: list[list[FileEvent]] = []
+    newest: dict[object, list[FileEvent]] = {}
+    for event in events:
+        # As text, for NaN is not itself.
+        time, culprit = repr(event.time), str(event.data.get("culprit", ""))
+        name = family(names.get(event.scene, ""))
+        key = (name, event.kind, event.axis, time, event.text, culprit)
+        group = newest.get(key)
+        place = places.get(event.scene, -1)
+        if group is None or places.get(group[-1].scene, -1) != place - 1:
+            group = newest[key] = []
+            groups.append(group)
+        group.append(event)
+    return groups
+
+
+def _most_telling(groups: list[list[FileEvent]]) -> list[list[FileEvent]]:
     """Return few of many events, in their order: of a thousand environments one may stop."""
     ranks = {"stop": 0, "begin": 2}
-    places = sorted(range(len(events)), key=lambda place: ranks.get(events[place].kind, 1))
-    return [events[place] for place in sorted(places[:_TOLD_EVENTS])]
+    places = sorted(range(len(groups)), key=lambda place: ranks.get(groups[place][0].kind, 1))
+    return [groups[place] for place in sorted(places[:_TOLD_EVENTS])]
 
 
 # --- verify
@@ -254,15 +269,32 @@ def _verify(options: argparse.Namespace) -> int:
         worst = 2 if damaged else 0
     with load_trajectory(options.file, scene=options.scene) as first:
         chosen = {first.name: first} if options.scene is not None else first.others()
-        for name, trajectory in chosen.items():
-            with progress_bar(f"verifying {name}") as show:
-                found = trajectory.verify(jobs=options.jobs, progress=show)
-            _say(f"{name}: {found}")
-            worst = max(worst, found.exit_code)
+        same: dict[str, str] = {}
+        try:
+            for name, trajectory in chosen.items():
+                with progress_bar(f"verifying {name}") as show:
+                    found = trajectory.verify(jobs=options.jobs, progress=show)
+                if not _goes_on(same, name, str(found)):
+                    _say_of(same)
+                    same = {}
+                same[name] = str(found)
+                worst = max(worst, found.exit_code)
+        finally:  # Ctrl+C takes nothing away from what was found
+            _say_of(same)
         if not first.complete:
             where = f" at byte {ends[0]:,}" if ends else ""
             _say(f"the file was cut off{where}: what is whole was verified")
     return worst
+
+
+def _goes_on(same: dict[str, str], name: str, found: str) -> bool:
+    """Return whether of a scene the same was found as of the environments before it."""
+    return all(family(name) == family(other) and found == same[other] for other in same)
+
+
+def _say_of(same: dict[str, str]) -> None:
+    if same:
+        _say(f"{names_together(list(same))}: {next(iter(same.values()))}")
 
 
 # --- repair and cut

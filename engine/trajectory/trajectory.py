@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Trajectory", "load_trajectory"]
 
+# Scenes that an error lists: a file of environments has thousands.
+_NAMED_SCENES = 10
+
 
 class Trajectory:
     """One scene of a trajectory file; owner thread only, as far as :attr:`scene` is used.
@@ -507,10 +510,17 @@ def _scene_index(reader: TrajectoryReader, scene: str | int | None) -> int:
     names = {name: index for index, name in scene_names(reader).items()}
     if isinstance(scene, bool) or not isinstance(scene, str | int):
         raise TypeError(f"scene must be the name or the number of one, not {shown(scene)}")
-    for index in reader.scenes:
-        if scene in (index, reader.scene(index).name) and scene not in names:
-            return index
+    if isinstance(scene, int) and scene in reader.scenes:
+        return scene
     if isinstance(scene, str) and scene in names:
         return names[scene]
-    known = ", ".join(f"{index}: {name!r}" for name, index in names.items())
+    found = [name for name, index in names.items() if reader.scene(index).name == scene]
+    if len(found) == 1:
+        return names[found[0]]
+    if found:
+        what = f"has {len(found):,} environments of the scene {shown(scene)}"
+        raise FileError(reader.path, what, f"name one of them, {found[0]!r} to {found[-1]!r}")
+    known = ", ".join(f"{index}: {name!r}" for name, index in list(names.items())[:_NAMED_SCENES])
+    more = len(names) - _NAMED_SCENES
+    known += f" and {more:,} more, up to {list(names)[-1]!r}" if more > 0 else ""
     raise FileError(reader.path, f"has no scene {shown(scene)}", f"it has {known}")

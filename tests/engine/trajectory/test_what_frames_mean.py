@@ -385,6 +385,9 @@ def test_info_names_each_environment(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["info", str(recording.path)]) == 0
     told = capsys.readouterr().out
     assert "\nMany[0] to Many[2] (3 scenes): 2 frames each" in told
+    assert " Many[0] to Many[2] (3 scenes): recording begins\n" in told
+    assert main(["info", "--events", str(recording.path)]) == 0
+    told = capsys.readouterr().out
     for number in range(3):
         assert f" Many[{number}]: recording begins\n" in told
 
@@ -424,7 +427,8 @@ def test_info_names_the_environment_that_stopped_among_many(
     told = capsys.readouterr().out
     (line,) = (each for each in told.splitlines() if " stop " in each)
     assert " stop       Many[17]: environment 17: qvel[0]" in line
-    assert "more: --events" in told
+    assert "Many[0] to Many[19] (20 scenes): recording begins" in told
+    assert "each by itself: --events" in told
 
 
 def test_repair_and_cut_name_each_environment(
