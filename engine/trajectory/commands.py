@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
+from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
 from stroboscope.engine.trajectory.alike import alike, family, names_together
+from stroboscope.engine.trajectory.scene_told import scene_lines, scene_told
 
 if TYPE_CHECKING:
     from stroboscope.engine.trajectory.trajectory import Trajectory
@@ -37,7 +40,7 @@ def main(command: str, argv: Sequence[str]) -> int:
     can't be read, or written.
     """
     parser = argparse.ArgumentParser(prog=f"stroboscope {command}", description=_HELP[command])
-    parser.add_argument("file", help="a recorded run (.mcap)")
+    parser.add_argument("file", help=_FILE_HELP.get(command, "a recorded run (.mcap)"))
     _ARGUMENTS[command](parser)
     options = parser.parse_args(list(argv))
     try:
@@ -81,6 +84,23 @@ def _info_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _info(options: argparse.Namespace) -> int:
+    match kind := kind_of_file(options.file):
+        case FileKind.SCENE:
+            scene = scene_told(Path(options.file))
+            lines = [json.dumps(scene, indent=2, ensure_ascii=False)] if options.json else None
+            _say("\n".join(lines or scene_lines(scene)))
+            return 0
+        case FileKind.MJCF | FileKind.URDF | FileKind.MJZ | FileKind.MJB:
+            raise FileFormatError(
+                options.file,
+                f"is a model ({kind.value.upper()}), no recorded run and no scene",
+                f"look at it with stroboscope open {options.file}",
+            )
+        case _:
+            return _info_of_run(options)
+
+
+def _info_of_run(options: argparse.Namespace) -> int:
     with TrajectoryReader(options.file) as reader:
         told = _told(reader)
         events = [event for index in reader.scenes for event in reader.events(index)]
@@ -467,8 +487,9 @@ def _replay(options: argparse.Namespace) -> int:
     return 0 if show_trajectory(options.file, playing=playing) else 1
 
 
+_FILE_HELP = {"info": "a recorded run (.mcap), or a scene (.strobe)"}
 _HELP = {
-    "info": "Say what is in a recorded run.",
+    "info": "Say what is in a recorded run, a checkpoint or a scene file.",
     "verify": "Take every recorded step again and compare: does the file say what physics does?",
     "repair": "Rewrite a file that was cut off or damaged into a complete one; the old one stays.",
     "export": "Write a recorded run as a file of another kind.",

@@ -5,17 +5,21 @@ import math
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import mujoco
 import pytest
 from plain_recording import PlainRun, record_plain
 
 import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
+from stroboscope.engine.files.bundle import pack_archive
 from stroboscope.engine.files.errors import FileError, FileFormatError
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_manifest import MANIFEST, SceneManifest
 from stroboscope.engine.trajectory import commands
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 
@@ -217,12 +221,86 @@ def test_scenes_and_recorded_runs_are_told_apart_and_each_is_sent_to_its_own_fun
     scene.destroy()
     with pytest.raises(FileFormatError, match="use load_scene"):
         load_trajectory(file)
-    assert main(["info", str(file)]) == 4
+    assert main(["verify", str(file)]) == 4
     assert (
         "is a scene, no trajectory; use load_scene, or stroboscope open" in capsys.readouterr().err
     )
     with pytest.raises(FileFormatError, match="use load_trajectory or load_checkpoint"):
         physics.load_scene(run.path)
+
+
+def test_info_says_what_is_in_a_scene_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "arms.strobe"
+    scene = physics.create_scene("Arms", MODEL, n_envs=3)
+    digest = scene.world.codec.digest.hex()
+    scene.export(file)
+    scene.destroy()
+    assert main(["info", str(file)]) == 0
+    told = capsys.readouterr().out
+    assert "\nArms: " in told
+    assert ", 3 environments\n" in told
+    assert "  sizes: nq 1, nv 1, nu 1, na 0, nbody 2, njnt 1, ngeom 1" in told
+    assert f"  model digest: {digest}" in told
+    assert f"mujoco {mujoco.__version__}, format 1" in told
+    with zipfile.ZipFile(file) as archive:
+        size = archive.getinfo("model.mjb").file_size
+    assert f"  model.mjb  {size:,} bytes  sha256 " in told
+    assert main(["info", "--json", str(file)]) == 0
+    read = json.loads(capsys.readouterr().out)
+    assert (read["kind"], read["n_envs"], read["model_digest"]) == ("scene", 3, digest)
+
+
+def test_info_of_a_scene_file_says_what_it_goes_on_without_and_what_was_logged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "arm.strobe"
+    scene = physics.create_scene("Arm", MODEL)
+    scene.log("height", 1.0)
+    scene.step()
+    mujoco.set_mjcb_control(lambda model, data: None)
+    try:
+        scene.export(file, allow_missing=["mjcb_control"])
+    finally:
+        mujoco.set_mjcb_control(None)
+    scene.destroy()
+    assert main(["info", str(file)]) == 0
+    told = capsys.readouterr().out
+    assert "MISSING, so it goes on differently: mjcb_control\n" in told
+    assert "  channels: height" in told
+
+
+def test_info_of_a_strangers_scene_file_is_short_and_obeys_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = SceneManifest(
+        format=1, stroboscope="1", engine="mujoco", engine_version="3", name="\x1b[2J" * 999,
+        origin="x" * 10_000, model_digest="d", members={f"m{i}": "s" for i in range(500)},
+        channels={f"c{i}": ("v",) * 99 for i in range(999)}, missing=("y\n" * 9999,) * 99,
+    )  # fmt: skip
+    file = tmp_path / "odd.strobe"
+    file.write_bytes(pack_archive({MANIFEST: msgspec.json.encode(manifest)}))
+    assert main(["info", str(file)]) == 0
+    told = capsys.readouterr().out
+    assert "\x1b" not in told
+    assert len(told) < 10_000
+    assert "  m0  NOT IN THE FILE" in told
+    assert "  +488 more: --json" in told
+    file.write_bytes(file.read_bytes()[:-30])
+    assert main(["info", str(file)]) == 4
+    assert "odd.strobe: " in capsys.readouterr().err
+
+
+def test_info_of_a_model_says_what_opens_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "arm.xml"
+    file.write_text(MODEL)
+    assert main(["info", str(file)]) == 4
+    told = capsys.readouterr().err
+    assert "is a model (MJCF), no recorded run and no scene" in told
+    assert f"stroboscope open {file}" in told
 
 
 @pytest.fixture
