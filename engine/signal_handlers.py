@@ -5,7 +5,7 @@ import signal
 from types import CodeType
 from typing import Any
 
-__all__ = ["raised_by_handler"]
+__all__ = ["is_of_handler", "raised_by_handler"]
 
 
 def raised_by_handler(error: BaseException) -> bool:
@@ -19,6 +19,19 @@ def raised_by_handler(error: BaseException) -> bool:
     if inner is None:
         return isinstance(error, KeyboardInterrupt)  # Python's own, which has no frame
     return inner.tb_frame.f_code in _codes()  # else a callback stands there
+
+
+def is_of_handler(error: BaseException) -> bool:
+    """Return whether a handler of a signal has raised this, in whatever frame it ran.
+
+    Whether what was going on then is done, it does not say.
+    """
+    codes, each = _codes(), error.__traceback__
+    while each is not None:
+        if each.tb_frame.f_code in codes:
+            return True
+        each = each.tb_next
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _codes() -> set[CodeType]:

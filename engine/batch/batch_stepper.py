@@ -58,43 +58,69 @@ class BatchStepper:
             return
         shared = self._counters.shared
         self._run_callbacks(Event.PRE_STEP)
+        end, steps = shared.axis + nstep, shared.total_steps
         raised: Exception | None = None
-        if self._scene.guards_detached:
-            for _ in range(nstep):
-                raised = self._physics() or self._look_at_conditions()
-                if raised is not None:
-                    break
-        else:
-            broken = self._envs.step(nstep)
-            shared.add_physics(nstep)
-            if len(broken):
-                self._counters.took_back(broken, steps=0, physics=nstep)
-                raised = self._failure(broken)
-        shared.add_application_step()
+        try:
+            if self._scene.guards_detached:
+                for _ in range(nstep):
+                    raised = self._physics() or self._look_at_conditions()
+                    if raised is not None:
+                        break
+            else:
+                raised = self._unguarded(nstep)
+            shared.add_application_step()
+        except BaseException:
+            if shared.axis == end and shared.total_steps == steps:
+                shared.add_application_step()
+            raise
         if raised is not None:
             raise raised
         self._run_callbacks(Event.POST_STEP)
 
+    def _unguarded(self, nstep: int) -> Exception | None:
+        """Step all environments at once; return what is to be raised for those that failed."""
+        envs, shared = self._envs, self._counters.shared
+        axis = shared.axis
+        envs.is_stepped = False
+        try:
+            broken = envs.step(nstep)
+            shared.add_physics(nstep)
+        except BaseException:
+            if envs.is_stepped and shared.axis == axis:
+                shared.add_physics(nstep)
+            raise
+        if not len(broken):
+            return None
+        self._counters.took_back(broken, steps=0, physics=nstep)
+        return self._failure(broken)
+
     def _attached(self, nstep: int) -> None:
-        link = self._link
+        link, shared = self._link, self._counters.shared
         link.begin_step()
+        taken = 0
         try:
             self._run_callbacks(Event.PRE_STEP)
             for _ in range(nstep):
                 self._selected.refresh()
                 if not link.gate():
                     return
-                self._physics()
+                axis = shared.axis
+                try:
+                    self._physics()
+                finally:
+                    taken += shared.axis - axis
                 link.after_physics()
                 self._look_at_conditions()
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
         except BaseException:
+            if taken == nstep:
+                shared.add_application_step()
             link.abandon_step()
             raise
         finally:
             self._take_back_inputs()
-        self._counters.shared.add_application_step()
+        shared.add_application_step()
         link.end_step()
         self._run_callbacks(Event.POST_STEP)
 
@@ -117,26 +143,35 @@ class BatchStepper:
         self.frame_begun = False
         before = self._history.capture(keeps=self._scene.keeps_history)
         self.watch.before()
+        envs, axis = self._envs, self._counters.shared.axis
+        envs.is_stepped = False
         try:
-            broken = self._envs.step(1)
+            broken = envs.step(1)
+            if is_shown:
+                self._step_selected()
+            self._take_back_inputs()
+            suspicious = self.watch.suspicious(before, broken)
+            raised, taken_back = None, broken
+            if len(suspicious):
+                raised, taken_back = self._look_closer(suspicious, before, broken)
+            self._count(taken_back)
         except BaseException:
-            self._history.forget_last()
+            if not envs.is_stepped:
+                self._history.forget_last()
+            elif self._counters.shared.axis == axis:
+                self._count(np.flatnonzero(envs.time == before[:, 0]))
             raise
-        if is_shown:
-            self._step_selected()
-        self._take_back_inputs()
-        suspicious = self.watch.suspicious(before, broken)
-        raised, taken_back = None, broken
-        if len(suspicious):
-            raised, taken_back = self._look_closer(suspicious, before, broken)
-        self._counters.shared.add_physics(1)
-        self._history.counted()
-        if len(taken_back):
-            self._took_back(taken_back)
         if self._were_reset:
             self._tell_resets()
         self._step_done = before, taken_back
         return raised
+
+    def _count(self, taken_back: NDArray[np.intp]) -> None:
+        """Count a physics step, which ``taken_back`` have not taken."""
+        self._history.counted()
+        self._counters.shared.add_physics(1)
+        if len(taken_back):
+            self._took_back(taken_back)
 
     def _look_at_conditions(self) -> Exception | None:
         """Let conditions look at the physics step that is complete and counted."""

@@ -14,6 +14,7 @@ from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.scene_counters import StepCounters
+from stroboscope.engine.signal_handlers import is_of_handler
 
 __all__ = ["EnvCounters", "Environments", "OneEnvCounters", "refuse_callbacks"]
 
@@ -65,6 +66,10 @@ class Environments:
         self.time: NDArray[np.float64] = self.state[:, 0]
         self._timestep = float(model.opt.timestep)  # what the script writes there has no effect
         self.counters = EnvCounters(count)
+        self._times = np.empty(count)
+        self.is_stepped = False
+        """Set by :meth:`step` once MuJoCo has stepped, also where it raises then: what a handler
+        of a signal has raised."""
         self.expanded: dict[str, NDArray[Any]] = {}
         """Fields of the model that each environment has values of its own of, by name."""
 
@@ -72,12 +77,19 @@ class Environments:
 
     def step(self, nstep: int) -> NDArray[np.intp]:
         """Step all of them; return those that MuJoCo failed on, which are where they were."""
+        np.copyto(self._times, self.time)
         try:
             self.batch.step(nstep=nstep)
         except self._module.SimulationError as error:
+            self.is_stepped = True
             return np.asarray(error.ids, dtype=np.intp)
-        except ValueError as error:
-            raise EngineError(f"a batched scene can't be stepped: {error}") from error
+        except BaseException as error:
+            # A handler of a signal runs in frames of the batch, before or after the step.
+            self.is_stepped = bool((self.time != self._times).any())
+            if isinstance(error, ValueError) and not is_of_handler(error):
+                raise EngineError(f"a batched scene can't be stepped: {error}") from error
+            raise
+        self.is_stepped = True
         return np.empty(0, dtype=np.intp)
 
     def failure(self, env: int) -> str:

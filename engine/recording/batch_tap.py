@@ -135,8 +135,9 @@ class EnvTap:
         """Count the rows that were taken last: their step is done."""
         if self._steps is not None and self._is_in_step:
             self._flagged[:] = 0
-            self._steps.at += 1
             self._changes.note()
+            # Last, with nothing between: a handler of a signal may raise, and this comes again.
+            self._steps.at += 1
         self._is_in_step = False
 
     def forgot(self) -> None:
