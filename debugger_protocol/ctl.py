@@ -223,7 +223,7 @@ def _list(arguments: argparse.Namespace, out: TextIO) -> int:
         out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n")
         try:
             with DebuggerClient.connect(info, passing=True, name="ctl") as client:
-                out.write(_overview(client))
+                out.write(_fitting(_overview(client), out))
         except ProtocolError as error:
             out.write(f"  no answer: {error}\n")
     return 0
@@ -313,7 +313,8 @@ def _watch(arguments: argparse.Namespace, out: TextIO) -> int:
         while True:
             if redraws:
                 sys.stdout.write("\x1b[H\x1b[2J")
-            out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n{_overview(client)}")
+            overview = _fitting(_overview(client), out)
+            out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n{overview}")
             out.flush()
             if arguments.once:
                 return 0
@@ -352,11 +353,28 @@ def _overview(client: DebuggerClient) -> str:
         lines.append(f"  +{status.free_running_scenes} more scenes run free, beyond the limit")
     scenes = client.scenes()
     width = max([len(scene.name) for scene in scenes], default=0)
-    columns = shutil.get_terminal_size((100, 24)).columns
-    lines += [_row(scene, width, is_free=is_free)[: max(columns, 40)] for scene in scenes]
+    lines += [_row(scene, width, is_free=is_free) for scene in scenes]
     if not scenes:
         lines.append("  no scenes yet")
     return "\n".join(lines) + "\n"
+
+
+def _fitting(text: str, out: TextIO) -> str:
+    """Return ``text`` with lines that fit into the terminal; whole where ``out`` is none."""
+    if not out.isatty():
+        return text
+    columns = max(shutil.get_terminal_size((100, 24)).columns, 40)
+    return "\n".join(_ended_at_a_word(line, columns) for line in plain_text(text).split("\n"))
+
+
+def _ended_at_a_word(line: str, columns: int) -> str:
+    """Return ``line`` in so many columns; what is cut off is shown by an ellipsis."""
+    if len(line) <= columns:
+        return line
+    head, _, rest = line[:columns].rpartition(" ")
+    # A single word may be longer than what is left of the line.
+    is_word_long = len(rest) > columns // 2
+    return line[: columns - 1] + "…" if is_word_long else f"{head.rstrip()[: columns - 1]}…"
 
 
 def _session_state(status: SessionStatus) -> str:

@@ -2,6 +2,8 @@
 
 import contextlib
 import importlib.util
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -127,6 +129,53 @@ def test_a_pause_in_the_foreground_is_attached(server: DebugServer) -> None:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("paused")
         assert server.has_connection()
+
+
+# --- how wide it is
+
+
+def test_a_list_is_whole_in_a_pipe_however_narrow_the_terminal_is(
+    window: DebuggerClient,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert window.wait_until(lambda c: all(s.held or s.mode for s in c.scenes()), DEADLINE_S)
+    assert ctl.main(["list"]) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if " left " in line)
+    assert re.search(r" s +([\d.]+×)?  (paused|held: .*)  \w+ [\d.]+ s", row)
+    assert len(row) > 40
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_a_list_in_a_narrow_terminal_ends_at_a_word(window: DebuggerClient) -> None:
+    ours, theirs = os.openpty()
+    try:
+        command = [sys.executable, "-c", COMMAND, "list"]
+        environment = {**os.environ, "COLUMNS": "50", "PYTHONIOENCODING": "utf-8"}
+        subprocess.run(command, stdout=theirs, env=environment, check=True)
+        shown = os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    rows = [line for line in shown.splitlines() if " left " in line or " right " in line]
+    assert len(rows) == 2
+    for row in rows:
+        assert len(row) <= 50
+        assert re.search(r"\S…$", row)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("held: qvel of spring", "held: qvel of spring"),
+        ("held: qvel of spring is nan", "held: qvel of…"),
+        ("held: qvel of spring  nothing", "held: qvel of…"),
+        ("held: " + "x" * 40, "held: xxxxxxxxxxxxx…"),
+    ],
+)
+def test_what_is_too_long_ends_with_an_ellipsis(line: str, shown: str) -> None:
+    assert ctl._ended_at_a_word(line, 20) == shown
 
 
 # --- relayed through the holder of control
