@@ -160,8 +160,9 @@ def write_film(
         picture.track(track)
     still = Still(size=spec.size, overlays=False, labels=False, legend=False, fine=fine)
     picture.draw(still)  # compiles shaders, or says why there can't be any
-    writer = FilmWriter(spec)
+    writer: FilmWriter | None = None
     try:
+        writer = FilmWriter(spec)
         shown = -1
         for done, number in enumerate(wanted.tolist()):
             while writer.waiting > _MOST_WAITING and not writer.wait(0.002):
@@ -178,8 +179,9 @@ def write_film(
         writer.finish()
         writer.wait(_END_TIMEOUT_S)
     except BaseException:
-        writer.cancel()
-        writer.wait(_END_TIMEOUT_S)
+        if writer is not None:
+            writer.cancel()
+            writer.wait(_END_TIMEOUT_S)
         raise
     finally:
         picture.close()

@@ -62,6 +62,8 @@ class FilmWriter:
         self._dropped = 0
         self._error = ""
         self._process: subprocess.Popen[bytes] | None = None
+        # Not the thread's join(), which takes it for ended when Ctrl+C interrupts the waiting.
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="film", daemon=True)
         self._thread.start()
 
@@ -90,7 +92,7 @@ class FilmWriter:
     @property
     def is_over(self) -> bool:
         """Whether nothing is written any more."""
-        return not self._thread.is_alive()
+        return self._over.is_set()
 
     @property
     def was_cancelled(self) -> bool:
@@ -144,12 +146,17 @@ class FilmWriter:
 
     def wait(self, timeout: float) -> bool:
         """Wait until the film is over; return whether it is."""
-        self._thread.join(timeout)
-        return self.is_over
+        return self._over.wait(timeout)
 
     # --- in the thread
 
     def _run(self) -> None:
+        try:
+            self._make()
+        finally:
+            self._over.set()
+
+    def _make(self) -> None:
         with tempfile.TemporaryFile() as complaints:
             try:
                 self._encode(complaints)

@@ -211,8 +211,8 @@ class RowExpression:
         function = OPERATORS[symbol]
         if symbol in _COMPARISONS:
             return _Node(width, lambda i: function(a(i), b(i)).astype(np.float64))
-        if width == 1 and symbol not in _DIVISIONS:
-            return _Node(1, lambda i: function(a(i), b(i)))
+        if symbol not in _DIVISIONS:
+            return _Node(width, lambda i: function(a(i), b(i)))
         return _Node(width, lambda i: quotient(symbol, a(i), b(i), is_vector=width > 1))
 
     def _unary(self, op: ast.unaryop, node: _Node) -> _Node:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.files.chunk_index import ENTRY, ChunkKind
+from stroboscope.engine.files.chunk_index import ENTRY
 from stroboscope.engine.files.compression import Compressor, Decompressor
 from stroboscope.engine.files.container import (
     RECORD_HEAD,
@@ -59,36 +59,39 @@ class ChunkLog:
         self._compress, self._decompress = Compressor(), Decompressor()
         self._new = bytearray()
         self._new_records = bytearray()
-        self._old: list[tuple[bytes, bytes]] = []
-        """Entries, and index records of those that hold no block, compressed."""
+        self._new_kinds = bytearray()
+        self._old: list[tuple[bytes, bytes, bytes]] = []
+        """Entries, index records of those that hold no block, and which do; compressed."""
         self._record_bytes: list[int] = []
 
     def add_block(self, entry: bytes) -> None:
         """Remember a chunk with one block."""
         self.index_record_bytes += _INDEX_RECORD.itemsize
-        self._add(entry)
+        self._add(entry, holds_block=True)
 
     def add_low_rate(self, entry: bytes, index_record: bytes) -> None:
         """Remember a chunk of messages, and what the container's index says of it."""
         self._new_records += index_record
         self.index_record_bytes += len(index_record)
-        self._add(entry)
+        self._add(entry, holds_block=False)
 
-    def _add(self, entry: bytes) -> None:
+    def _add(self, entry: bytes, *, holds_block: bool) -> None:
         self._new += entry
+        self._new_kinds.append(holds_block)
         self.count += 1
         if len(self._new) >= _TOGETHER * ENTRY.itemsize:
-            entries = _alone(self._compress(_planes(bytes(self._new))))
-            self._old.append((entries, _alone(self._compress(bytes(self._new_records)))))
+            parts = _planes(bytes(self._new)), bytes(self._new_records), bytes(self._new_kinds)
+            entries, records, kinds = (_alone(self._compress(each)) for each in parts)
+            self._old.append((entries, records, kinds))
             self._record_bytes.append(len(self._new_records))
-            self._new.clear()
-            self._new_records.clear()
+            for each in (self._new, self._new_records, self._new_kinds):
+                each.clear()
 
     @property
     def nbytes(self) -> int:
         """How many bytes of memory it takes, about."""
-        old = sum(len(entries) + len(records) for entries, records in self._old)
-        return old + len(self._new) + len(self._new_records)
+        old = sum(sum(map(len, parts)) for parts in self._old)
+        return old + len(self._new) + len(self._new_records) + len(self._new_kinds)
 
     @property
     def entry_bytes(self) -> int:
@@ -97,7 +100,7 @@ class ChunkLog:
 
     def entries(self) -> Iterator[bytes]:
         """Yield all entries, some thousand at a time."""
-        return (entries for entries, _ in self._parts())
+        return (entries for entries, _, _ in self._parts())
 
     def index_records(
         self, *, channels: Mapping[int, int], log_time: Callable[[int], int]
@@ -107,9 +110,9 @@ class ChunkLog:
         ``channels``: those of each scene's blocks. ``log_time``: the container's time [ns] of a
         monotonic time [ns].
         """
-        for entries, records in self._parts():
+        for entries, records, kinds in self._parts():
             found = np.frombuffer(entries, dtype=ENTRY)
-            is_block = found["kind"] < min(ChunkKind)
+            is_block = np.frombuffer(kinds, dtype=np.bool_)
             others = iter(_split(records))
             blocks = _block_records(found[is_block], channels, log_time).tobytes()
             if is_block.all():
@@ -124,14 +127,15 @@ class ChunkLog:
                     made.append(next(others))
             yield b"".join(made)
 
-    def _parts(self) -> Iterator[tuple[bytes, bytes]]:
+    def _parts(self) -> Iterator[tuple[bytes, bytes, bytes]]:
         size = _TOGETHER * ENTRY.itemsize
-        for (entries, records), nbytes in zip(self._old, self._record_bytes, strict=True):
+        for (entries, records, kinds), nbytes in zip(self._old, self._record_bytes, strict=True):
             yield (
                 _entries(self._decompress(entries, limit=size, exact=True)),
                 self._decompress(records, limit=nbytes, exact=True),
+                self._decompress(kinds, limit=_TOGETHER, exact=True),
             )
-        yield bytes(self._new), bytes(self._new_records)
+        yield bytes(self._new), bytes(self._new_records), bytes(self._new_kinds)
 
 
 def _alone(compressed: bytes) -> bytes:

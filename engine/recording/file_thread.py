@@ -101,6 +101,8 @@ class FileThread:
         self._wake = threading.Event()
         self._ends = self._is_due = False
         self._is_reading = True
+        self._over = threading.Event()
+        """Set when the thread ends: join() that Ctrl+C interrupts takes it for ended at once."""
         self._disowned = False
         self._for_tools = ForTools(wanted.transforms_hz)
         try:
@@ -134,7 +136,7 @@ class FileThread:
 
     def is_reading(self) -> bool:
         """Return whether what is handed on will be written."""
-        return self._is_reading and self._thread.is_alive()
+        return self._is_reading and bool(self._thread.ident) and not self._over.is_set()
 
     @property
     def path(self) -> Path:
@@ -157,8 +159,7 @@ class FileThread:
         self._wake.set()
         if self._thread is threading.current_thread() or not self._thread.ident:
             return True
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._disowned or self._over.wait(timeout)
 
     def disown(self) -> None:
         """In a forked child: the file is the parent's."""
@@ -171,6 +172,12 @@ class FileThread:
     # --- the thread
 
     def _run(self) -> None:
+        try:
+            self._write()
+        finally:
+            self._over.set()
+
+    def _write(self) -> None:
         due = time.monotonic() + FLUSH_S
         while True:
             ends = self._ends

@@ -5,6 +5,7 @@ import errno
 import os
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -197,6 +198,50 @@ def test_a_disk_that_takes_nothing_makes_the_step_wait_and_nothing_is_lost(
     assert complete
     assert len(rows) == 6_001
     assert rows[:-1].tobytes() == result["oracle"].array(final=False).tobytes()
+
+
+def test_who_stops_again_after_ctrl_c_while_the_disk_is_slow_waits_for_the_file(
+    make_scene: Make,
+    oracle_of: OracleOf,
+    stuck_disk: Any,
+    wait_until: Callable[..., None],
+    tmp_path: Path,
+) -> None:
+    disk = stuck_disk(after=8)
+    scene = make_scene()
+    recording = start(scene, tmp_path / "run.mcap", disk)
+    oracle = oracle_of(scene)
+    oracle.step(3_000)
+    main = threading.get_ident()
+    is_told = threading.Event()
+
+    def waits_in_stop() -> bool:
+        frame, names = sys._current_frames()[main], []
+        while frame is not None:
+            names.append(frame.f_code.co_name)
+            frame = frame.f_back
+        return "end" in names and names[0] in ("wait", "_wait_for_tstate_lock")
+
+    def interrupt() -> None:
+        wait_until(waits_in_stop)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert is_told.wait(60)
+        wait_until(waits_in_stop)
+        disk.free.set()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            recording.stop()
+        is_told.set()
+        path = recording.stop()
+    finally:
+        disk.free.set()
+        thread.join()
+    rows, complete = stored(path)
+    assert complete
+    assert len(rows) == 3_001
 
 
 def test_where_frames_may_be_dropped_the_file_says_which(
