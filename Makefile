@@ -57,7 +57,7 @@ soak: setup ## The tests that take long
 	@$(PYTEST) -m slow --timeout 1800 $(ARGS)
 
 fuzz: setup ## The fuzz tests with ten million inputs (about half an hour)
-	@STROBOSCOPE_FUZZ_FACTOR=250 $(BIN)/pytest -k "fuzz or mutated" --timeout 3600 $(ARGS)
+	@STROBOSCOPE_FUZZ_FACTOR=250 $(BIN)/pytest -k "fuzz or mutated" --timeout 10800 $(ARGS)
 
 clean: ## Remove everything that make made
 	rm -rf .venv .venv-3.11 .venv-3.12 .venv-3.13 .venv-mujoco3 .typeroot .cache build dist

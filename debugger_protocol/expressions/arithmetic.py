@@ -19,6 +19,7 @@ from stroboscope.debugger_protocol.expressions.units import Unit
 __all__ = [
     "FUNCTIONS",
     "OPERATORS",
+    "SMALL",
     "Misfit",
     "binary",
     "call",
@@ -32,8 +33,8 @@ _NAN: Final = math.nan
 _NO_RESULT: Final = "no result"
 # Python is faster than NumPy with so few numbers, and never warns.
 _FEW: Final = 64
-# Sums of squares below have lost digits, or everything.
-_SMALL: Final = 1e-280
+SMALL: Final = 1e-280
+"""Sums of squares below have lost digits, or everything."""
 
 
 class Misfit(Exception):
@@ -319,9 +320,9 @@ def _mean(values: list[float]) -> float:
 def _length(values: list[float]) -> float:
     # The plain sum of squares, as for more values: `hypot` makes infinity of infinity and NaN.
     squares = sum([value * value for value in values])
-    if _SMALL < squares < math.inf or not any(values):
+    if SMALL < squares < math.inf or not any(values) or math.isnan(squares):
         return math.sqrt(squares)
-    largest = max(map(abs, values))
+    largest = max(map(abs, values))  # which NaN among them would hide
     if not largest < math.inf:
         return math.sqrt(squares)
     return largest * math.sqrt(sum([(value / largest) ** 2 for value in values]))
@@ -329,7 +330,7 @@ def _length(values: list[float]) -> float:
 
 def _lengths(values: Any) -> Any:
     squares = (values * values).sum()
-    if _SMALL < squares < math.inf or not values.any():
+    if SMALL < squares < math.inf or not values.any():
         return np.sqrt(squares)
     largest = np.abs(values).max()
     if not largest < math.inf:

@@ -5,12 +5,15 @@ language says NaN where Python's arithmetic raises; NumPy says infinity there.
 """
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stroboscope.debugger_protocol.expressions.arithmetic import SMALL
 
 __all__ = ["FUNCTIONS", "OPERATORS", "Values", "either", "is_true", "quotient", "spread"]
 
@@ -154,11 +157,24 @@ def _where(widths: tuple[int, ...]) -> tuple[int, _Function]:
     return width, compute
 
 
+def _lengths(values: Values) -> Values:
+    squares = (values * values).sum(axis=-1)
+    odd = ~((squares > SMALL) & (squares < math.inf)) & ~np.isnan(squares)
+    lengths: Values = np.sqrt(squares)
+    if not odd.any():
+        return lengths
+    # Squares that are lost below or above what numbers can say.
+    largest = np.abs(values).max(axis=-1)
+    scaled = values / largest[..., np.newaxis]
+    mended = largest * np.sqrt((scaled * scaled).sum(axis=-1))
+    return np.where(odd & (largest > 0.0) & (largest < math.inf), mended, lengths)
+
+
 FUNCTIONS: dict[str, _Make] = {
     "abs": _elementwise(np.abs, guarded=False),
     "min": _extreme(lambda v: v.min(axis=-1), np.minimum, is_less=True),
     "max": _extreme(lambda v: v.max(axis=-1), np.maximum, is_less=False),
-    "norm": _reduced(lambda v: np.sqrt((v * v).sum(axis=-1))),
+    "norm": _reduced(_lengths),
     "sqrt": _elementwise(np.sqrt),
     "sin": _elementwise(np.sin),
     "cos": _elementwise(np.cos),

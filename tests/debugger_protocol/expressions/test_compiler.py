@@ -240,6 +240,15 @@ def test_what_has_no_value_is_nan_with_a_note(table, values, text, problem):
     assert sound.problem == ""
 
 
+@pytest.mark.parametrize("few", ["qvel", "qpos"])
+def test_a_length_with_no_number_in_it_is_none(table, values, few):
+    expression = compile_expression(f"norm({few})", table)
+    for numbers in ([0.0, np.nan], [np.nan, 0.0], [1e-300, np.nan, 0.0]):
+        arrays = {few: np.resize(numbers, values[few].shape)}
+        assert np.isnan(expression.evaluate(arrays)).all()
+        assert expression.problem == ""
+
+
 @pytest.mark.parametrize("of", ["time", "qvel", "norm(qvel)"])
 @pytest.mark.parametrize(
     "text", ["{} * 1e300 * 1e300", "{0} * 1e300 * 1e300 - {0} * 1e300 * 1e300"]

@@ -37,6 +37,7 @@ EXPRESSIONS = (
     "time > 1", "qpos[0] > qvel['hip']", "qpos['root'][1] - qpos['root.x'] < 0",
     "abs(qpos)['knee'] >= ctrl[-1]", "(qvel - ctrl)['toe'] != 0", "qpos['root']['z'] == qpos[2]",
     "max(qvel) > 0.5", "min(qpos[1:4]) < 0", "norm(act) > 8", "sum(qpos[::2]) > 1",
+    "norm(qpos[:4] * 1e200)", "norm(qpos[:4] * 1e-200)",
     "mean(qvel) >= 0", "dot(qvel, ctrl) > 0", "dot(qpos[0], 2) > 0", "any(qvel > 1)",
     "all(ctrl * 2 < qvel + 3)", "not qpos[3]", "any(not qvel)", "time > 0 and qpos[0] > 0",
     "qpos[0] > 1 or qpos[1] > 1 or time < 0", "-1 < qpos[0] <= 2 < time + 3", "qpos[0] / qpos[1]",
