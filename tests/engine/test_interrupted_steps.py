@@ -27,7 +27,7 @@ MODEL = """
   </worldbody>
 </mujoco>
 """
-INTERRUPTS = 40
+INTERRUPTS = 15
 
 
 class Late(Exception):

@@ -246,7 +246,7 @@ def test_the_file_itself_is_never_the_copy_and_what_fails_is_told(
     click(files.notice.repair_button)
     wait_until(banner.isVisible)
     assert "copy.mcap" in banner.text.text()
-    assert "check" in banner._details or "make room" in banner._details
+    assert "no such folder is not there: make it, or name another" in banner._details
     wait_until(files.notice.repair_button.isVisible)
     assert run.path.read_bytes() == before
 

@@ -15,7 +15,7 @@ from stroboscope.debugger_protocol.messages import PlaybackMode
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 STEPS = 160
-SEEDS = range(40, 64)
+SEEDS = [*range(40, 50), *(pytest.param(more, marks=pytest.mark.slow) for more in range(50, 80))]
 
 
 def states(seed: int, recorded: Callable[[physics.Scene], object] | None = None) -> list[bytes]:

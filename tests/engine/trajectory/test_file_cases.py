@@ -245,7 +245,9 @@ QPOS_AFTER = {
 }
 
 
-@pytest.mark.parametrize("trial", range(5))
+@pytest.mark.parametrize(
+    "trial", [0, 1, *(pytest.param(more, marks=pytest.mark.slow) for more in range(2, 8))]
+)
 def test_r16_all_but_the_last_moment_of_a_killed_recording_is_there_and_it_says_that_it_was_cut(
     start_warm: Start,
     case_model: Case,
