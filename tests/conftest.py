@@ -37,6 +37,9 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("steady")
 # These two live until the interpreter ends by design.
 _LASTING_CHILDREN = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+# It ends by itself a moment after the last step, and has tests of its own (test_memory_ahead):
+# waiting for it took longer than what most tests are about.
+_LINGERING_THREADS = ("stroboscope history",)
 
 
 def pytest_configure() -> None:
@@ -192,6 +195,7 @@ def _new_threads(before: set[threading.Thread]) -> list[str]:
         thread.name
         for thread in threading.enumerate()
         if thread not in before
+        and thread.name not in _LINGERING_THREADS
         and (not thread.daemon or thread.name.lower().startswith("stroboscope"))
     ]
 
