@@ -22,7 +22,7 @@ from stroboscope.app.models.session import SessionState
 from stroboscope.app.models.session_finder import find_sessions
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.settings import SettingsStore
-from stroboscope.app.panels.style import apply_theme, palette_named
+from stroboscope.app.panels.style import apply_theme, palette_named, prepare_theme
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.window_link import WindowLock
@@ -65,7 +65,8 @@ class DesktopApplication(QObject):
         self._tried: set[Path] = set()
         self.store = SettingsStore(settings_path)
         self.settings = self.store.load()
-        apply_theme(app, palette_named(self.settings.theme))
+        palette = palette_named(self.settings.theme)
+        prepare_theme(app, palette)
         self.log = LogModel()
         self._waker = Waker(self)
         self.network = Network(self._waker.wake)
@@ -75,6 +76,7 @@ class DesktopApplication(QObject):
         sys.excepthook = self._on_exception
         self._gate = ShortcutGate(app)
         self.window = MainWindow(self.sessions, self.settings)
+        apply_theme(app, palette)
         self.keeper = SettingsKeeper(
             self.window, settings=self.settings, store=self.store, log=self.log
         )

@@ -13,6 +13,7 @@ __all__ = [
     "apply_theme",
     "number_font",
     "palette_named",
+    "prepare_theme",
     "set_property",
     "ui_font",
 ]
@@ -54,8 +55,27 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
         widget.style().polish(widget)
 
 
+def prepare_theme(app: QApplication, palette: Palette) -> None:
+    """Give the application its style, font and colours, and no sheet: a window is to be built.
+
+    With a sheet Qt dresses every widget anew for each parent it gets, which takes a third of the
+    time of a window: :func:`apply_theme` dresses what has been built, once.
+    """
+    if app.styleSheet():
+        app.setStyleSheet("")
+    _set_basics(app, palette)
+
+
 def apply_theme(app: QApplication, palette: Palette) -> None:
     """Dress the whole application."""
+    sheet = _stylesheet(palette)
+    if app.styleSheet() == sheet:
+        return  # Qt would dress every widget anew all the same: half a second for a window
+    _set_basics(app, palette)
+    app.setStyleSheet(sheet)
+
+
+def _set_basics(app: QApplication, palette: Palette) -> None:
     # Once: a style sheet wraps the style, so its name no longer tells, and another style would have
     # every widget dressed once more.
     if app.property(_DRESSED) is None:
@@ -63,11 +83,7 @@ def apply_theme(app: QApplication, palette: Palette) -> None:
         app.setStyle("Fusion")
     if app.font() != ui_font():
         app.setFont(ui_font())
-    sheet = _stylesheet(palette)
-    if app.styleSheet() == sheet:
-        return  # Qt would dress every widget anew all the same: half a second for a window
     app.setPalette(_qpalette(palette))
-    app.setStyleSheet(sheet)
 
 
 def _qpalette(p: Palette) -> QPalette:
