@@ -30,6 +30,11 @@ class StepCounters:
         self.single += 1
         self._more_physics -= 1
 
+    def add_step(self, physics: int) -> None:
+        """Count one application step of so many physics steps, at once for handlers of signals."""
+        self._more_physics += physics - 1
+        self.single += 1
+
     @property
     def total_steps(self) -> int:
         """Application steps ever taken; never falls."""

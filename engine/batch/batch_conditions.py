@@ -197,11 +197,11 @@ class BatchConditions(SceneConditions):
             if entry.rows is not None:
                 entry.rows.forget(places)
 
-    def look(self, before: Rows, absent: Places) -> SimulationStopped | None:
+    def look(self, before: Rows, absent: Places, *, is_counted: bool) -> SimulationStopped | None:
         """Look at the physics step that is complete and counted; ``before``: all rows before it.
 
-        ``absent`` have not taken it. Returns what is to be raised when the application step is
-        over; what callbacks raise is raised.
+        ``absent`` have not taken it. ``is_counted``: so is the application step. Returns what is to
+        be raised when that is over; what callbacks raise is raised.
         """
         moved = before[:, 0] != self._ends_at
         if moved.any():
@@ -217,7 +217,7 @@ class BatchConditions(SceneConditions):
         raised: SimulationStopped | None = None
         for entry, envs in found:
             if len(envs):
-                raised = self._hit_in(entry, envs, before) or raised
+                raised = self._hit_in(entry, envs, before, is_counted=is_counted) or raised
         return raised
 
     def _of_rows(
@@ -278,7 +278,9 @@ class BatchConditions(SceneConditions):
 
     # --- what has come true
 
-    def _hit_in(self, entry: _Entry, envs: Places, before: Rows) -> SimulationStopped | None:
+    def _hit_in(
+        self, entry: _Entry, envs: Places, before: Rows, *, is_counted: bool
+    ) -> SimulationStopped | None:
         """Count that a condition became true in some environments, and stop for the first."""
         counted_before = entry.info.hit_count
         info = msgspec.structs.replace(entry.info, hit_count=counted_before + len(envs))
@@ -298,7 +300,7 @@ class BatchConditions(SceneConditions):
                 counted,
                 watched,
                 entry.watcher.values,
-                is_counted=False,
+                is_counted=is_counted,
             )
         also = _numbers(envs[1:].tolist())
         message = f"environment {env}: {stop.message}" + (f"; so it did in {also}" if also else "")

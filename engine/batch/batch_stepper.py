@@ -48,34 +48,33 @@ class BatchStepper:
         """Which inputs of the selected environment are a client's for the step that comes."""
         self._own_inputs = np.empty(scene.environments.layout.size)
         self._were_reset: list[int] = []
-        self._step_done: tuple[Rows, NDArray[np.intp]]
-        """All rows before the last physics step, and which environments have not taken it."""
+        self._step_done: tuple[Rows, NDArray[np.intp], bool]
+        """All rows before the last physics step, which environments have not taken it, and whether
+        it has completed an application step."""
 
     def step(self, nstep: int) -> None:
         """Complete an application step of ``nstep`` physics steps."""
         if self._link.active:
             self._attached(nstep)
             return
-        shared = self._counters.shared
         self._run_callbacks(Event.PRE_STEP)
-        end, steps = shared.axis + nstep, shared.total_steps
-        raised: Exception | None = None
-        try:
-            if self._scene.guards_detached:
-                for _ in range(nstep):
-                    raised = self._physics() or self._look_at_conditions()
-                    if raised is not None:
-                        break
-            else:
-                raised = self._unguarded(nstep)
-            shared.add_application_step()
-        except BaseException:
-            if shared.axis == end and shared.total_steps == steps:
-                shared.add_application_step()
-            raise
+        raised = self._guarded(nstep) if self._scene.guards_detached else self._unguarded(nstep)
         if raised is not None:
             raise raised
         self._run_callbacks(Event.POST_STEP)
+
+    def _guarded(self, nstep: int) -> Exception | None:
+        """Step all environments one by one; the first that raises ends the application step."""
+        for left in reversed(range(nstep)):
+            raised = self._physics(completes=not left)
+            if raised is not None:
+                return raised
+            raised = self._look_at_conditions()
+            if raised is not None:
+                if left:
+                    self._counters.shared.add_application_step()
+                return raised
+        return None
 
     def _unguarded(self, nstep: int) -> Exception | None:
         """Step all environments at once; return what is to be raised for those that failed."""
@@ -84,43 +83,35 @@ class BatchStepper:
         envs.is_stepped = False
         try:
             broken = envs.step(nstep)
-            shared.add_physics(nstep)
+            shared.add_step(nstep)
         except BaseException:
             if envs.is_stepped and shared.axis == axis:
-                shared.add_physics(nstep)
+                shared.add_step(nstep)
             raise
         if not len(broken):
             return None
-        self._counters.took_back(broken, steps=0, physics=nstep)
+        self._counters.took_back(broken, steps=1, physics=nstep)
         return self._failure(broken)
 
     def _attached(self, nstep: int) -> None:
-        link, shared = self._link, self._counters.shared
+        link = self._link
         link.begin_step()
-        taken = 0
         try:
             self._run_callbacks(Event.PRE_STEP)
-            for _ in range(nstep):
+            for left in reversed(range(nstep)):
                 self._selected.refresh()
                 if not link.gate():
                     return
-                axis = shared.axis
-                try:
-                    self._physics()
-                finally:
-                    taken += shared.axis - axis
+                self._physics(completes=not left)
                 link.after_physics()
                 self._look_at_conditions()
         except SceneClosedError as error:
             raise self._scene.closed_error(error) from None
         except BaseException:
-            if taken == nstep:
-                shared.add_application_step()
             link.abandon_step()
             raise
         finally:
             self._take_back_inputs()
-        shared.add_application_step()
         link.end_step()
         self._run_callbacks(Event.POST_STEP)
 
@@ -134,10 +125,11 @@ class BatchStepper:
 
     # --- one physics step
 
-    def _physics(self) -> Exception | None:
+    def _physics(self, *, completes: bool) -> Exception | None:
         """Step all environments and count it; put those back that went wrong, where rules say so.
 
-        Returns what is to be raised for them when the application step is over.
+        ``completes``: it is the last one of the application step. Returns what is to be raised for
+        them, which ends the application step as well.
         """
         is_shown = self._link.active and (self._link.ring is not None or self.frame_begun)
         self.frame_begun = False
@@ -154,30 +146,36 @@ class BatchStepper:
             raised, taken_back = None, broken
             if len(suspicious):
                 raised, taken_back = self._look_closer(suspicious, before, broken)
-            self._count(taken_back)
+            completes = completes or raised is not None
+            self._count(taken_back, completes=completes)
         except BaseException:
             if not envs.is_stepped:
                 self._history.forget_last()
             elif self._counters.shared.axis == axis:
-                self._count(np.flatnonzero(envs.time == before[:, 0]))
+                self._count(np.flatnonzero(envs.time == before[:, 0]), completes=completes)
             raise
         if self._were_reset:
             self._tell_resets()
-        self._step_done = before, taken_back
+        self._step_done = before, taken_back, completes
         return raised
 
-    def _count(self, taken_back: NDArray[np.intp]) -> None:
+    def _count(self, taken_back: NDArray[np.intp], *, completes: bool) -> None:
         """Count a physics step, which ``taken_back`` have not taken."""
         self._history.counted()
-        self._counters.shared.add_physics(1)
+        shared = self._counters.shared
+        if completes:
+            shared.add_step(1)
+        else:
+            shared.add_physics(1)
         if len(taken_back):
-            self._took_back(taken_back)
+            self._took_back(taken_back, steps=int(completes))
 
     def _look_at_conditions(self) -> Exception | None:
         """Let conditions look at the physics step that is complete and counted."""
         conditions = self._stops.conditions
         if isinstance(conditions, BatchConditions):
-            return conditions.look(*self._step_done)
+            before, absent, is_counted = self._step_done
+            return conditions.look(before, absent, is_counted=is_counted)
         return None
 
     def _step_selected(self) -> None:
@@ -292,10 +290,13 @@ class BatchStepper:
             self.watch.stopped(env, trouble)
         return events, held
 
-    def _took_back(self, envs: NDArray[np.intp]) -> None:
-        """Note that these have not taken the physics step that was counted for all."""
+    def _took_back(self, envs: NDArray[np.intp], *, steps: int) -> None:
+        """Note that these have not taken the physics step that was counted for all.
+
+        ``steps``: how many application steps it has completed, in the middle of which these stand.
+        """
         before = self._history.counts()
-        self._counters.took_back(envs, steps=0, physics=1)
+        self._counters.took_back(envs, steps=steps, physics=1)
         self._history.replaced(
             SegmentKind.RESTORE, envs, before=before, text="its step was taken back"
         )
