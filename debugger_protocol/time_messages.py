@@ -436,6 +436,9 @@ class StopInfo(msgspec.Struct, frozen=True, kw_only=True):
     signal: str = ""
     """The signal that ended the process there, as in "SIGTERM". No rule is about that: the reason
     is ``SCRIPT_ERROR`` then, as peers that don't know this field know no other reasons."""
+    is_before_step: bool = False
+    """Whether it was found before the step, which was never taken: what follows from the state is
+    of the step before."""
 
 
 class SceneStops(Message, frozen=True, kw_only=True, tag="scene_stops"):

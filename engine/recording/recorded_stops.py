@@ -18,7 +18,7 @@ __all__ = ["ends_script", "is_of_step", "signal_data", "stop_data", "stop_of"]
 # is. On the wire there is no such reason, see ``StopInfo.signal``.
 _SIGNAL: Final = "signal"
 _ENDINGS: Final = (StopReason.SCRIPT_ERROR, _SIGNAL)
-_ELEMENTS, _OFFERS = "elements", "what_if"
+_ELEMENTS, _OFFERS, _BEFORE_STEP = "elements", "what_if", "is_before_step"
 # A file may hold anything: far more than any stop of ours has is no offer.
 _MOST_ELEMENTS: Final = 64
 _MOST_OFFERS: Final = 16
@@ -37,6 +37,8 @@ def stop_data(stop: StopInfo) -> dict[str, object]:
     data["reason"] = str(stop.reason)
     if stop.signal:
         data |= signal_data(stop.signal, stop.message)
+    if stop.is_before_step:
+        data[_BEFORE_STEP] = True
     if stop.elements:
         data[_ELEMENTS] = msgspec.to_builtins(stop.elements)
     if stop.what_if:
@@ -57,6 +59,8 @@ def ends_script(event: FileEvent) -> bool:
 def is_of_step(event: FileEvent) -> bool:
     """Return whether an event is a stop because of a physics step, which was taken back."""
     reason = event.data.get("reason") if event.kind == "stop" else None
+    if event.data.get(_BEFORE_STEP) is True:
+        return False
     return bool(reason) and reason != StopReason.CONDITION and not ends_script(event)
 
 

@@ -67,7 +67,8 @@ class StepWatch:
             for i in self._resetting:
                 warnings[2 * i + 1] = 0
             self.note_warnings()
-        return self.not_finite(row)
+        wrong = self.not_finite(row)
+        return None if wrong is None else dataclasses.replace(wrong, is_before_step=True)
 
     def not_finite(self, row: NDArray[np.float64]) -> Trouble | None:
         """Return what of a state or its inputs is no number."""

@@ -64,4 +64,5 @@ def _stop_for(scene: "Scene", error: Exception, reason: StopReason) -> StopInfo:
         culprit=f"the script at {where}" if where else "the script",
         advice=advice,
         wall_time=time.time(),
+        is_before_step=True,
     )

@@ -50,6 +50,8 @@ class Trouble:
     error: Exception | None = None
     is_reset: bool = False
     """Whether MuJoCo has reset the state in that step, whatever it is called."""
+    is_before_step: bool = False
+    """Whether it was found in the state or the inputs before the step was taken."""
 
     @property
     def time(self) -> float:
@@ -96,6 +98,7 @@ def plain_diagnosis(scene: "Scene", trouble: Trouble) -> StopInfo:
         actuator=actuator,
         value=trouble.value,
         wall_time=time.time(),
+        is_before_step=trouble.is_before_step,
     )
 
 

@@ -230,6 +230,7 @@ SERVER: list[tuple[Any, str]] = [
                     joint="wrist",
                     value=0.5,
                     signal="SIGTERM",
+                    is_before_step=True,
                     what_if=(
                         (
                             "half the timestep",
@@ -242,7 +243,7 @@ SERVER: list[tuple[Any, str]] = [
             off=(t.StopReason.WARNING,),
             resets=2,
         ),
-        "88a474797065ab7363656e655f73746f7073a87363656e655f696401a573746f707391de0016a773"
+        "88a474797065ab7363656e655f73746f7073a87363656e655f696401a573746f707391de0017a773"
         "746f705f696401a6726561736f6ea96578706c6f64696e67a46178697312a7657069736f646503a4"
         "7374657009ac706879736963735f7374657012a474696d65cb3fe0000000000000a76d6573736167"
         "65b1777269737420697320746f6f2066617374a763756c70726974af736572766f20746f6f207374"
@@ -252,8 +253,9 @@ SERVER: list[tuple[Any, str]] = [
         "76ffac636f6e646974696f6e5f696400a7776861745f69669192b168616c66207468652074696d65"
         "737465709184a46b696e64a66f7074696f6ea46e616d65a874696d6573746570a5696e64657800a6"
         "76616c75657391cb3f50624dd2f1a9fca468656c64c3a977616c6c5f74696d65cb00000000000000"
-        "00a67369676e616ca75349475445524da5636f756e7401a36f666691a77761726e696e67a873746f"
-        "705f616c6cc2a96d61726b5f6f6e6c79c2a672657365747302",
+        "00a67369676e616ca75349475445524dae69735f6265666f72655f73746570c3a5636f756e7401a3"
+        "6f666691a77761726e696e67a873746f705f616c6cc2a96d61726b5f6f6e6c79c2a6726573657473"
+        "02",
     ),
     (
         m.SceneGhosts(
@@ -333,6 +335,51 @@ OLD_CLIENT: list[tuple[Any, str]] = [
 ]
 
 OLD_SERVER: list[tuple[Any, str]] = [
+    (
+        m.SceneStops(
+            scene_id=1,
+            stops=(
+                t.StopInfo(
+                    stop_id=1,
+                    reason=t.StopReason.EXPLODING,
+                    axis=18,
+                    episode=3,
+                    step=9,
+                    physics_step=18,
+                    time=0.5,
+                    message="wrist is too fast",
+                    culprit="servo too stiff",
+                    advice="halve the timestep",
+                    elements=(m.ElementRef(kind="joint", index=2, name="wrist"),),
+                    dof=2,
+                    joint="wrist",
+                    value=0.5,
+                    signal="SIGTERM",
+                    what_if=(
+                        (
+                            "half the timestep",
+                            (t.WhatIf(kind=t.EditKind.OPTION, name="timestep", values=(0.001,)),),
+                        ),
+                    ),
+                ),
+            ),
+            count=1,
+            off=(t.StopReason.WARNING,),
+            resets=2,
+        ),
+        "88a474797065ab7363656e655f73746f7073a87363656e655f696401a573746f707391de0016a773"
+        "746f705f696401a6726561736f6ea96578706c6f64696e67a46178697312a7657069736f646503a4"
+        "7374657009ac706879736963735f7374657012a474696d65cb3fe0000000000000a76d6573736167"
+        "65b1777269737420697320746f6f2066617374a763756c70726974af736572766f20746f6f207374"
+        "696666a6616476696365b268616c7665207468652074696d6573746570a8656c656d656e74739183"
+        "a46b696e64a56a6f696e74a5696e64657802a46e616d65a57772697374a3646f6602a56a6f696e74"
+        "a57772697374a4626f6479a0a86163747561746f72a0a576616c7565cb3fe0000000000000a3656e"
+        "76ffac636f6e646974696f6e5f696400a7776861745f69669192b168616c66207468652074696d65"
+        "737465709184a46b696e64a66f7074696f6ea46e616d65a874696d6573746570a5696e64657800a6"
+        "76616c75657391cb3f50624dd2f1a9fca468656c64c3a977616c6c5f74696d65cb00000000000000"
+        "00a67369676e616ca75349475445524da5636f756e7401a36f666691a77761726e696e67a873746f"
+        "705f616c6cc2a96d61726b5f6f6e6c79c2a672657365747302",
+    ),
     (
         m.SceneStops(
             scene_id=1,
