@@ -126,6 +126,42 @@ def test_after_a_step_that_failed_every_array_is_what_was_there_then(
         assert not _differences(last, live)
 
 
+def _state_is_no_number(scene: physics.Scene) -> None:
+    scene.data.qvel[3] = np.nan
+
+
+def _input_is_no_number(scene: physics.Scene) -> None:
+    scene.data.qpos[2] += 0.1  # what the script has moved is looked at before the step
+    scene.data.ctrl[:] = np.nan
+
+
+def _callback_raises(scene: physics.Scene) -> None:
+    def raises(scene: object) -> None:
+        raise ValueError("not today")
+
+    scene.register_pre_step_callback(raises)
+
+
+@pytest.mark.parametrize("wrong", [_state_is_no_number, _input_is_no_number, _callback_raises])
+def test_after_a_stop_before_a_step_every_array_is_of_the_last_step_that_was_taken(
+    wrong: Callable[[physics.Scene], None], tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    scene.raise_on_stop = True
+    scene.start_recording(tmp_path / "run")
+    for _ in range(50):
+        scene.step()
+    wrong(scene)
+    with pytest.raises((physics.SimulationStopped, ValueError)):
+        scene.step()
+    path = scene.stop_recording()
+    live = arrays_of_data(scene.model, scene.data, adapter=load_mujoco())
+    with physics.load_trajectory(path) as trajectory:
+        last = trajectory.last
+        assert last.note != FAILED, trajectory.events
+        assert not _differences(last, live)
+
+
 @pytest.mark.parametrize("ends", ["by a signal", "by an exception"])
 def test_how_the_script_ended_after_a_step_that_failed_makes_no_difference_to_the_arrays(
     ends: str, tmp_path: Path
