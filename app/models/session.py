@@ -48,6 +48,8 @@ from stroboscope.debugger_protocol.time_messages import (
 
 __all__ = ["EndKind", "PendingCommand", "SessionModel", "SessionState"]
 
+# What an application is called after that shows a file: programs have other endings.
+_SHOWN_FILES = frozenset({".mcap", ".strobe", ".xml", ".mjcf", ".urdf", ".mjb", ".mjz"})
 # How an application that ended with an exception or an exit code says so in its farewell.
 _FAILED = re.compile(
     r"\bended with\b(?! exit code 0\b| KeyboardInterrupt\b)|\bexit code (?!0\b)\d+|\bkilled by\b"
@@ -130,6 +132,16 @@ class SessionModel:
     def identity(self) -> str:
         """What stays the same when the script is started again."""
         return self.info.script if self.info is not None else ""
+
+    @property
+    def started(self) -> float:
+        """When it began to wait for windows [s since the epoch]; 0 where it doesn't say."""
+        return self.info.started if self.info is not None else 0.0
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file that somebody has opened, and no program."""
+        return Path(self.identity).suffix.lower() in _SHOWN_FILES
 
     @property
     def is_connected(self) -> bool:

@@ -94,6 +94,7 @@ class SessionsModel:
         # Which scene to show when a script comes back: script -> scene name.
         self.remembered_scene: dict[str, str] = {}
         self._network = network
+        self._began = time.time()
         self._by_key: dict[int, SessionModel] = {}
         # Meshes and the like that could not be had: since when [s, monotonic], why, and for what.
         self._missing: dict[str, tuple[float, str, list[SceneDescription]]] = {}
@@ -446,7 +447,10 @@ class SessionsModel:
             self.show(scene)
 
     def _on_newcomer(self, scene: SceneModel) -> None:
-        """A scene of another application: shown when the one that is shown is over."""
+        """A scene of another application: shown when the one that is shown is over.
+
+        A file is shown at once: whoever has opened it wants to see it.
+        """
         shown, session = self.shown, scene.session
         if shown is None:
             return
@@ -458,6 +462,9 @@ class SessionsModel:
             if remembered is not None:
                 # The one that was looked at last time may still come.
                 self.remembered_scene[session.identity] = remembered
+        elif session.is_file and session.started > self._began:
+            if len(session.scenes) == 1:
+                self.show(scene)
         elif len(session.scenes) == 1 and not session.unseen:
             session.unseen = True
             waits = session.mode is PlaybackMode.PAUSED

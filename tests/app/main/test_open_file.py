@@ -59,6 +59,25 @@ def test_a_model_that_is_chosen_in_the_menu_stands_paused_in_the_window(
     assert scene.status.step_count == 0
 
 
+def test_a_file_that_is_dropped_beside_a_live_scene_is_shown_at_once(
+    the_window, own_folders, pendulums, wait_until
+):
+    sessions = the_window.sessions
+    sessions.open(pendulums("--script", "/x/first.py").path)
+    wait_until(lambda: sessions.shown is not None and sessions.shown.description is not None)
+    live = sessions.shown
+    path = own_folders / "model.xml"
+    path.write_text(MODEL, encoding="utf-8")
+    assert drop(the_window.window, path)
+    wait_until(lambda: sessions.shown is not live, 90)
+    assert sessions.shown.session.identity == str(path)
+    assert not the_window.window.status.joined.isVisible()
+    sessions.show(live)
+    assert drop(the_window.window, path)  # another look at the same file
+    wait_until(lambda: sessions.shown is not live, 90)
+    assert live in sessions.all_scenes()
+
+
 def test_a_dropped_file_that_wants_others_is_refused_in_the_window(
     desktop, own_folders, wait_until
 ):
