@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from plain_recording import record_plain
 
+from stroboscope.app.main import film_export
+
 MODEL = """
 <mujoco>
   <option timestep="0.01"/>
@@ -72,18 +74,36 @@ def test_a_film_has_the_length_of_the_run_and_shows_it_moving(
     assert apart[40] < 0.5 * apart[30:40].min(), apart[30:46]
 
 
-def test_what_makes_no_sense_is_refused_with_what_would(run: Path, tmp_path: Path) -> None:
-    film = tmp_path / "arm.mp4"
-    for more, said in (
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
         (("--camera", "top"), "no camera 'top'; it has 'side'"),
+        pytest.param(("--scene", "Other"), "has no scene 'Other'", marks=pytest.mark.slow),
+    ],
+)
+def test_what_the_file_does_not_have_is_refused_with_what_it_has(
+    run: Path, tmp_path: Path, more: tuple[str, str], said: str
+) -> None:
+    done = _export(run, "-o", str(tmp_path / "arm.mp4"), *more)
+    assert done.returncode == 4
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
         (("--speed", "0"), "--speed must be above 0"),
         (("--size", "big"), "--size is 'big'; it must be like 1280x720"),
-        (("--scene", "Other"), "has no scene 'Other'"),
-    ):
-        done = _export(run, "-o", str(film), *more)
-        assert done.returncode == 4
-        assert said in done.stderr
-        assert not list(tmp_path.iterdir())
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_would(
+    run: Path, tmp_path: Path, capsys: Any, more: tuple[str, str], said: str
+) -> None:
+    film = ["-o", str(tmp_path / "arm.mp4")]
+    assert film_export.main([str(run), "--to", "mp4", *film, *more]) == 4
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_ctrl_c_leaves_no_half_film(run: Path, tmp_path: Path, wait_until: Any) -> None:

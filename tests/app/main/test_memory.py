@@ -6,6 +6,9 @@ import weakref
 
 from stroboscope.app.main.application import DesktopApplication
 
+# Instead of the second that the window waits, once a test has seen that it writes by itself.
+SOON_MS = 20
+
 
 def _stored(own_folders):
     path = own_folders / "config" / "settings.json"
@@ -33,6 +36,7 @@ def test_settings_are_on_disk_soon_after_a_change_and_not_only_at_the_end(
 ):
     desktop.window.actions_by_name["wireframe"].trigger()
     wait_until(lambda: _stored(own_folders).get("view", {}).get("wireframe") is True)
+    desktop.keeper._timer.setInterval(SOON_MS)
     attached("--script", "/x/train.py")
     viewport = desktop.window.scene_view.viewport
     wait_until(lambda: desktop.window.scene_view.drawn_scene is not None)
@@ -54,6 +58,7 @@ def test_settings_are_on_disk_soon_after_a_change_and_not_only_at_the_end(
 
 def test_settings_that_did_not_change_are_not_written_again(desktop, own_folders, wait_until):
     path = own_folders / "config" / "settings.json"
+    desktop.keeper._timer.setInterval(SOON_MS)
     desktop.window.actions_by_name["wireframe"].trigger()
     wait_until(path.exists)
     wait_until(lambda: not desktop.keeper.is_waiting)

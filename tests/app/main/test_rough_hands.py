@@ -45,7 +45,7 @@ scene = physics.create_scene("Diverging", model=MODEL)
 if physics.debugger.attach(timeout_seconds=60.0, launch=False):
     while physics.debugger.is_attached():
         scene.step()
-        if scene.step_count == 150:
+        if scene.step_count == 40:
             scene.data.qpos[:] = float("nan")
             scene.data.qvel[:] = float("inf")
         scene.log("reward", float(scene.data.qpos[0]))
@@ -202,7 +202,7 @@ def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, 
         if not action.isChecked():
             action.trigger()
     wait_until(lambda: scene.latest(Topic.STATE) is not None)
-    wait_until(lambda: scene.status.step_count > 230)
+    wait_until(lambda: scene.status.step_count > 60)
     for kind in ElementKind:
         desktop.sessions.selection.select(Element(kind, 0, 1))
         for name in ("inspector", "controls", "why"):
@@ -266,7 +266,7 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False, mode="playing"):
     while physics.debugger.is_attached():
         scene.step()
         turn += 1
-        if turn % 150 == 0:
+        if turn % 100 == 0:
             models.reverse()
             scene.rebind(models[0], mujoco.MjData(models[0]))
 """
@@ -295,8 +295,8 @@ def test_a_scene_takes_models_of_other_sizes_under_every_panel_watch_and_overrid
         Element(ElementKind.ACTUATOR, 0),
     )
     revisions = {scene.description.revision}
-    for turn in range(8):
-        desktop.sessions.selection.select(kinds[turn % len(kinds)])
+    for turn, kind in enumerate(kinds):
+        desktop.sessions.selection.select(kind)
         scene.edits.set_override(0, 0.5)
         scene.edits.pull(3, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
         list(window.docks.values())[turn].raise_()
@@ -304,7 +304,7 @@ def test_a_scene_takes_models_of_other_sizes_under_every_panel_watch_and_overrid
         last = scene.description.revision
         wait_until(lambda before=last: scene.description.revision != before)
         revisions.add(scene.description.revision)
-    assert len(revisions) > 4
+    assert len(revisions) > 3
 
 
 GARBAGE = "AAECAwQFBgcICQ=="
@@ -340,7 +340,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("text", ["{", "odd"])
+@pytest.mark.parametrize("text", [pytest.param("{", marks=pytest.mark.slow), "odd"])
 def test_settings_of_no_use_leave_a_window_that_works(
     qapp, own_folders, wait_until, pendulums, text
 ):

@@ -211,4 +211,3 @@ def test_a_mocap_body_follows_the_mouse_the_edit_can_be_reverted_and_what_cant_m
     wait_until(lambda: not scene.session.pending)
     assert len(scene.edits.entries) == entries
     assert desktop.log.counts[LogLevel.ERROR] == 0
-    wait_until(lambda: not desktop.window.status.currentMessage())

@@ -34,10 +34,10 @@ mujoco.mj_getState(model, data, row, mujoco.mjtState.mjSTATE_INTEGRATION)
 print(row.tobytes().hex())
 """
 LOOKED_AT = [
-    *(Element(ElementKind.BODY, index) for index in (1, 5, 9)),
-    *(Element(ElementKind.JOINT, index) for index in (0, 3, 8)),
-    *(Element(ElementKind.GEOM, index) for index in (0, 2)),
-    *(Element(ElementKind.ACTUATOR, index) for index in (0, 7)),
+    Element(ElementKind.BODY, 5),
+    Element(ElementKind.JOINT, 3),
+    Element(ElementKind.GEOM, 2),
+    Element(ElementKind.ACTUATOR, 7),
 ]
 
 

@@ -293,7 +293,7 @@ def test_sixty_four_scenes_are_listed_and_each_can_be_shown(desktop, attached, w
 def test_a_slow_script_is_said_to_be_busy_while_a_pause_waits_for_it(
     desktop, attached, click, wait_until
 ):
-    attached("--busy", "3")
+    attached("--busy", "1.5")
     transport = desktop.window.transport
     click(transport.buttons["play"])
     wait_until(lambda: _status(desktop).step_count >= 1)
