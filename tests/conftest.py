@@ -12,7 +12,9 @@ import itertools
 import os
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -62,6 +64,36 @@ def warm_process() -> Iterator[WarmProcess]:
     process = WarmProcess()
     yield process
     process.close()
+
+
+@pytest.fixture
+def stroboscope_command(
+    warm_process: WarmProcess,
+) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """``stroboscope_command("info", path)``: run ``stroboscope info …`` to its end.
+
+    In a process of its own, which has this one's folder and environment, and starts in no time.
+    ``stderr``: a descriptor to write to, for instance that of a terminal.
+    """
+
+    def run(*words: object, stderr: int | None = None) -> "subprocess.CompletedProcess[str]":
+        with (
+            tempfile.TemporaryFile("w+") as out,
+            tempfile.TemporaryFile("w+") as errors,
+            open(os.devnull) as nothing,
+        ):
+            files = (out.fileno(), nothing.fileno(), errors.fileno() if stderr is None else stderr)
+            command = Path(__file__).with_name("warm_command.py")
+            script = warm_process.start(command, *map(str, words), descriptors=files)
+            try:
+                code = script.wait(110)
+            finally:
+                script.kill()
+            for file in (out, errors):
+                file.seek(0)
+            return subprocess.CompletedProcess(words, code, out.read(), errors.read())
+
+    return run
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ import csv
 import re
 import shlex
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,12 +59,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    main = "import sys; from stroboscope.app.main.cli import main; sys.exit(main(sys.argv[1:]))"
-    return subprocess.run(
-        [sys.executable, "-c", main, *shlex.split(line)],
-        cwd=folder, capture_output=True, text=True, timeout=110, check=False,
-    )  # fmt: skip
+Run = Callable[[str], "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(stroboscope_command: Callable[..., Any], folder: Path, monkeypatch: Any) -> Run:
+    """``run("info run.mcap")``: run a command in that folder."""
+    monkeypatch.chdir(folder)
+    return lambda line: stroboscope_command(*shlex.split(line))
 
 
 def test_the_documents_show_every_command() -> None:
@@ -72,8 +75,8 @@ def test_the_documents_show_every_command() -> None:
 
 
 @pytest.mark.parametrize("line", [each for each in commands() if "mp4" not in str(each)])
-def test_a_command_for_recorded_runs_does_what_it_says(line: str, folder: Path) -> None:
-    done = run(line, folder)
+def test_a_command_for_recorded_runs_does_what_it_says(line: str, folder: Path, run: Run) -> None:
+    done = run(line)
     assert done.returncode == 0, done.stderr
     assert done.stdout
     made = next((name for words, name in MAKES.items() if words in line), None)
@@ -94,22 +97,22 @@ def test_a_command_for_recorded_runs_does_what_it_says(line: str, folder: Path) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [each for each in commands() if "mp4" in str(each)])
-def test_a_command_for_films_makes_one(line: str, folder: Path) -> None:
+def test_a_command_for_films_makes_one(line: str, folder: Path, run: Run) -> None:
     physics.shutdown()
-    assert run("cut run.mcap 0 400 -o run2.mcap", folder).returncode == 0
+    assert run("cut run.mcap 0 400 -o run2.mcap").returncode == 0
     (folder / "run2.mcap").replace(folder / "run.mcap")
-    done = run(line, folder)
+    done = run(line)
     assert done.returncode == 0, done.stderr
     assert (folder / "run.mp4").read_bytes()[4:8] == b"ftyp"
 
 
 def test_a_file_that_a_recording_leaves_has_the_exit_codes_of_the_table(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, run: Run
 ) -> None:
     text = (REPOSITORY / "docs" / "recordings.md").read_text(encoding="utf-8")
     told = {int(code): words for code, words in re.findall(r"^\| (\d) \| (.*?) \|$", text, re.M)}
     assert sorted(told) == [0, 1, 2, 3, 4]
-    assert run("verify run.mcap", folder).returncode == 0
+    assert run("verify run.mcap").returncode == 0
     whole = (folder / "run.mcap").read_bytes()
     with TrajectoryReader(folder / "run.mcap") as reader:
         index = reader.index(0)
@@ -117,9 +120,9 @@ def test_a_file_that_a_recording_leaves_has_the_exit_codes_of_the_table(
     (folder / "bad.mcap").write_bytes(
         whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
     )
-    damaged = run("verify bad.mcap", folder)
+    damaged = run("verify bad.mcap")
     assert damaged.returncode == 2
     assert "DAMAGED" in damaged.stdout
     (folder / "cut.mcap").write_bytes(whole[:-3000])
-    assert run("verify cut.mcap", folder).returncode == 0
-    assert run("verify missing.mcap", folder).returncode == 4
+    assert run("verify cut.mcap").returncode == 0
+    assert run("verify missing.mcap").returncode == 4

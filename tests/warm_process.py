@@ -33,6 +33,9 @@ _MODULES = (
     "stroboscope.engine.batch.batch_scene",
     "stroboscope.engine.debug_draw.debug_draw",
     "stroboscope.debugger_protocol.host.server",
+    "stroboscope.engine.outside.building",
+    "stroboscope.engine.trajectory.trajectory",
+    "stroboscope.app.main.cli",
 )
 
 
@@ -75,11 +78,13 @@ class WarmProcess:
     """The process that forks, seen from the tests."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._socket, theirs = socket.socketpair()
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # it forks
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", __file__, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, **one_thread},
             )
@@ -94,23 +99,39 @@ class WarmProcess:
             reader = os.fdopen(read_end, "r")
         # Output of others goes where that of the tests goes: what a script says when it fails.
         try:
-            answer = self.ask(
-                stdout,
-                path=str(path),
-                arguments=arguments,
-                folder=str(Path.cwd()),
-                environment=dict(os.environ),
-            )
+            return self.start(path, *arguments, descriptors=(stdout,), reader=reader)
         finally:
             os.close(stdout)
+
+    def start(
+        self,
+        path: Path,
+        *arguments: str,
+        descriptors: tuple[int, ...],
+        reader: IO[str] | None = None,
+        session: bool = False,
+    ) -> Script:
+        """Run a script with descriptors for standard output, input and errors, as many as given.
+
+        ``session``: in a session of its own.
+        """
+        answer = self.ask(
+            *descriptors,
+            path=str(path),
+            arguments=arguments,
+            folder=str(Path.cwd()),
+            environment=dict(os.environ),
+            session=session,
+        )
         return Script(self, answer["pid"], reader)
 
     def ask(self, *descriptors: int, **request: Any) -> dict[str, Any]:
         """Send a request; return the answer."""
         data = json.dumps(request).encode() + b"\n"
-        socket.send_fds(self._socket, [data[:1]], list(descriptors))
-        self._socket.sendall(data[1:])
-        line = self._answers.readline()
+        with self._lock:
+            socket.send_fds(self._socket, [data[:1]], list(descriptors))
+            self._socket.sendall(data[1:])
+            line = self._answers.readline()
         if not line:
             raise RuntimeError(f"the process that starts scripts ended: {self._process.wait(60)}")
         answer: dict[str, Any] = json.loads(line)
@@ -127,7 +148,7 @@ def _read(requests: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Return the next request and the descriptors that came with it; empty at the end."""
     text, descriptors = b"", array.array("i")
     while not text.endswith(b"\n"):
-        data, received, _, _ = socket.recv_fds(requests, 1 << 16, 1)
+        data, received, _, _ = socket.recv_fds(requests, 1 << 16, 3)
         if not data:
             return {}, []
         text += data
@@ -136,10 +157,13 @@ def _read(requests: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return request, descriptors.tolist()
 
 
-def _become(request: dict[str, Any], stdout: int) -> None:
-    """Take over the request's arguments, folder, environment and output."""
-    os.dup2(stdout, 1)
-    os.close(stdout)
+def _become(request: dict[str, Any], *descriptors: int) -> None:
+    """Take over the request's arguments, folder, environment and files."""
+    for descriptor, place in zip(descriptors, (1, 0, 2), strict=False):
+        os.dup2(descriptor, place)
+        os.close(descriptor)
+    if request["session"]:
+        os.setsid()
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])

@@ -33,6 +33,7 @@ if "driven_scene" not in sys.modules:
     _spec.loader.exec_module(sys.modules["driven_scene"])
 
 from driven_scene import Driven, plain
+from warm_compiler import use_warm_compilers
 from warm_process import Script as WarmScript
 from warm_process import WarmProcess
 
@@ -45,6 +46,12 @@ def engine_ends() -> Iterator[None]:
     """Shut the engine down after each test."""
     yield
     physics.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def warm_compilers(warm_process: WarmProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the processes that compile models from outside; tests of their start override this."""
+    use_warm_compilers(monkeypatch, warm_process)
 
 
 @pytest.fixture
@@ -199,6 +206,7 @@ class Forked:
     def __init__(self, script: WarmScript, output: Path, errors: Path) -> None:
         self.pid = script.pid
         self.poll, self.kill, self._wait = script.poll, script.kill, script.wait
+        self.send_signal = script.send_signal
         self._output, self._errors = output, errors
 
     @property

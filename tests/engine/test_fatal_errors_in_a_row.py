@@ -37,9 +37,9 @@ for k in range(20):
 
 @pytest.mark.parametrize("restores", [False, True])
 def test_they_are_told_once_stop_nobody_else_and_end_with_their_cause(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool], restores: bool
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool], restores: bool
 ) -> None:
-    script = start_script(SCRIPT)
+    script = start_warm(SCRIPT)
     with script.connect() as client:
         assert wait_parked(client)
         stones, _ = client.scenes()

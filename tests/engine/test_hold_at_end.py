@@ -64,14 +64,14 @@ def held_at_end(client: DebuggerClient) -> bool:
 
 @pytest.mark.parametrize(("source", "command", "ending", "code"), ENDS)
 def test_what_has_happened_can_be_looked_at_before_the_script_ends(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     source: str,
     command: list[str] | None,
     ending: str,
     code: int,
 ) -> None:
-    script = start_script(source + ending, command=command)
+    script = start_warm(source + ending, command=command)
     with script.connect() as client:
         assert wait_parked(client)
         client.hold_at_end()
@@ -99,9 +99,9 @@ def test_what_has_happened_can_be_looked_at_before_the_script_ends(
 
 
 def test_the_command_line_asks_for_it_too(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(IN_A_FUNCTION, command=HOLD)
+    script = start_warm(IN_A_FUNCTION, command=HOLD)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
@@ -111,9 +111,9 @@ def test_the_command_line_asks_for_it_too(
 
 
 def test_switching_it_off_lets_a_script_end_that_is_held(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(ATTACHED)
+    script = start_warm(ATTACHED)
     with script.connect() as client:
         assert wait_parked(client)
         client.hold_at_end()
@@ -125,9 +125,9 @@ def test_switching_it_off_lets_a_script_end_that_is_held(
 
 
 def test_nothing_is_held_unless_somebody_asks_for_it(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(IN_A_FUNCTION, command=RUN)
+    script = start_warm(IN_A_FUNCTION, command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.hold_at_end()
@@ -138,12 +138,12 @@ def test_nothing_is_held_unless_somebody_asks_for_it(
 
 @pytest.mark.parametrize(("source", "command"), [(IN_A_FUNCTION, RUN), (ATTACHED, None)])
 def test_it_goes_on_when_the_client_has_gone(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     source: str,
     command: list[str] | None,
 ) -> None:
-    script = start_script(source, command=command)
+    script = start_warm(source, command=command)
     with script.connect() as client:
         assert wait_parked(client)
         client.hold_at_end()
@@ -156,13 +156,13 @@ def test_it_goes_on_when_the_client_has_gone(
 @pytest.mark.parametrize(("source", "command"), [(IN_A_FUNCTION, RUN), (ATTACHED, None)])
 @pytest.mark.leaves_runtime_files
 def test_it_ends_by_a_signal_as_ever(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     source: str,
     command: list[str] | None,
     number: signal.Signals,
 ) -> None:
-    script = start_script(source, command=command)
+    script = start_warm(source, command=command)
     with script.connect() as client:
         assert wait_parked(client)
         client.hold_at_end()
@@ -187,9 +187,9 @@ future = pool.submit(work)
 
 
 def test_workers_that_are_paused_keep_nobody_waiting(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(POOL)
+    script = start_warm(POOL)
     with script.connect() as client:
         assert wait_parked(client)
         client.hold_at_end()

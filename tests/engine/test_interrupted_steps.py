@@ -27,7 +27,7 @@ MODEL = """
   </worldbody>
 </mujoco>
 """
-INTERRUPTS = 15
+INTERRUPTS = 8
 
 
 class Late(Exception):

@@ -67,7 +67,7 @@ def until_the_end(client: DebuggerClient) -> tuple[dict[Instant, Frame], str]:
     ],
 )
 def test_the_last_state_and_how_the_script_ended_remain(
-    start_script: Callable[..., Any],
+    start_warm: Callable[..., Any],
     wait_parked: Callable[..., bool],
     source: str,
     command: list[str] | None,
@@ -76,7 +76,7 @@ def test_the_last_state_and_how_the_script_ended_remain(
     code: int,
 ) -> None:
     print_end = "print(float(data.qpos[0]), flush=True)\n"
-    script = start_script(MODEL + source + print_end + ending, command=command)
+    script = start_warm(MODEL + source + print_end + ending, command=command)
     with script.connect() as client:
         assert wait_parked(client)
         client.subscribe(client.scenes()[0].scene_id, [Topic.STATE])
@@ -97,9 +97,9 @@ def test_the_last_state_and_how_the_script_ended_remain(
 
 
 def test_a_pool_that_is_joined_at_the_end_hides_nothing_of_the_main_threads_scene(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(
+    script = start_warm(
         MODEL
         + ATTACHED
         + """
@@ -127,9 +127,9 @@ ThreadPoolExecutor(1).submit(work)
 
 
 def test_held_at_an_exception_until_play(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(MODEL + UNKNOWING + FAILS, command=RUN)
+    script = start_warm(MODEL + UNKNOWING + FAILS, command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
@@ -151,9 +151,9 @@ def test_held_at_an_exception_until_play(
 
 
 def test_held_at_an_exception_until_the_client_leaves(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(MODEL + UNKNOWING + FAILS, command=RUN)
+    script = start_warm(MODEL + UNKNOWING + FAILS, command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()
@@ -164,9 +164,9 @@ def test_held_at_an_exception_until_the_client_leaves(
 
 
 def test_held_at_an_exception_until_ctrl_c(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(MODEL + UNKNOWING + FAILS, command=RUN)
+    script = start_warm(MODEL + UNKNOWING + FAILS, command=RUN)
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()

@@ -1,6 +1,6 @@
 """``stroboscope open FILE`` as a person types it, in processes of its own."""
 
-import os
+import functools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import ConnectionInfo, list_sessions
 from stroboscope.engine.outside.trust import own_folder, trust_folder, untrust_folder
 
-OPEN = [sys.executable, "-m", "stroboscope.app.main.cli", "open"]
+OPEN = ["stroboscope", "open"]
 PENDULUM = """<?xml version="1.0"?>
 <!-- a comment <robot> -->
 <mujoco model="pendulum">
@@ -42,21 +42,21 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def opened(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run ``stroboscope open`` to its end."""
-    return subprocess.run(
-        [*OPEN, *map(str, arguments)],
-        capture_output=True, text=True, timeout=100, check=False,
-        env={**os.environ, **environment},
-    )  # fmt: skip
+Opened = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def opened(stroboscope_command: Opened) -> Opened:
+    """``opened(*arguments)``: run ``stroboscope open`` to its end."""
+    return functools.partial(stroboscope_command, "open")
 
 
 @pytest.mark.parametrize(("text", "name"), [(PENDULUM, "pendulum"), (URDF, "block")])
 def test_a_model_is_opened_by_what_it_is_paused_and_obeys_until_the_window_is_closed(
-    text: str, name: str, start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    text: str, name: str, start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     # The file is called script.py: a suffix is only a name.
-    script = start_script(text, command=[*OPEN, "--wait", "60"])
+    script = start_warm(text, command=[*OPEN, "--wait", "60"])
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -71,7 +71,10 @@ def test_a_scene_file_is_opened_with_as_many_environments_as_it_says(
 ) -> None:
     scene = physics.create_scene("Many", PENDULUM, n_envs=4)
     file = scene.export(tmp_path / "many.strobe")
-    process = subprocess.Popen([*OPEN, "--wait", "60", str(file)], stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stroboscope.app.main.cli", "open", "--wait", "60", str(file)],
+        stderr=subprocess.PIPE,
+    )
 
     def mine() -> list[ConnectionInfo]:
         assert process.poll() is None, process.communicate()
@@ -94,9 +97,9 @@ def test_a_scene_file_is_opened_with_as_many_environments_as_it_says(
 
 
 def test_a_step_that_fails_holds_the_scene_with_the_reason(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(TOO_SMALL, command=[*OPEN, "--wait", "60"])
+    script = start_warm(TOO_SMALL, command=[*OPEN, "--wait", "60"])
     with script.connect() as client:
         assert wait_parked(client)
         client.play()
@@ -116,7 +119,7 @@ def test_a_step_that_fails_holds_the_scene_with_the_reason(
     ],
 )
 def test_a_file_that_can_not_be_shown_is_named_with_what_is_wrong(
-    content: bytes, words: str, tmp_path: Path
+    content: bytes, words: str, tmp_path: Path, opened: Opened
 ) -> None:
     (tmp_path / "stranger.file").write_bytes(content)
     done = opened(tmp_path / "stranger.file")
@@ -137,13 +140,15 @@ def test_a_file_that_can_not_be_shown_is_named_with_what_is_wrong(
         (["--windows", "a"], "unknown option --windows"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(arguments: list[str], complaint: str) -> None:
+def test_options_that_make_no_sense_are_refused(
+    arguments: list[str], complaint: str, opened: Opened
+) -> None:
     done = opened(*arguments)
     assert done.returncode == 2
     assert complaint in done.stderr
 
 
-def test_help_says_what_can_be_opened() -> None:
+def test_help_says_what_can_be_opened(opened: Opened) -> None:
     done = opened("--help")
     assert done.returncode == 0
     assert ".strobe" in done.stdout
@@ -168,7 +173,7 @@ def urdf_beside_its_meshes(folder: Path) -> Path:
 
 
 def test_trust_in_a_folder_is_asked_for_by_name_given_once_and_remembered(
-    tmp_path: Path, own_settings: Path
+    tmp_path: Path, own_settings: Path, opened: Opened
 ) -> None:
     model = urdf_beside_its_meshes(tmp_path / "robots")
     with pytest.raises(physics.FileFormatError, match="stroboscope open --trust FOLDER"):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from samples import few
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 RUN = [str(Path(sys.executable).with_name("stroboscope")), "run"]
@@ -148,10 +149,10 @@ def numbers(line: str) -> list[float]:
 
 
 def test_a_plain_loop_is_paused_stepped_and_resumed(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     path = str(CASES / "R7" / "model.xml")
-    script = start_script(CART, path, command=WAIT)
+    script = start_warm(CART, path, command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -168,9 +169,9 @@ def test_a_plain_loop_is_paused_stepped_and_resumed(
 
 
 def test_a_joint_that_is_edited_while_paused_stays_where_it_was_put(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(CART, str(CASES / "R7" / "model.xml"), command=WAIT)
+    script = start_warm(CART, str(CASES / "R7" / "model.xml"), command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -183,9 +184,9 @@ def test_a_joint_that_is_edited_while_paused_stays_where_it_was_put(
 
 
 def test_a_plain_loop_goes_back_to_its_initial_state(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(CART, str(CASES / "R7" / "model.xml"), command=WAIT)
+    script = start_warm(CART, str(CASES / "R7" / "model.xml"), command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -200,10 +201,10 @@ def test_a_plain_loop_goes_back_to_its_initial_state(
 
 
 def test_two_models_in_two_threads_are_two_scenes(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     paths = [str(CASES / "R10" / name) for name in ("model.xml", "model_b.xml")]
-    script = start_script(TWO, *paths, command=WAIT)
+    script = start_warm(TWO, *paths, command=WAIT)
     with script.connect() as client:
         assert wait_parked(client, 2)
         by_name = {scene.name: scene.scene_id for scene in client.scenes()}
@@ -222,10 +223,10 @@ def test_two_models_in_two_threads_are_two_scenes(
 
 
 def test_gymnasium_humanoid_is_stepped_env_step_by_env_step(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     pytest.importorskip("gymnasium")
-    script = start_script(HUMANOID, command=WAIT)
+    script = start_warm(HUMANOID, command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -242,10 +243,10 @@ def test_gymnasium_humanoid_is_stepped_env_step_by_env_step(
 
 
 def test_one_environment_is_watched_and_logged_to(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     pytest.importorskip("gymnasium")
-    script = start_script(WATCHED, "attach")
+    script = start_warm(WATCHED, "attach")
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()
@@ -262,24 +263,24 @@ def test_one_environment_is_watched_and_logged_to(
     assert out.split()[2:] == ["40", "19"]
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize("context", few(["fork", "spawn"], 1))
 def test_gymnasium_s_worker_processes_run_undisturbed(
-    context: str, start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    context: str, start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     pytest.importorskip("gymnasium")
     source = VECTOR.replace("CONTEXT", repr(context))
-    script = start_script(source, command=WAIT)
+    script = start_warm(source, command=WAIT)
     with script.connect() as client:
         assert wait_parked(client)
         client.step(client.scenes()[0].scene_id)
         code, out, err = script.end()  # paused, and the workers step on
     assert code == 0, err
-    plain = start_script(source)
+    plain = start_warm(source)
     assert plain.end()[:2] == (0, out)
 
 
 def test_dm_control_is_stepped_with_its_own_mujoco(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     python = os.environ.get("STROBOSCOPE_TEST_DM_CONTROL_PYTHON")
     if not python:
@@ -288,7 +289,7 @@ def test_dm_control_is_stepped_with_its_own_mujoco(
             "STROBOSCOPE_TEST_DM_CONTROL_PYTHON name a Python with dm_control and stroboscope"
         )
     command = [python, "-m", "stroboscope.engine", "run", "--wait", "60"]
-    script = start_script(DM_CONTROL, command=command)
+    script = start_warm(DM_CONTROL, command=command)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()

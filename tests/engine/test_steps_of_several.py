@@ -40,9 +40,9 @@ def view(client: DebuggerClient, id: int) -> int | None:
 
 
 def test_a_step_back_from_the_midst_of_a_step_leads_to_its_begin(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(SCRIPT.replace("mujoco.set_mjcb_control(control)", ""))
+    script = start_warm(SCRIPT.replace("mujoco.set_mjcb_control(control)", ""))
     with script.connect() as client:
         assert wait_parked(client)
         id = client.scenes()[0].scene_id
@@ -65,9 +65,9 @@ def test_a_step_back_from_the_midst_of_a_step_leads_to_its_begin(
 
 
 def test_a_restore_in_the_midst_of_a_step_gives_the_rest_of_it_up(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(SCRIPT.replace("mujoco.set_mjcb_control(control)", ""))
+    script = start_warm(SCRIPT.replace("mujoco.set_mjcb_control(control)", ""))
     with script.connect() as client:
         assert wait_parked(client)
         id = client.scenes()[0].scene_id
@@ -85,9 +85,9 @@ def test_a_restore_in_the_midst_of_a_step_gives_the_rest_of_it_up(
 
 
 def test_a_script_that_restores_inside_a_physics_step_runs_to_its_end(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(SCRIPT, "restores")
+    script = start_warm(SCRIPT, "restores")
     with script.connect() as client:
         assert wait_parked(client)
         client.fast_forward()

@@ -122,14 +122,14 @@ print(len(returns), hashlib.sha256(np.array(returns).tobytes()).hexdigest())
 
 
 def test_a_training_loop_of_fifty_episodes_has_fifty_episodes_and_no_stop(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
     pytest.importorskip("gymnasium")
     plain = subprocess.run(
         [sys.executable, "-c", TRAINING], capture_output=True, text=True, timeout=120, check=True
     )
     runner = [str(Path(sys.executable).with_name("stroboscope")), "run", "--wait", "60"]
-    script = start_script(textwrap.dedent(TRAINING), command=runner)
+    script = start_warm(textwrap.dedent(TRAINING), command=runner)
     with script.connect() as client:
         assert wait_parked(client)
         (scene,) = client.scenes()

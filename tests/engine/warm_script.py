@@ -1,12 +1,13 @@
 """Run a script in a process that was forked with all imports done, as its command line would.
 
 Arguments: files for standard output and standard error, and then ``run --wait 60 script.py …`` for
-the runner, or ``script.py …`` for Python alone.
+the runner, ``open …`` for that command, or ``script.py …`` for Python alone.
 """
 
 import os
 import sys
 
+from stroboscope.app.main import cli
 from stroboscope.engine.instrument import run
 from stroboscope.engine.instrument.script import run_script
 
@@ -19,4 +20,6 @@ _command = sys.argv[3:]
 if _command[0] == "run":
     sys.argv = ["stroboscope", *_command]
     sys.exit(run.main(_command[1:]))
+if _command[0] == "open":
+    sys.exit(cli.main(_command))
 run_script(_command[0], _command[1:])

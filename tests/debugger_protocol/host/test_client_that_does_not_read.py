@@ -18,8 +18,10 @@ from stroboscope.debugger_protocol.host.server import DebugServer
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import EditField, EditState
 
-# Long enough for a thousand of them to fill every buffer on the way.
-LONG = "a spring that is called " + 40 * "very " + "soft"
+EDITS = 250
+# Long enough for that many to fill every buffer on the way.
+LONG = "a spring that is called " + 400 * "very " + "soft"
+LAST = f"{0.001 * (EDITS - 1):.3f} m"
 OBSERVER = """
 import sys
 from stroboscope.debugger_protocol.client import DebuggerClient
@@ -70,7 +72,7 @@ def observer(connect: Callable[..., DebuggerClient]) -> Iterator[Callable[[], An
         process.communicate()
 
 
-def test_an_observer_that_reads_nothing_for_a_thousand_edits_knows_the_last_ones_then(
+def test_an_observer_that_reads_nothing_for_hundreds_of_edits_knows_the_last_ones_then(
     host: Host,
     connect: Callable[..., DebuggerClient],
     own: Callable[..., Stepper],
@@ -83,15 +85,15 @@ def test_an_observer_that_reads_nothing_for_a_thousand_edits_knows_the_last_ones
     assert client.wait_until(parked, 60)
     frozen = observer()
     os.kill(frozen.pid, signal.SIGSTOP)
-    for turn in range(1000):
+    for turn in range(EDITS):
         # Two clients in turn: what one of them goes on with would be one edit.
         edit = EditState(id=0, scene_id=1, field=EditField.QPOS, index=0, values=(0.001 * turn,))
         reply = answer()
         host.edit(edit, client=2 + turn % 2, reply=reply)
         reply.done()
-    assert client.wait_until(lambda c: c.edits(1)[-1].text.endswith("0.999 m"), 60)
+    assert client.wait_until(lambda c: c.edits(1)[-1].text.endswith(LAST), 60)
     os.kill(frozen.pid, signal.SIGCONT)
-    frozen.stdin.write("0.999 m\n")
+    frozen.stdin.write(LAST + "\n")
     frozen.stdin.flush()
     assert frozen.stdout.readline() == "True 200 connected\n"
 
@@ -111,10 +113,10 @@ def test_an_observer_that_is_slow_when_the_session_ends_is_still_told_the_last_a
     stepper.scene.backend.label = lambda kind, index: (LONG, "m")  # type: ignore[method-assign]
     assert client.wait_until(parked, 60)
     slow = observer()
-    slow.stdin.write("0.999 m\n")
+    slow.stdin.write(LAST + "\n")
     slow.stdin.flush()
     os.kill(slow.pid, signal.SIGSTOP)
-    for turn in range(1000):
+    for turn in range(EDITS):
         edit = EditState(id=0, scene_id=1, field=EditField.QPOS, index=0, values=(0.001 * turn,))
         reply = answer()
         host.edit(edit, client=2 + turn % 2, reply=reply)

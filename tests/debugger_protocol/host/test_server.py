@@ -286,7 +286,7 @@ def test_what_one_client_plots_costs_the_other_no_row(
     first.play()
     mine, others = Rows(first), Rows(second)
     for turn in range(10):
-        second.subscribe(1, [Topic.SIGNALS], ["qacc", "reward"], max_rate_hz=1.0)
+        second.subscribe(1, [Topic.SIGNALS], ["qacc", "reward"], max_rate_hz=10.0)
         before = len(others.axis.get("qacc", ()))
         others.take("qacc", before + 50)
         second.unsubscribe(1, [Topic.SIGNALS], [] if turn % 2 else ["qacc"])

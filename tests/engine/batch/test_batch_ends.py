@@ -40,9 +40,9 @@ def until_the_end(client: DebuggerClient) -> dict[tuple[Topic, Instant], Frame]:
 
 
 def test_the_last_state_of_the_environment_that_is_looked_at_remains(
-    start_script: Callable[..., Any], wait_parked: Callable[..., bool]
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
 ) -> None:
-    script = start_script(SCRIPT)
+    script = start_warm(SCRIPT)
     with script.connect() as client:
         assert wait_parked(client)
         scene = client.scenes()[0].scene_id

@@ -27,7 +27,7 @@ MODEL = """
   </worldbody>
 </mujoco>
 """
-INTERRUPTS = 30
+INTERRUPTS = 10
 
 
 class Late(ValueError):

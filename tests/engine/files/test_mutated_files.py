@@ -27,7 +27,7 @@ from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.writer import TrajectoryWriter
 
 _COMPRESS = Compressor()
-_FACTOR = int(os.environ.get("STROBOSCOPE_FUZZ_FACTOR", "1"))
+_FACTOR = int(os.environ.get("STROBOSCOPE_FUZZ_FACTOR", "0"))
 _WRITTEN = {0: blocks_of(4, scene=0), 1: blocks_of(4, scene=1)}
 _NUMBERS = st.sampled_from([0, 1, 0x7F, 0xFF, 0xFFFF, 2**31, 2**32 - 1, 2**63, 2**64 - 1])
 
@@ -89,7 +89,7 @@ _FIELDS: dict[str, st.SearchStrategy[float]] = {
 
 
 @settings(
-    max_examples=300 * _FACTOR,
+    max_examples=300 * _FACTOR or 100,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -139,7 +139,7 @@ def test_a_mutated_head_with_the_right_checksums_is_read_or_refused(
 
 
 @settings(
-    max_examples=300 * _FACTOR,
+    max_examples=300 * _FACTOR or 100,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

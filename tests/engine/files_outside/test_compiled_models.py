@@ -19,6 +19,11 @@ FILES = 60
 RUNNER = Path(__file__).with_name("confined_builds.py")
 
 
+@pytest.fixture(autouse=True)
+def warm_compilers() -> None:
+    """Start them as ever: that is what this is about."""
+
+
 @pytest.fixture
 def compiled(model_path: Callable[[str], Path]) -> bytes:
     """The humanoid's MJB."""

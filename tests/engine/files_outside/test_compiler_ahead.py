@@ -31,6 +31,11 @@ sys.stdin.read()
 """
 
 
+@pytest.fixture(autouse=True)
+def warm_compilers() -> None:
+    """Start them as ever: that is what this is about."""
+
+
 @pytest.fixture
 def waiting() -> Iterator[CompilerProcess]:
     """The compiler that waits in this process; it is ended afterwards."""

@@ -31,6 +31,11 @@ except physics.FileError as error:
 """
 
 
+@pytest.fixture(autouse=True)
+def warm_compilers() -> None:
+    """Start them as ever: that is what this is about."""
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_plugin_of_somebody_s_own_is_refused_by_its_name_and_never_loaded_from_a_file(
     tmp_path: Path,

@@ -107,13 +107,13 @@ class Case:
 
 @pytest.fixture
 def case(
-    start_script: StartScript,
+    start_warm: StartScript,
     wait_until: WaitUntil,
     read: Read,
     tmp_path: Path,
     model_path: Callable[[str], Path],
 ) -> Case:
-    return Case(start_script, wait_until, read, tmp_path, model_path("arm"))
+    return Case(start_warm, wait_until, read, tmp_path, model_path("arm"))
 
 
 # What the main thread does when the signal comes.

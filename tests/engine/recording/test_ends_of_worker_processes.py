@@ -42,13 +42,13 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def run(start_script: Callable[..., Any], tmp_path: Path, model_path: Callable[[str], Path]) -> Run:
+def run(start_warm: Callable[..., Any], tmp_path: Path, model_path: Callable[[str], Path]) -> Run:
     def end_of(
         method: str, *, records: bool = False, keep_last: str = "", fails: bool = False
     ) -> tuple[int, str]:
         arguments = [method, str(tmp_path), str(model_path("arm"))]
         arguments += ["yes" if records else "", keep_last, "yes" if fails else ""]
-        code, _, errors = start_script(WORKER, *arguments).end()
+        code, _, errors = start_warm(WORKER, *arguments).end()
         return code, errors
 
     return end_of

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 from random_models import disturb, random_model
+from samples import few
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.host.host import Host
@@ -15,7 +16,7 @@ from stroboscope.debugger_protocol.messages import PlaybackMode
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 STEPS = 160
-SEEDS = [*range(40, 50), *(pytest.param(more, marks=pytest.mark.slow) for more in range(50, 80))]
+SEEDS = few(range(40, 80), 3)
 
 
 def states(seed: int, recorded: Callable[[physics.Scene], object] | None = None) -> list[bytes]:

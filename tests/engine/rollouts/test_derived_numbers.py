@@ -52,9 +52,9 @@ def deepest(control: float, steps: int) -> float:
 
 
 @pytest.fixture
-def client(start_script: Callable[..., Any], wait_parked: Callable[..., bool]) -> Any:
+def client(start_warm: Callable[..., Any], wait_parked: Callable[..., bool]) -> Any:
     """Who controls a script whose scene has rollouts, and of which another one has ended."""
-    script = start_script(SCRIPT)
+    script = start_warm(SCRIPT)
     with script.connect() as client:
         client.wait_until(lambda c: c.scenes(), 30.0)
         client.fast_forward()
@@ -116,7 +116,7 @@ def test_scenes_that_have_ended_have_rows_numbers_and_every_episode(
 
 @pytest.mark.parametrize("left", [0, 2])
 def test_a_terminal_asks_for_scenes_that_have_ended_however_many_are_left(
-    left: int, start_script: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    left: int, start_warm: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin, _, _ = SCRIPT.partition("while physics")
     source = f"""import time
@@ -129,7 +129,7 @@ while physics.debugger.is_attached():
     if not others:
         time.sleep(0.01)
 """
-    script = start_script(source)
+    script = start_warm(source)
     with script.connect() as client:
         client.wait_until(lambda c: c.scenes(), 30.0)
         client.fast_forward()

@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from samples import few
 
 import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
@@ -245,9 +246,7 @@ QPOS_AFTER = {
 }
 
 
-@pytest.mark.parametrize(
-    "trial", [0, 1, *(pytest.param(more, marks=pytest.mark.slow) for more in range(2, 8))]
-)
+@pytest.mark.parametrize("trial", few(range(8), 1))
 def test_r16_all_but_the_last_moment_of_a_killed_recording_is_there_and_it_says_that_it_was_cut(
     start_warm: Start,
     case_model: Case,

@@ -74,7 +74,7 @@ def tried(call):
 trajectory = physics.load_trajectory(sys.argv[1])
 tried(lambda: trajectory.frame(-1))
 tried(lambda: trajectory.scene)
-for index in range(0, len(trajectory), 5):
+for index in range(0, len(trajectory), 20):
     tried(lambda: trajectory.seek(index))
     tried(lambda: trajectory.scene.step())
 tried(lambda: trajectory.verify(jobs=1))

@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 from random_models import disturb, random_model
+from samples import few
 
 import stroboscope.engine as physics
 from stroboscope.engine.trajectory.verify import Outcome
@@ -34,7 +35,7 @@ def make() -> Callable[[int], physics.Scene]:
     return lambda seed: physics.create_scene(f"Random {seed}", random_model(seed).xml)
 
 
-@pytest.mark.parametrize("seed", SLEEPING)
+@pytest.mark.parametrize("seed", few(SLEEPING, 2))
 @pytest.mark.parametrize("mode", ["exact", "minimal"])
 def test_blocks_that_do_not_say_what_sleeps_are_read_from_those_before(
     make: Callable[[int], physics.Scene], tmp_path: Path, seed: int, mode: str
@@ -55,7 +56,7 @@ def test_blocks_that_do_not_say_what_sleeps_are_read_from_those_before(
             assert _row(twin) == end, index
 
 
-@pytest.mark.parametrize("seed", SLEEPING)
+@pytest.mark.parametrize("seed", few(SLEEPING, 2))
 def test_a_recording_that_begins_beside_another_knows_what_sleeps(
     make: Callable[[int], physics.Scene], tmp_path: Path, seed: int
 ) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,7 +54,10 @@ Path({told!r}).write_text(" ".join(map(str, [reached, *views])))
 
 @pytest.mark.parametrize("loops", [False, True])
 def test_a_run_is_replayed_to_its_end_or_again_and_again(
-    loops: bool, tmp_path: Path, runtime_directory: Path
+    loops: bool,
+    tmp_path: Path,
+    stroboscope_command: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = tmp_path / "throw.mcap"
     model = mujoco.MjModel.from_xml_string(MODEL)
@@ -64,13 +66,10 @@ def test_a_run_is_replayed_to_its_end_or_again_and_again(
     window = WINDOW.format(told=str(told), loops=loops, last=250)
     program.write_text(f"#!{sys.executable}\n{window}")
     program.chmod(0o755)
-    command = "import sys; from stroboscope.app.main.cli import main; sys.exit(main(sys.argv[1:]))"
-    words = ["replay", str(run), "--speed", "4", *(["--loop"] if loops else [])]
-    done = subprocess.run(
-        [sys.executable, "-c", command, *words],
-        env={**os.environ, "DISPLAY": ":99", EXECUTABLE_VARIABLE: str(program)},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    monkeypatch.setenv("DISPLAY", ":99")
+    monkeypatch.setenv(EXECUTABLE_VARIABLE, str(program))
+    words = ["replay", run, "--speed", "4", *(["--loop"] if loops else [])]
+    done = stroboscope_command(*words)
     assert done.returncode == 0, done.stderr
     reached, *views = told.read_text().split()
     assert reached == "True", views
@@ -181,23 +180,23 @@ def test_models_of_others_are_opened_by_what_is_in_them(
 
 @pytest.mark.parametrize("words", [("verify",), ("repair",), ("export", "--to", "csv")])
 def test_progress_is_shown_in_a_terminal_and_not_in_a_file(
-    words: tuple[str, ...], tmp_path: Path
+    words: tuple[str, ...], tmp_path: Path, stroboscope_command: Callable[..., Any]
 ) -> None:
     termios = pytest.importorskip("termios", reason="no terminals can be made here")
     run = tmp_path / "run.mcap"
     model = mujoco.MjModel.from_xml_string(MODEL)
     record_plain(run, model, steps=50, control=lambda step, data: None)
-    command = "import sys; from stroboscope.app.main.cli import main; sys.exit(main(sys.argv[1:]))"
-    line = [sys.executable, "-c", command, words[0], str(run), *words[1:]]
+    line = [words[0], run, *words[1:]]
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     try:
-        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, timeout=120, check=True)
+        done = stroboscope_command(*line, stderr=theirs)
+        assert done.returncode == 0
         told = os.read(ours, 1 << 16).decode()
     finally:
         os.close(ours)
         os.close(theirs)
     assert done.stdout
     assert "100 %|" in told
-    piped = subprocess.run(line, capture_output=True, timeout=120, check=True)
-    assert (piped.stdout, piped.stderr) == (done.stdout, b"")
+    piped = stroboscope_command(*line)
+    assert (piped.returncode, piped.stdout, piped.stderr) == (0, done.stdout, "")
