@@ -93,7 +93,9 @@ def test_a_named_checkpoint_of_some_is_listed_with_them_and_goes_back(
     wait_until(lambda: scene.status.step_count == 20)  # another one stays where it was
 
 
-def test_the_picker_shows_one_after_another_and_a_grid_of_all(desktop, carts, wait_until, click):
+def test_the_picker_shows_one_after_another_and_a_grid_of_all_and_the_legend_stands_above_it(
+    desktop, carts, wait_until, click
+):
     bar, scene = desktop.window.travel.environments, carts
     wait_until(bar.isVisible)
     assert bar.total.text() == "of 64"
@@ -114,11 +116,8 @@ def test_the_picker_shows_one_after_another_and_a_grid_of_all(desktop, carts, wa
     wait_until(lambda: len(drawn.others) == 63)
     # Nobody overlaps, and everybody is inside the bar's width of the window.
     assert bar.geometry().right() <= desktop.window.scene_view.width()
-
-
-def test_the_legend_stands_above_the_picker(desktop, carts, wait_until):
-    bar, viewport = desktop.window.travel.environments, desktop.window.scene_view.viewport
-    wait_until(bar.isVisible)
+    # The legend stands above it.
+    viewport = desktop.window.scene_view.viewport
     QTest.keyClick(viewport, Qt.Key.Key_C)
     legend = viewport._legend
     wait_until(legend.isVisible)

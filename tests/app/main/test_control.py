@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from samples import few
 
 from stroboscope.app.models.sessions import Scope
 from stroboscope.debugger_protocol.client import DebuggerClient
@@ -33,7 +34,9 @@ def test_an_observing_window_changes_nothing_until_it_takes_control(
         wait_until(lambda: other.scenes()[0].mode is PlaybackMode.PLAYING)
 
 
-def test_play_in_the_scope_of_one_scene_holds_the_others(desktop, attached, click, wait_until):
+def test_play_of_one_scene_holds_the_others_and_a_single_step_pauses_every_application(
+    desktop, attached, click, wait_until
+):
     # Each in a process of its own: scenes of one thread wait for each other.
     attached("--script", "a.py")
     first = desktop.sessions.shown
@@ -51,15 +54,9 @@ def test_play_in_the_scope_of_one_scene_holds_the_others(desktop, attached, clic
     wait_until(lambda: first.status.step_count > 5)
     assert second.status.step_count == 0
     assert second.session.mode is PlaybackMode.PAUSED
-
-
-def test_single_step_pauses_every_other_application(desktop, attached, click, wait_until):
-    attached("--script", "a.py")
-    first = desktop.sessions.shown
-    attached("--script", "b.py")
-    wait_until(lambda: len(desktop.sessions.all_scenes()) == 2)
-    second = desktop.sessions.all_scenes()[1]
-    click(desktop.window.transport.buttons["play"])
+    # In the scope of all, a single step pauses whatever plays.
+    desktop.sessions.set_scope(Scope.ALL)
+    desktop.sessions.play()
     wait_until(lambda: second.status is not None and second.status.step_count > 5)
     click(desktop.window.transport.buttons["step"])
     wait_until(lambda: first.mode is PlaybackMode.PAUSED)
@@ -136,7 +133,7 @@ def test_a_connection_file_of_nobody_is_an_error_with_a_banner(desktop, own_fold
     path.unlink()
 
 
-@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("name", few(["light", "dark"], 1))
 def test_every_part_takes_another_theme(desktop, attached, wait_until, name):
     attached()
     desktop.window.set_theme(name)
@@ -145,7 +142,9 @@ def test_every_part_takes_another_theme(desktop, attached, wait_until, name):
     desktop.window.set_theme("dark")
 
 
-def test_panels_hide_with_one_key_and_come_back_as_they_were(desktop, attached, wait_until):
+def test_panels_hide_with_one_key_come_back_as_they_were_and_float_beside_the_picture(
+    desktop, attached, wait_until, qapp
+):
     attached()
     docks = desktop.window.docks
     desktop.window.panels.show("log")
@@ -156,10 +155,7 @@ def test_panels_hide_with_one_key_and_come_back_as_they_were(desktop, attached, 
     assert all(dock.isHidden() for dock in docks.values())
     action.trigger()
     wait_until(lambda: before == {n: (d.isHidden(), d.in_front) for n, d in docks.items()})
-
-
-def test_floating_and_docking_a_panel_keeps_the_picture(desktop, attached, wait_until, qapp):
-    attached()
+    # Floating and docking a panel keeps the picture.
     wait_until(lambda: desktop.sessions.shown.latest("pose") is not None)
     dock = desktop.window.docks["inspector"]
     dock.setFloating(True)

@@ -75,7 +75,31 @@ def _type(bar, text):
     QTest.keyClick(bar.field, Qt.Key.Key_Return)
 
 
-def test_a_slider_sets_a_joint_while_paused_and_only_then(desktop, controls, wait_until):
+def test_sliders_numbers_and_switches_set_joints_while_paused_and_only_then(
+    desktop, controls, wait_until
+):
+    # The bar ends where its number begins, and the number drags from where it is.
+    bar = controls.joints.bars["swing"]
+    low = bar.fontMetrics().horizontalAdvance("\u2212120.000")
+    assert 24 < bar.bar_width < bar.width() - low / 2
+    _type(bar, "0.5")
+    end = bar.width() - 10
+    _drag_over(bar, end, end - 5, end - 10)
+    assert 0.0 < bar.value < 0.5
+    wait_until(lambda: _state(desktop, "qpos")[0] == pytest.approx(bar.value, abs=1e-12))
+    # Numbers of a free joint are typed, and its quaternion stays one.
+    _type(controls.joints.bars["free.z"], "0.75")
+    wait_until(lambda: _state(desktop, "qpos")[4] == 0.75)
+    _type(controls.joints.bars["free.qx"], "1")
+    wait_until(lambda: _state(desktop, "qpos")[6] == pytest.approx(2**-0.5))
+    assert np.linalg.norm(_state(desktop, "qpos")[5:9]) == pytest.approx(1.0)
+    # An equality is switched on.
+    switch = controls.joints.switches[0]
+    assert not switch.isChecked()
+    QTest.mouseClick(switch, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, switch.height() // 2))
+    wait_until(lambda: _state(desktop, "eq_active")[0] == 1)
+    wait_until(switch.isChecked)
+    # A slider sets a joint while paused, and only then.
     bar = controls.joints.bars["swing"]
     _drag(bar, 0.75)
     wait_until(lambda: _state(desktop, "qpos")[0] == pytest.approx(bar.value, abs=1e-12))
@@ -91,19 +115,6 @@ def test_a_slider_sets_a_joint_while_paused_and_only_then(desktop, controls, wai
     assert desktop.log.counts[LogLevel.ERROR] == 0
 
 
-def test_the_bar_of_a_slider_ends_where_its_number_begins_and_the_number_drags_from_where_it_is(
-    desktop, controls, wait_until
-):
-    bar = controls.joints.bars["swing"]
-    low = bar.fontMetrics().horizontalAdvance("\u2212120.000")
-    assert 24 < bar.bar_width < bar.width() - low / 2
-    _type(bar, "0.5")
-    end = bar.width() - 10
-    _drag_over(bar, end, end - 5, end - 10)
-    assert 0.0 < bar.value < 0.5
-    wait_until(lambda: _state(desktop, "qpos")[0] == pytest.approx(bar.value, abs=1e-12))
-
-
 def test_names_before_a_slash_stand_once_over_their_rows():
     names = ["left/waist", "left/elbow", "right/waist", "lone/hinge", "neck"]
     assert split_names(names) == [
@@ -113,16 +124,6 @@ def test_names_before_a_slash_stand_once_over_their_rows():
         ("", "lone/hinge"),
         ("", "neck"),
     ]
-
-
-def test_numbers_of_a_free_joint_are_typed_and_its_quaternion_stays_one(
-    desktop, controls, wait_until
-):
-    _type(controls.joints.bars["free.z"], "0.75")
-    wait_until(lambda: _state(desktop, "qpos")[4] == 0.75)
-    _type(controls.joints.bars["free.qx"], "1")
-    wait_until(lambda: _state(desktop, "qpos")[6] == pytest.approx(2**-0.5))
-    assert np.linalg.norm(_state(desktop, "qpos")[5:9]) == pytest.approx(1.0)
 
 
 def test_an_override_is_marked_acts_and_is_given_back_without_the_script_seeing_it(
@@ -155,10 +156,21 @@ def test_an_override_is_marked_acts_and_is_given_back_without_the_script_seeing_
     assert json.loads((own_folders / "report.json").read_text())["ctrl"] == 0.0
 
 
-def test_one_of_several_overridden_controls_is_given_back_from_the_status_bars_menu(
-    desktop, controls, wait_until
+def test_all_controls_are_cleared_and_given_back_or_one_of_them_from_the_status_bars_menu(
+    desktop, controls, wait_until, click
 ):
-    scene, button = desktop.sessions.shown, desktop.window.status.interventions
+    scene = desktop.sessions.shown
+    controls.show_page(controls.actuators)
+    wait_until(lambda: "push" in controls.actuators.bars)
+    wait_until(lambda: controls.actuators.bars["push"].value is not None)
+    _drag(controls.actuators.bars["push"], 1.0)
+    wait_until(lambda: scene.edits.override(0) == 5.0)
+    click(controls.actuators.zero)
+    wait_until(lambda: dict(scene.edits.interventions.overrides) == {0: 0.0, 1: 0.0})
+    click(controls.actuators.give_back)
+    wait_until(lambda: not scene.edits.interventions.overrides)
+    # One of several is given back from the status bar's menu.
+    button = desktop.window.status.interventions
     scene.edits.set_override(0, 1.5)
     scene.edits.set_override(1, 0.0)
     scene.edits.set_noise(0.01, 0.1)
@@ -173,27 +185,6 @@ def test_one_of_several_overridden_controls_is_given_back_from_the_status_bars_m
     assert dict(scene.edits.interventions.overrides) == {1: 0.0}
     button.menu_of_entries.actions()[1].trigger()
     wait_until(lambda: button.text() == "1 control overridden — give back")
-
-
-def test_all_controls_are_cleared_and_given_back(desktop, controls, wait_until, click):
-    scene = desktop.sessions.shown
-    controls.show_page(controls.actuators)
-    wait_until(lambda: "push" in controls.actuators.bars)
-    wait_until(lambda: controls.actuators.bars["push"].value is not None)
-    _drag(controls.actuators.bars["push"], 1.0)
-    wait_until(lambda: scene.edits.override(0) == 5.0)
-    click(controls.actuators.zero)
-    wait_until(lambda: dict(scene.edits.interventions.overrides) == {0: 0.0, 1: 0.0})
-    click(controls.actuators.give_back)
-    wait_until(lambda: not scene.edits.interventions.overrides)
-
-
-def test_an_equality_is_switched_on(desktop, controls, wait_until, click):
-    switch = controls.joints.switches[0]
-    assert not switch.isChecked()
-    QTest.mouseClick(switch, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(8, switch.height() // 2))
-    wait_until(lambda: _state(desktop, "eq_active")[0] == 1)
-    wait_until(switch.isChecked)
 
 
 def test_an_option_is_edited_marked_and_reverted(desktop, controls, wait_until, click):
@@ -254,7 +245,10 @@ def test_every_edit_is_listed_and_can_be_reverted(desktop, controls, wait_until,
     wait_until(lambda: controls.joints.bars["wrist"].value == before)
 
 
-def test_keys_save_a_checkpoint_and_undo_the_last_edit(desktop, controls, wait_until):
+def test_keys_save_and_undo_a_search_leaves_what_fits_and_what_is_hidden_subscribes_to_nothing(
+    desktop, controls, wait_until
+):
+    # Keys save a checkpoint and undo the last edit.
     scene, window = desktop.sessions.shown, desktop.window
     _type(controls.joints.bars["swing"], "0.3")
     wait_until(lambda: _state(desktop, "qpos")[0] == 0.3)
@@ -265,9 +259,7 @@ def test_keys_save_a_checkpoint_and_undo_the_last_edit(desktop, controls, wait_u
     QTest.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     wait_until(lambda: _state(desktop, "qpos")[0] == 0.0)
     wait_until(lambda: scene.edits.last is None)
-
-
-def test_searching_leaves_what_fits(desktop, controls, wait_until):
+    # Searching leaves what fits.
     QTest.keyClicks(controls.search, "wri")
     assert controls.joints.bars["wrist"].isVisible()
     assert not controls.joints.bars["swing"].isVisible()
@@ -278,10 +270,7 @@ def test_searching_leaves_what_fits(desktop, controls, wait_until):
     assert controls.joints.no_match.text() == "Nothing on this page matches “wriggle”."
     controls.search.clear()
     assert not controls.joints.no_match.isVisible()
-
-
-def test_a_hidden_panel_and_hidden_pages_subscribe_to_nothing(desktop, controls, wait_until):
-    scene = desktop.sessions.shown
+    # A hidden panel and hidden pages subscribe to nothing.
     assert "controls joints" in scene._wanted
     controls.show_page(controls.physics)
     assert "controls joints" not in scene._wanted

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from samples import few
 
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.selection import Element, ElementKind
@@ -99,20 +100,16 @@ def has_color(image, color):
     return int((cosine[length > 60.0] > 0.995).sum())
 
 
-def test_one_environment_has_no_number_and_several_have(desktop, carts, show, wait_until):
+def test_one_environment_has_no_number_and_several_have_and_a_frame_is_around_the_chosen_one(
+    desktop, carts, show, wait_until
+):
     view = desktop.window.scene_view.viewport
     assert view._scene.environments is None
     assert written(view) == []
     view = show(4)
     assert sorted(number.number for number in written(view)) == [0, 1, 2, 3]
     assert [number.number for number in written(view) if number.is_selected] == [0]
-    show(1)
-    assert view._scene.environments is None
-    assert written(view) == []
-
-
-def test_a_frame_is_around_the_one_that_is_looked_at(desktop, carts, show, wait_until):
-    view = show(4)
+    # A frame is around the one that is looked at.
     accent = view._scene.environments.colors[0]
     with_frame = has_color(view.grab_image(), accent)
     desktop.window.actions_by_name["environment_marks"].trigger()
@@ -125,9 +122,20 @@ def test_a_frame_is_around_the_one_that_is_looked_at(desktop, carts, show, wait_
     wait_until(lambda: view.options.environment_marks)
     bare = has_color(view.still(Still(overlays=False, labels=False)), accent)
     assert has_color(view.still(Still()), accent) > bare + 50
+    # The mouse says which environment it is on.
+    surface = view.focusProxy()
+    place = pixels_of_poles(view)[3]
+    QTest.mouseMove(surface, QPoint(round(float(place[0])), round(float(place[1]))))
+    wait_until(lambda: "environment 3" in surface.toolTip())
+    own = pixels_of_poles(view)[0]
+    QTest.mouseMove(surface, QPoint(round(float(own[0])), round(float(own[1]))))
+    wait_until(lambda: surface.toolTip() and "environment" not in surface.toolTip())
+    show(1)
+    assert view._scene.environments is None
+    assert written(view) == []
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("theme", few(["light", "dark"], 1))
 def test_those_that_failed_are_marked_by_more_than_a_colour(
     desktop, carts, show, wait_until, theme
 ):
@@ -147,26 +155,9 @@ def test_those_that_failed_are_marked_by_more_than_a_colour(
         assert np.allclose(number.color[:3], warn, atol=0.01)
 
 
-def test_numbers_never_stand_on_each_other_and_the_chosen_and_failed_come_first(
+def test_all_of_a_grid_are_in_the_picture_and_a_double_click_on_a_number_or_beside_a_pole_finds_one(
     desktop, carts, show, wait_until
 ):
-    desktop.sessions.fast_forward()
-    wait_until(lambda: carts.stops.standing is not None)
-    carts.environments.select(40)
-    wait_until(lambda: carts.environments.told.selected == 40)
-    view = show(64)
-    view.set_camera(dataclasses.replace(view.camera, distance=4.0 * view.camera.distance))
-    view.draw_now()
-    wait_until(lambda: 0 < len(written(view)) < 40)
-    boxes = [box for box, _ in view._overlay.numbers._boxes]
-    for place, box in enumerate(boxes):
-        assert not any(box.intersects(other) for other in boxes[:place])
-    numbers = {number.number for number in written(view)}
-    assert 40 in numbers
-    assert numbers & {2, 6}
-
-
-def test_all_of_a_grid_are_in_the_picture_and_back_again_the_one(desktop, carts, show, wait_until):
     view = desktop.window.scene_view.viewport
     alone = view.camera
     show(64)
@@ -179,6 +170,21 @@ def test_all_of_a_grid_are_in_the_picture_and_back_again_the_one(desktop, carts,
     assert np.ptp(poles[:, 1]) > 0.25 * size[1]
     show(1)
     wait_until(lambda: view.camera.distance == pytest.approx(alone.distance, rel=0.05))
+    # A double click on a number, or beside a thin pole, finds its environment.
+    view = show(64)
+    box, number = next(
+        (box, number) for box, number in view._overlay.numbers._boxes if number.number > 40
+    )
+    double_click(view, (box.center().x(), box.center().y()))
+    wait_until(lambda: carts.environments.told.selected == number.number)
+    wait_until(lambda: view._scene.environments.selected == number.number)
+    view.draw_now()
+    other = 7
+    beside = pixels_of_poles(view)[other] + (3.0, 0.0)
+    hit = view.pick_at(*beside)
+    assert hit.env == other
+    # What is a good deal away is the floor.
+    assert view.pick_at(8.0, view.height() - 60.0).env == -1
 
 
 def test_a_double_click_looks_at_an_environment_and_nothing_moves(desktop, carts, show, wait_until):
@@ -196,37 +202,9 @@ def test_a_double_click_looks_at_an_environment_and_nothing_moves(desktop, carts
     assert carts.environments.selected == 3
 
 
-def test_a_double_click_on_a_number_or_beside_a_thin_pole_looks_at_it(
+def test_marks_and_the_table_say_whose_a_stop_is_and_numbers_of_failed_ones_come_first(
     desktop, carts, show, wait_until
 ):
-    view = show(64)
-    box, number = next(
-        (box, number) for box, number in view._overlay.numbers._boxes if number.number > 40
-    )
-    double_click(view, (box.center().x(), box.center().y()))
-    wait_until(lambda: carts.environments.told.selected == number.number)
-    wait_until(lambda: view._scene.environments.selected == number.number)
-    view.draw_now()
-    other = 7
-    beside = pixels_of_poles(view)[other] + (3.0, 0.0)
-    hit = view.pick_at(*beside)
-    assert hit.env == other
-    # What is a good deal away is the floor.
-    assert view.pick_at(8.0, view.height() - 60.0).env == -1
-
-
-def test_the_mouse_says_which_environment_it_is_on(desktop, carts, show, wait_until):
-    view = show(4)
-    surface = view.focusProxy()
-    place = pixels_of_poles(view)[3]
-    QTest.mouseMove(surface, QPoint(round(float(place[0])), round(float(place[1]))))
-    wait_until(lambda: "environment 3" in surface.toolTip())
-    own = pixels_of_poles(view)[0]
-    QTest.mouseMove(surface, QPoint(round(float(own[0])), round(float(own[1]))))
-    wait_until(lambda: surface.toolTip() and "environment" not in surface.toolTip())
-
-
-def test_marks_and_the_table_say_whose_a_stop_is(desktop, carts, wait_until):
     window = desktop.window
     desktop.sessions.fast_forward()
     wait_until(lambda: carts.stops.standing is not None)
@@ -239,6 +217,19 @@ def test_marks_and_the_table_say_whose_a_stop_is(desktop, carts, wait_until):
     table = window.stops.table
     wait_until(lambda: table.table.tips)
     assert [tip.split("\n")[0] for tip in table.table.tips] == ["environment 6", "environment 2"]
+    # Numbers never stand on each other; the chosen and the failed come first.
+    carts.environments.select(40)
+    wait_until(lambda: carts.environments.told.selected == 40)
+    view = show(64)
+    view.set_camera(dataclasses.replace(view.camera, distance=4.0 * view.camera.distance))
+    view.draw_now()
+    wait_until(lambda: 0 < len(written(view)) < 40)
+    boxes = [box for box, _ in view._overlay.numbers._boxes]
+    for place, box in enumerate(boxes):
+        assert not any(box.intersects(other) for other in boxes[:place])
+    numbers = {number.number for number in written(view)}
+    assert 40 in numbers
+    assert numbers & {2, 6}
 
 
 def test_a_condition_is_made_for_the_environment_that_is_looked_at(

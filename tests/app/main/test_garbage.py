@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
+from samples import few
 
 THEMES = Path(__file__).with_name("garbage_process.py")
 ENOUGH = 5000
@@ -63,7 +64,7 @@ def test_garbage_is_freed_between_events_and_not_in_a_slot(qapp, wait_until):
     wait_until(lambda: gone)
 
 
-@pytest.mark.parametrize("thread", ["gui", "other"])
+@pytest.mark.parametrize("thread", few(["other", "gui"], 1))
 def test_the_theme_may_change_while_closed_windows_wait_to_be_freed(display, thread):
     done = subprocess.run(
         [sys.executable, "-P", "-X", "faulthandler", str(THEMES), thread],

@@ -58,7 +58,9 @@ def test_a_key_is_changed_by_pressing_it_and_kept_in_the_settings(desktop, sheet
     wait_until(lambda: viewport.options.wireframe)
 
 
-def test_a_key_that_is_taken_goes_from_the_other_and_that_is_said(desktop, sheet, wait_until):
+def test_a_key_that_is_taken_goes_from_the_other_and_one_taken_away_comes_back(
+    desktop, sheet, wait_until
+):
     actions = desktop.window.actions_by_name
     _press(sheet, wait_until, "wireframe", Qt.Key.Key_Space)
     assert actions.keys_of("wireframe") == ("Space",)
@@ -70,10 +72,7 @@ def test_a_key_that_is_taken_goes_from_the_other_and_that_is_said(desktop, sheet
     assert desktop.settings.shortcuts == {}
     assert not sheet.reset_button.isEnabled()
 
-
-def test_a_key_is_taken_away_and_comes_back(desktop, sheet):
-    actions = desktop.window.actions_by_name
-
+    # A key is taken away, and comes back.
     def row():
         groups = actions.key_groups()
         return next(r for g in groups for r in g.rows if r.action == "contacts")
@@ -87,7 +86,7 @@ def test_a_key_is_taken_away_and_comes_back(desktop, sheet):
 
 
 def test_the_sheet_finds_commands_by_their_words_and_by_their_keys(sheet):
-    QTest.keyClicks(sheet.search, "contact force")
+    sheet.search.setText("contact force")
     assert "contact_forces" in sheet.buttons
     assert "wireframe" not in sheet.buttons
     sheet.search.setText("F10")

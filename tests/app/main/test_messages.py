@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from samples import few
 
 from stroboscope.app.panels.command_palette import CommandPalette, matches
 from stroboscope.debugger_protocol.messages import LogLevel
@@ -56,7 +57,7 @@ def _listed(palette):
     return [palette.list.item(row).text() for row in range(palette.list.count())]
 
 
-@pytest.mark.parametrize("key", [Qt.Key.Key_Escape, Qt.Key.Key_Return])
+@pytest.mark.parametrize("key", few([Qt.Key.Key_Escape, Qt.Key.Key_Return], 1))
 def test_a_palette_that_was_closed_is_gone(desktop, wait_until, key):
     palette = _open_palette(desktop, wait_until)
     QTest.keyClicks(palette.field, "theme")
@@ -105,10 +106,11 @@ def test_the_palette_knows_the_words_of_mujocos_viewer(desktop):
     assert missing == []
 
 
-def test_a_long_error_has_two_lines_over_the_picture_and_is_whole_in_its_tooltip(
+def test_what_is_too_long_for_banner_log_and_inspector_is_whole_where_somebody_asks(
     desktop, attached, wait_until
 ):
-    attached()
+    # An error has two lines over the picture, and is whole in its tooltip.
+    attached("--name", "Pendulum")
     banner = desktop.window.banner
     text = " ".join(["the controller asked for more torque than the motor has"] * 9)
     desktop.log.add(LogLevel.ERROR, text, source="train.py")
@@ -118,12 +120,7 @@ def test_a_long_error_has_two_lines_over_the_picture_and_is_whole_in_its_tooltip
     assert len(banner.text.shown_lines(banner.text.width())) == 2
     wait_until(lambda: banner.text.toolTip().endswith(text))
     banner.dismiss()
-
-
-def test_a_long_message_has_two_lines_and_all_of_them_when_it_is_chosen(
-    desktop, attached, wait_until
-):
-    attached()
+    # A message has two lines, and all of them when it is chosen.
     view = desktop.window.log_panel.view
     text = " ".join(["the controller asked for more torque than the motor has"] * 4)
     desktop.log.add(LogLevel.INFO, "short", source="train.py")
@@ -139,6 +136,15 @@ def test_a_long_message_has_two_lines_and_all_of_them_when_it_is_chosen(
     assert spacing < heights()["short"] < heights()[text] < 3 * spacing
     view.topLevelItem(view.topLevelItemCount() - 1).setSelected(True)
     wait_until(lambda: heights()[text] >= 4 * spacing)
+    # A text that does not fit into the inspector is whole in its tooltip.
+    inspector = desktop.window.inspector
+    for label in ("source", "doing"):
+        wait_until(lambda n=label: (row := inspector.row(n)) and row.text.isVisible())
+        # Between two events: with the next news another row may stand there.
+        text = inspector.row(label).text
+        text.resize(40, text.height())
+        assert text.text() != text.full_text
+        assert text.toolTip() == text.full_text
 
 
 def test_why_an_application_is_gone_is_said_in_full_beside_the_buttons(
@@ -150,17 +156,3 @@ def test_why_an_application_is_gone_is_said_in_full_beside_the_buttons(
     wait_until(lambda: transport.badge.word == "ENDED")
     wait_until(lambda: transport.detail.full_text == "the application stopped its debug server")
     wait_until(lambda: transport.detail.text() == transport.detail.full_text)
-
-
-def test_a_text_that_does_not_fit_into_the_inspector_is_whole_in_its_tooltip(
-    desktop, attached, wait_until
-):
-    attached("--name", "Pendulum")
-    inspector = desktop.window.inspector
-    for label in ("source", "doing"):
-        wait_until(lambda n=label: (row := inspector.row(n)) and row.text.isVisible())
-        # Between two events: with the next news another row may stand there.
-        text = inspector.row(label).text
-        text.resize(40, text.height())
-        assert text.text() != text.full_text
-        assert text.toolTip() == text.full_text

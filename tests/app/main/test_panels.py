@@ -31,7 +31,7 @@ def _run(qapp, path, application, wait_until, use):
         desktop.window.deleteLater()
 
 
-def test_only_the_front_of_each_group_is_visible_and_its_title_is_its_tab(
+def test_only_the_front_of_each_group_is_visible_and_behind_it_nobody_asks_for_numbers(
     desktop, attached, wait_until
 ):
     attached()
@@ -48,11 +48,8 @@ def test_only_the_front_of_each_group_is_visible_and_its_title_is_its_tab(
     assert {"Inspector", "Controls", "Plots", "Contacts", "Log"} <= titles
     window.panels.actions["contacts"].trigger()
     wait_until(lambda: window.docks["contacts"].isHidden())
-
-
-def test_behind_another_tab_nobody_asks_for_numbers(desktop, attached, wait_until):
-    attached()
-    window, scene = desktop.window, desktop.sessions.shown
+    # Behind another tab nobody asks for numbers.
+    scene = desktop.sessions.shown
     desktop.sessions.selection.select(Element(ElementKind.BODY, 1))
     wait_until(lambda: "inspector" in scene._wanted)
     window.panels.toggle_all()

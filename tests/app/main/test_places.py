@@ -55,37 +55,10 @@ def test_f2_shows_numbers_over_the_picture_and_asks_for_them_only_then(
     wait_until(lambda: Topic.SOLVER not in _wanted(workshop))
 
 
-def test_f3_is_the_profiler_and_f4_the_sensors(desktop, workshop):
-    panels = desktop.window.panels
-    press(desktop, Qt.Key.Key_F3)
-    assert panels["profiler"].in_front
-    press(desktop, Qt.Key.Key_F4)
-    assert panels["state"].in_front
-    assert panels["state"].content.shown_kind is StateKind.SENSORS
-
-
-def test_sliders_and_states_are_a_command_away(desktop, workshop):
-    window = desktop.window
-    for name in ("joint_sliders", "control_sliders", "physics_options", "states"):
-        window.actions_by_name[name].trigger()
-        assert window.panels["controls"].in_front
-    assert window.controls.states.isVisible()
-    texts = [text for text, _, _ in window.actions_by_name.palette_entries()]
-    assert "Window: Go to: States and keyframes" in texts
-
-
-def test_a_key_opens_the_list_of_signals_and_another_an_expression(desktop, workshop, wait_until):
-    plots = desktop.window.plots
-    for modifier, text in ((CONTROL, ""), (CONTROL | Qt.KeyboardModifier.ShiftModifier, "= ")):
-        press(desktop, Qt.Key.Key_G, modifier)
-        wait_until(lambda: plots.findChildren(AddSignalPopup))
-        popup = plots.findChildren(AddSignalPopup)[-1]
-        assert popup.isVisible()
-        assert popup.search.text() == text
-        popup.close()
-
-
-def test_the_parent_of_what_is_selected_is_a_key_away(desktop, workshop):
+def test_parents_sliders_the_profiler_sensors_and_signals_are_a_key_or_a_command_away(
+    desktop, workshop, wait_until
+):
+    # The parent of what is selected.
     selection = desktop.sessions.selection
     names = [body.name for body in workshop.description.bodies]
     geom = next(n for n, g in enumerate(workshop.description.geoms) if g.name == "hand")
@@ -93,9 +66,23 @@ def test_the_parent_of_what_is_selected_is_a_key_away(desktop, workshop):
     for name in ("hand", "arm", "world", "world"):
         press(desktop, Qt.Key.Key_Up, CONTROL)
         assert selection.element == Element(ElementKind.BODY, names.index(name))
-
-
-def test_f2_edits_where_something_can_be_edited(desktop, workshop, wait_until):
+    # Sliders and states.
+    window = desktop.window
+    for name in ("joint_sliders", "control_sliders", "physics_options", "states"):
+        window.actions_by_name[name].trigger()
+        assert window.panels["controls"].in_front
+    assert window.controls.states.isVisible()
+    texts = [text for text, _, _ in window.actions_by_name.palette_entries()]
+    assert "Window: Go to: States and keyframes" in texts
+    # F3 is the profiler, F4 the sensors.
+    panels = desktop.window.panels
+    window.scene_view.setFocus()
+    press(desktop, Qt.Key.Key_F3)
+    assert panels["profiler"].in_front
+    press(desktop, Qt.Key.Key_F4)
+    assert panels["state"].in_front
+    assert panels["state"].content.shown_kind is StateKind.SENSORS
+    # F2 edits where something can be edited.
     desktop.window.panels.show("state")
     state = desktop.window.panels["state"].content
     state.choose(StateKind.JOINTS)
@@ -103,3 +90,13 @@ def test_f2_edits_where_something_can_be_edited(desktop, workshop, wait_until):
     state.table.view.setFocus()
     QTest.keyClick(state.table.view, Qt.Key.Key_F2)
     assert desktop.window.info.isHidden()
+    # A key opens the list of signals, another one an expression.
+    window.scene_view.setFocus()
+    plots = window.plots
+    for modifier, text in ((CONTROL, ""), (CONTROL | Qt.KeyboardModifier.ShiftModifier, "= ")):
+        press(desktop, Qt.Key.Key_G, modifier)
+        wait_until(lambda: plots.findChildren(AddSignalPopup))
+        popup = plots.findChildren(AddSignalPopup)[-1]
+        assert popup.isVisible()
+        assert popup.search.text() == text
+        popup.close()

@@ -172,7 +172,7 @@ def test_it_says_which_frame_of_the_file_is_in_view(desktop, replay, wait_until)
 
 
 def test_every_one_of_many_episodes_has_its_number(desktop, run_script, tmp_path, wait_until):
-    last = 9000
+    last = 4500  # more than were told of at once
     path = tmp_path / "many.mcap"
     record_plain(
         path,
@@ -205,6 +205,7 @@ def test_a_file_that_was_cut_off_says_so_and_how_it_is_repaired(
     )
 
 
+@pytest.mark.slow
 def test_the_timeline_knows_the_first_of_many_episodes(desktop, run_script, tmp_path, wait_until):
     model = mujoco.MjModel.from_xml_string(MODEL)
     path = tmp_path / "many.mcap"
@@ -340,7 +341,8 @@ def test_curves_begin_with_all_that_was_recorded(desktop, replay, run, wait_unti
 def test_a_curve_added_to_a_running_scene_begins_with_what_it_remembers(
     desktop, run_script, wait_until
 ):
-    run_script(RUNS.format(model=MODEL))
+    # In the time of the simulation as long as any, in that of the test as short as can be.
+    run_script(RUNS.format(model=MODEL.replace('timestep="0.01"', 'timestep="0.002"')))
     scene = desktop.sessions.shown
     wait_until(lambda: scene.status is not None)
     desktop.window.actions_by_name["play"].trigger()
@@ -355,9 +357,10 @@ def test_a_curve_added_to_a_running_scene_begins_with_what_it_remembers(
     assert (rows.axis[1:] - rows.axis[:-1] == 1).all()
 
 
-def test_scrubbing_does_not_look_at_every_action_with_each_command(
+def test_scrubbing_looks_at_few_actions_and_the_transport_bar_shows_a_frame_once(
     desktop, replay, wait_until, monkeypatch
 ):
+    # Not every action is looked at with each command.
     commands, history = desktop.window.commands, desktop.sessions.shown.history
     refreshed = []
     refresh = commands.refresh
@@ -375,11 +378,7 @@ def test_scrubbing_does_not_look_at_every_action_with_each_command(
     wait_until(lambda: not commands._soon.isActive())
     monkeypatch.undo()
     assert desktop.window.actions_by_name["continue_here"].isEnabled()
-
-
-def test_the_transport_bar_shows_a_frame_once_whatever_is_told_of_it(
-    desktop, replay, wait_until, monkeypatch
-):
+    # The transport bar shows a frame once, whatever is told of it.
     transport, scene = desktop.window.transport, desktop.sessions.shown
     shown = []
     refresh_numbers = transport._refresh_numbers

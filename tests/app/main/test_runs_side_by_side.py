@@ -114,16 +114,18 @@ def look(desktop, wait_until, axis: int) -> None:
     wait_until(lambda: (pose := scene.latest(Topic.POSE)) is not None and pose.axis == axis)
 
 
-def test_another_run_is_a_ghost_at_the_same_time(desktop, record, opened, wait_until):
+def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
+    desktop, record, opened, wait_until
+):
     first = opened(record("first", arm(), steps=60, swing=1.0))
-    other = opened(record("other", arm(timestep=0.004), steps=150, swing=-1.0))
+    other = opened(record("other", arm(timestep=0.004), steps=75, swing=-1.0))
     assert desktop.sessions.shown is first
-    look(desktop, wait_until, 30)
+    look(desktop, wait_until, 20)
     without = picture(desktop)
     menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
-    # 30 steps of 10 ms are 75 of 4 ms.
-    wait_until(lambda: other.history.view == 75)
-    wait_until(lambda: (pose := other.latest(Topic.POSE)) is not None and pose.axis == 75)
+    # 20 steps of 10 ms are 50 of 4 ms.
+    wait_until(lambda: other.history.view == 50)
+    wait_until(lambda: (pose := other.latest(Topic.POSE)) is not None and pose.axis == 50)
     legend = desktop.window.travel.ghosts
     wait_until(lambda: [entry.ref for entry, *_ in legend.rows] == [other])
     drawn = desktop.window.scene_view.drawn_scene
@@ -135,20 +137,14 @@ def test_another_run_is_a_ghost_at_the_same_time(desktop, record, opened, wait_u
     wait_until(lambda: other.history.view == 25)
     legend.rows[0][2].click()
     wait_until(lambda: not desktop.window.scene_view.viewport._scene.others)
-    look(desktop, wait_until, 30)
+    look(desktop, wait_until, 20)
     assert (np.abs(picture(desktop) - without).max(axis=-1) > 24).sum() == 0
     assert other.history.view == 25
-
-
-def test_the_legend_says_when_a_ghost_is_of_another_time(desktop, record, opened, wait_until):
-    first = opened(record("first", arm(), steps=60))
-    other = opened(record("other", arm(timestep=0.004), steps=75))
+    # Shown again, the legend says when it is of another time: it ends at 0.3 s.
     menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
-    look(desktop, wait_until, 20)
     wait_until(lambda: other.history.view == 50 and not first.ghosts.scenes[0].note)
-    look(desktop, wait_until, 50)  # at 0.5 s; it ends at 0.3 s
+    look(desktop, wait_until, 50)
     wait_until(lambda: first.ghosts.scenes[0].note.startswith("at 0.3"))
-    legend = desktop.window.travel.ghosts
     wait_until(lambda: legend.rows[0][0].note == first.ghosts.scenes[0].note)
     look(desktop, wait_until, 20)
     wait_until(lambda: not first.ghosts.scenes[0].note)
@@ -170,7 +166,15 @@ def test_linked_runs_are_looked_at_at_the_same_time(desktop, record, opened, wai
     button.click()
     wait_until(lambda: other.history.view == 50)
     look(desktop, wait_until, 8)
-    wait_until(lambda: other.history.view == 20)
+    wait_until(lambda: other.history.view == 20 and not other.session.pending)
+    # One that is busy comes when it is free.
+    told = other.history.told
+    other.history.told = msgspec.structs.replace(told, busy="re-simulating step 3")
+    look(desktop, wait_until, 12)
+    wait_until(lambda: not first.session.pending)
+    assert not other.session.pending
+    other.history.receive(told)  # nothing more comes of the first
+    wait_until(lambda: other.history.view == 30)
     # It ends at 0.3 s, and stays there.
     look(desktop, wait_until, 50)
     wait_until(lambda: other.history.view is None)
@@ -201,7 +205,9 @@ def test_a_run_of_another_model_is_refused_in_words(desktop, record, opened, wai
     assert other.history.view == 0
 
 
-def test_bodies_that_both_models_have_are_drawn(desktop, record, opened, wait_until):
+def test_bodies_that_both_models_have_are_drawn_until_one_application_is_removed(
+    desktop, record, opened, wait_until
+):
     first = opened(record("first", arm(more=HAND), steps=40, swing=1.0))
     other = opened(record("other", arm(), steps=40, swing=-1.0))
     look(desktop, wait_until, 30)
@@ -211,6 +217,9 @@ def test_bodies_that_both_models_have_are_drawn(desktop, record, opened, wait_un
     items = drawn.ghost_items(drawn.others[0], ViewOptions())
     assert {int(drawn.items.body[item]) for item in items} == {1}
     assert first.ghosts.scenes[0].label == "other.mcap · Plain · 1 of 2 bodies"
+    # It goes when its application is removed from the window.
+    desktop.sessions.remove(other.session)
+    wait_until(lambda: not drawn.others and not first.ghosts.all)
 
 
 def test_a_run_in_the_picture_of_a_live_scene_follows_it(
@@ -247,48 +256,15 @@ def test_a_run_in_the_picture_of_a_live_scene_follows_it(
     assert live.mode is PlaybackMode.PLAYING
 
 
-def test_a_ghost_goes_when_its_application_is_removed_from_the_window(
-    desktop, record, opened, wait_until
+def test_a_run_alone_is_no_ghost_in_itself_and_ends_where_it_ends_before_its_status_has_come(
+    desktop, record, opened
 ):
-    first = opened(record("first", arm(), steps=40, swing=1.0))
-    other = opened(record("other", arm(), steps=40, swing=-1.0))
-    look(desktop, wait_until, 30)
-    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
-    drawn = desktop.window.scene_view.viewport._scene
-    wait_until(lambda: len(drawn.others) == 1)
-    desktop.sessions.remove(other.session)
-    wait_until(lambda: not drawn.others and not first.ghosts.all)
-
-
-def test_a_scene_is_no_ghost_in_itself(desktop, record, opened):
-    only = opened(record("only", arm(), steps=10))
-    assert not any("ghost" in text for text in menu_of(desktop, only))
-    assert not desktop.window.actions_by_name["ghost_scene"].isEnabled()
-
-
-def test_a_recorded_run_ends_where_it_ends_before_its_status_has_come(desktop, record, opened):
     scene = opened(record("run", arm(), steps=60, resets=(30,)))
+    assert not any("ghost" in text for text in menu_of(desktop, scene))
+    assert not desktop.window.actions_by_name["ghost_scene"].isEnabled()
     scene.status = None
     assert scene.history.live == 60
     assert scene.history.axis_at(0.05, episode=1) == 35
-
-
-def test_a_linked_run_that_is_busy_comes_when_it_is_free(desktop, record, opened, wait_until):
-    first = opened(record("first", arm(), steps=60))
-    other = opened(record("other", arm(), steps=60))
-    link = desktop.window.actions_by_name["link_times"]
-    wait_until(lambda: link.isVisible())
-    link.trigger()
-    look(desktop, wait_until, 10)
-    wait_until(lambda: other.history.view == 10 and not other.session.pending)
-    told = other.history.told
-    other.history.told = msgspec.structs.replace(told, busy="re-simulating step 3")
-    look(desktop, wait_until, 30)
-    wait_until(lambda: not first.session.pending)
-    assert not other.session.pending
-    # Nothing more comes of the first.
-    other.history.receive(told)
-    wait_until(lambda: other.history.view == 30)
 
 
 def test_linked_runs_stay_as_many_episodes_apart_as_they_were(desktop, record, opened, wait_until):

@@ -134,6 +134,9 @@ def test_one_waits_while_a_file_is_chosen(desktop, monkeypatch):
 
 
 def test_one_waits_in_a_window_that_shows_nothing(desktop, wait_until):
+    soon = desktop.window.processes._soon
+    assert waiting_pid(desktop) is not None or soon.isActive()
+    soon.setInterval(1)  # instead of the while that the window leaves to its own start
     wait_until(lambda: waiting_pid(desktop) is not None)
 
 

@@ -63,13 +63,16 @@ def test_on_software_gl_a_still_picture_is_refined_once(
     from PySide6.QtTest import QTest
 
     from stroboscope.app.view3d.gl_canvas import gl_renderer_name, is_software
+    from stroboscope.app.view3d.viewport import REFINE_DELAY_MS
 
     if not is_software(gl_renderer_name()):
         pytest.skip("this machine's GL has multisampling at no cost")
+    assert front._refine_timer.interval() == REFINE_DELAY_MS
+    front._refine_timer.setInterval(150)  # soon
     replace_options(front, quality=Quality.AUTO)
     wait_until(lambda: front._refined and not front._surface.busy)
     frames = front.stats.frames
-    QTest.qWait(900)
+    QTest.qWait(300)
     assert front.stats.frames == frames
     smooth = pixels(front)
     front.set_camera(looking(azimuth=90.01))

@@ -5,6 +5,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from samples import few
 
 from stroboscope.app.models.assets import asset_digests, tree_digests
 from stroboscope.app.models.overlay_topics import topics_of
@@ -59,7 +60,7 @@ def in_order(rows: Any) -> Any:
     return rounded[np.lexsort(rounded.T)]
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("depth", few([0, 1, 2], 2))
 def test_searched_nodes_are_those_that_mujoco_paints_otherwise(
     engine_view: Any, depth: int
 ) -> None:
@@ -86,7 +87,7 @@ def test_what_was_searched_is_asked_for_only_where_it_is_known_and_wanted(
     assert not plain.parts(Role.SEARCHED)
 
 
-@pytest.mark.parametrize("depth", [0, 2, 3])
+@pytest.mark.parametrize("depth", few([0, 2, 3], 2))
 def test_cells_of_an_octree_are_mujocos(engine_view: Any, depth: int) -> None:
     case = shown(engine_view, SDF, mesh_trees=True, tree_depth=depth)
     expected, mine = theirs(case, "mjVIS_MESHBVH", depth), ours(case)
