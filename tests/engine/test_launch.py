@@ -155,7 +155,7 @@ def test_a_silent_window_is_given_up_after_the_timeout(
     window(f"""
         import os, pathlib, threading
         pathlib.Path({str(tmp_path / "pid")!r}).write_text(str(os.getpid()))
-        threading.Event().wait(3)
+        threading.Event().wait(1.5)
     """)
     assert attach(timeout=0.5) is False
     assert "was silent for 0.5 s" in caplog.text

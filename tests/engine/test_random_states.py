@@ -8,12 +8,13 @@ import mujoco
 import numpy as np
 import pytest
 from random_models import RandomModel, disturb, random_model
+from samples import few
 
 import stroboscope.engine as physics
 
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
 STEPS = 200
-QUICK = range(20)
+QUICK = few(range(20), 5)
 MANY = range(1000, 1500)
 SLEEPY = frozenset({"sleep", "dominoes"})
 

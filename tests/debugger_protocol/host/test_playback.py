@@ -31,7 +31,7 @@ class World:
 
 
 @pytest.mark.parametrize("speed", few([1 / 64, 0.25, 1.0, 3.0, 64.0], 3))
-@pytest.mark.parametrize("step", few([0.002, 0.02, 0.0001], 2))
+@pytest.mark.parametrize("step", few([0.002, 0.0001, 0.02], 2))
 def test_simulation_time_keeps_to_one_percent_over_ten_seconds(speed: float, step: float) -> None:
     world = World(speed=speed, step=step)
     world.run(10.0)

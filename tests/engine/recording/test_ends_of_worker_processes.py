@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from samples import few
 
 Read = Callable[..., Any]
 Run = Callable[..., tuple[int, str]]
@@ -54,7 +55,7 @@ def run(start_warm: Callable[..., Any], tmp_path: Path, model_path: Callable[[st
     return end_of
 
 
-@pytest.mark.parametrize("records", [False, True])
+@pytest.mark.parametrize("records", few([True, False], 1))
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_what_a_worker_process_records_is_complete_when_its_function_returns(
     run: Run, read: Read, tmp_path: Path, method: str, records: bool

@@ -407,13 +407,15 @@ def _has(path: Path, size: int) -> Callable[[], bool]:
     return lambda: path.exists() and path.stat().st_size >= size
 
 
-def _kill_trials(count: int, start_warm: Callable[..., Any], model: Path, folder: Path) -> None:
+def _kill_trials(
+    count: int, most: int, start_warm: Callable[..., Any], model: Path, folder: Path
+) -> None:
     for trial in range(count):
         place = folder / f"trial{trial:03}"
         place.mkdir()
         script = start_warm(KILLED, str(place), str(model))
         oracle = place / "oracle"
-        wanted = 100_000 + 731_000 * (trial % 20)  # bytes: up to some 8,000 steps
+        wanted = 100_000 + (most - 100_000) * (trial % 20) // 19  # bytes, 1,800 of each step
         script.wait_until(_has(oracle, wanted), 60)
         script.process.kill()
         script.process.communicate()
@@ -434,7 +436,7 @@ def _kill_trials(count: int, start_warm: Callable[..., Any], model: Path, folder
 def test_what_a_killed_process_has_recorded_is_there_but_the_last_moment(
     start_warm: Callable[..., Any], model_path: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    _kill_trials(20, start_warm, model_path("humanoid"), tmp_path)
+    _kill_trials(20, 4_000_000, start_warm, model_path("humanoid"), tmp_path)
 
 
 @pytest.mark.slow
@@ -442,7 +444,7 @@ def test_what_a_killed_process_has_recorded_is_there_but_the_last_moment(
 def test_two_hundred_killed_processes_leave_valid_logs(
     start_warm: Callable[..., Any], model_path: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    _kill_trials(200, start_warm, model_path("humanoid"), tmp_path)
+    _kill_trials(200, 14_000_000, start_warm, model_path("humanoid"), tmp_path)
 
 
 FORKED = """
