@@ -24,6 +24,12 @@ THREAD = "stroboscope history"
 PAGE = 4096
 
 
+@pytest.fixture(autouse=True)
+def no_thread_of_earlier_tests(wait_until: Callable[..., None]) -> None:
+    """Wait for the thread of an earlier test's scene, which may linger."""
+    wait_until(lambda: THREAD not in {thread.name for thread in threading.enumerate()})
+
+
 def fill(scene: physics.Scene) -> None:
     """Step until the block that is being filled is full."""
     ring = scene.history.ring

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from samples import few
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import list_sessions
@@ -135,9 +136,7 @@ def test_a_process_with_parked_threads_ends(
     assert not list(runtime_directory.glob("*.json"))
 
 
-@pytest.mark.parametrize(
-    "trial", [*range(4), *(pytest.param(trial, marks=pytest.mark.slow) for trial in range(4, 20))]
-)
+@pytest.mark.parametrize("trial", few(range(20), 2))
 def test_a_parked_step_goes_on_when_the_main_thread_ends(
     trial: int,
     start: Callable[[str], "subprocess.Popen[str]"],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from oscillator import Scene, Stepper, parked
+from samples import few
 
 from stroboscope.debugger_protocol.client import CommandError, CommandTimeout, DebuggerClient, Frame
 from stroboscope.debugger_protocol.exceptions import ConnectionLost
@@ -29,7 +30,7 @@ from stroboscope.debugger_protocol.topics import Instant, Topic
 
 Wait = Callable[..., None]
 FAST = PlaybackMode.FAST_FORWARD
-MANY = [*range(4), *(pytest.param(trial, marks=pytest.mark.slow) for trial in range(4, 20))]
+MANY = few(range(20), 2)
 
 
 @pytest.fixture

@@ -87,8 +87,8 @@ def _check(path: Path, lost: set[int]) -> TrajectoryReader:
     return reader
 
 
-# Every place, in parts; seven, so that each flips every bit of some bytes.
-_PARTS = 7
+# Every place, in parts; eleven, so that each flips every bit of some bytes.
+_PARTS = 11
 
 
 @pytest.mark.parametrize("part", few(range(_PARTS), 2))
@@ -138,7 +138,7 @@ def test_a_file_that_was_only_cut_off_is_not_said_to_be_damaged(
 ) -> None:
     path = write_small(tmp_path / "cut.mcap", blocks=BLOCKS, close=closed)
     begins = _places(path)[0][0]
-    for length in range(begins, path.stat().st_size, 7)[::-1]:
+    for length in range(begins, path.stat().st_size, 17)[::-1]:
         os.truncate(path, length)
         with TrajectoryReader(path) as reader:
             assert [str(each) for each in reader.check() if not each.is_cut_off] == [], length
@@ -183,7 +183,7 @@ def test_a_whole_check_finds_any_flipped_byte(tmp_path: Path) -> None:
         assert reader.check(done.append) == ()
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0.0, 1.0)
-    for at in _flips(path, range(0, path.stat().st_size, 5)):
+    for at in _flips(path, range(0, path.stat().st_size, 11)):
         with TrajectoryReader(path) as reader:
             found = reader.check()
             assert found or not reader.complete, at
