@@ -269,6 +269,7 @@ def test_a_repair_that_is_cancelled_leaves_nothing(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_message_that_was_closed_does_not_come_back(desktop, open_it, run, wait_until, click):
     cut_off(run.path, keep=0.5)
     files = desktop.window.damaged_files

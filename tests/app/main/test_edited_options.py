@@ -57,6 +57,7 @@ def test_stiffness_against_inertia_follows_the_timestep(desktop, workshop, wait_
     wait_until(lambda: in_inspector() == pytest.approx(4.0 * before))
 
 
+@pytest.mark.slow
 def test_what_was_changed_before_the_page_was_opened_is_marked_too(desktop, workshop, wait_until):
     workshop.edits.set_option("gravity", (0.0, 0.0, -1.62))
     wait_until(lambda: workshop.edits.entries)

@@ -253,6 +253,7 @@ def test_a_condition_is_made_for_the_environment_that_is_looked_at(
     assert not page.only_here.isChecked()
 
 
+@pytest.mark.slow
 def test_every_view_shows_the_whole_grid_and_a_camera_that_tracks_goes_on_tracking(
     desktop, carts, show, wait_until
 ):
@@ -273,6 +274,7 @@ def test_every_view_shows_the_whole_grid_and_a_camera_that_tracks_goes_on_tracki
     assert grid.leader.camera == camera
 
 
+@pytest.mark.slow
 def test_a_window_that_only_watches_is_told_so_and_looks_at_no_other_environment(
     desktop, carts, show, wait_until
 ):

@@ -1,5 +1,6 @@
 """An edit while the past is looked at: the view goes live first, and the window says so."""
 
+import pytest
 from PySide6.QtCore import Qt
 
 from stroboscope.debugger_protocol.messages import Done, EditField, RestoreCheckpoint
@@ -8,6 +9,7 @@ from stroboscope.debugger_protocol.time_messages import SceneHistory
 Key = Qt.Key
 
 
+@pytest.mark.slow
 def test_an_edit_after_a_step_forward_within_the_past_says_it_too(travel, wait_until):
     t = travel()
     t.play_on(40)

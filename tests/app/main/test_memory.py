@@ -4,6 +4,8 @@ import gc
 import json
 import weakref
 
+import pytest
+
 from stroboscope.app.main.application import DesktopApplication
 
 # Instead of the second that the window waits, once a test has seen that it writes by itself.
@@ -15,6 +17,7 @@ def _stored(own_folders):
     return json.loads(path.read_text()) if path.exists() else {}
 
 
+@pytest.mark.slow
 def test_the_camera_of_a_scene_that_was_never_drawn_is_not_remembered(
     desktop, attached, wait_until
 ):
@@ -126,6 +129,7 @@ def test_scenes_of_an_application_that_left_the_window_are_freed(desktop, attach
     wait_until(unseen.are_freed)
 
 
+@pytest.mark.slow
 def test_scenes_of_an_earlier_run_are_freed_when_the_next_takes_its_place(
     desktop, attached, pendulums, wait_until
 ):

@@ -36,6 +36,7 @@ def test_a_bug_of_the_window_stays_in_the_banner(desktop, attached, wait_until):
     banner.dismiss()
 
 
+@pytest.mark.slow
 def test_a_script_that_fails_at_its_start_is_named_with_its_error(desktop, own_folders, wait_until):
     path = own_folders / "wrong.py"
     path.write_text("raise ValueError('no such robot')\n", encoding="utf-8")

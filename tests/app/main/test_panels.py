@@ -2,6 +2,7 @@
 
 import base64
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTabBar
 
@@ -68,6 +69,7 @@ def test_every_panel_is_found_in_the_menu_and_the_palette(desktop):
     assert titles <= {action.text() for action in menu.actions()}
 
 
+@pytest.mark.slow
 def test_a_layout_of_another_version_is_left_alone(qapp, own_folders, pendulums, wait_until):
     path = own_folders / "config" / "settings.json"
 

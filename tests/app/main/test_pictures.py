@@ -475,6 +475,7 @@ def test_cancelling_removes_the_film(circling, answer, click, wait_until):
     assert list(path.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_film_into_a_folder_that_is_gone_is_a_sentence(
     circling, answer, click, wait_until, own_folders
 ):
@@ -499,6 +500,7 @@ def test_closing_the_window_finishes_the_film(circling, answer, click, wait_unti
     ball(frames[-1])
 
 
+@pytest.mark.slow
 def test_the_view_that_is_filmed_may_go(circling, answer, click, wait_until, decode):
     circling.actions_by_name["views_side_by_side"].trigger()
     grid = circling.scene_view.grid

@@ -177,6 +177,7 @@ def test_of_several_recordings_the_button_shows_which_there_are_and_stops_one_or
     wait_until(lambda: texts(desktop, LogLevel.INFO).count("Recorded ") == 3)
 
 
+@pytest.mark.slow
 def test_the_only_recording_of_another_scene_is_named_with_its_scene(
     desktop, recorded, wait_until, click, tmp_path
 ):

@@ -135,6 +135,7 @@ def test_an_application_killed_under_a_hand_leaves_a_window_that_works(
         QApplication.processEvents()
 
 
+@pytest.mark.slow
 def test_a_mesh_that_cannot_be_had_is_told_while_the_scene_still_needs_it(
     desktop, run_script, wait_until
 ):

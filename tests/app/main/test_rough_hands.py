@@ -161,6 +161,7 @@ def test_control_that_is_lost_while_a_slider_is_dragged_ends_the_drag_with_a_sen
 
 
 @pytest.mark.leaves_runtime_files
+@pytest.mark.slow
 def test_an_application_killed_under_a_slider_lets_go_of_it_and_says_so(
     desktop, run_script, wait_until, ears
 ):

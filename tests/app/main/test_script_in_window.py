@@ -129,6 +129,7 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
 """
 
 
+@pytest.mark.slow
 def test_a_scene_that_has_ended_has_a_curve_beside_that_of_another_one(
     desktop, run_script, wait_until
 ):

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
@@ -246,6 +247,7 @@ def test_enter_asks_once_when_the_script_has_registered_nothing_then_branches(
     wait_until(lambda: t.shown().array(Topic.STATE, "qpos")[0] == stood)
 
 
+@pytest.mark.slow
 def test_enter_does_not_ask_when_the_script_goes_back_with_the_scene(travel, wait_until):
     t = travel("--registered")
     t.play_on(40)

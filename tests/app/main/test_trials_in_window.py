@@ -305,6 +305,7 @@ def test_every_number_that_is_offered_is_the_one_that_the_engine_changes(
         assert said.endswith(f" of {whose}: {old} → {new}"), field.name
 
 
+@pytest.mark.slow
 def test_of_an_engine_that_keeps_no_history_it_says_so(desktop, attached, wait_until):
     attached()
     wait_until(lambda: desktop.sessions.shown.session.has_control)

@@ -76,6 +76,7 @@ def windows_come_and_go(qapp, folder, wait_until, rounds):
     wait_until(lambda: gc.collect() >= 0 and not any(each() for each in used))
 
 
+@pytest.mark.slow
 def test_two_windows_come_and_go(qapp, own_folders, wait_until):
     windows_come_and_go(qapp, own_folders, wait_until, 2)
 
