@@ -267,7 +267,6 @@ def test_a_run_alone_is_no_ghost_in_itself_and_ends_where_it_ends_before_its_sta
     assert scene.history.axis_at(0.05, episode=1) == 35
 
 
-@pytest.mark.slow
 def test_linked_runs_stay_as_many_episodes_apart_as_they_were(desktop, record, opened, wait_until):
     link = desktop.window.actions_by_name["link_times"]
     first = opened(record("first", arm(), steps=60, resets=(20, 40)))
