@@ -154,8 +154,8 @@ def test_a_stop_selects_its_environment_with_its_grid_its_plots_and_its_past(
     assert banner.text.text() == "Not a number: qvel[1] of joint 'pole' (dof 1) is nan"
     assert "environment 12 · step 60" in banner.where.full_text
     bar = window.travel.environments
-    assert bar.number.value() == 12
-    assert bar.failed.text() == "1 failed"
+    wait_until(lambda: bar.number.value() == 12)
+    wait_until(lambda: bar.failed.text() == "1 failed")
     # The plot is of environment 12 from its beginning, and of no other.
     wait_until(lambda: len(plotted(desktop, scene)[0]) == 61)
     axes, values = plotted(desktop, scene)
