@@ -201,12 +201,12 @@ class Stepper:
     def _turns(self) -> bool:
         """Begin another block of rows, if that is all there is to do before the coming step."""
         history = self._history
-        if self._link.active or history.is_called or not history.keeps:
+        if history.is_called or not history.keeps:
             return False
         try:
             history.arrive(time=self._time[0], motion=self._motion)
         except BaseException:
-            self._link.in_step = False
+            self._link.abandon_step()
             raise
         return True
 

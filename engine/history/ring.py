@@ -508,12 +508,12 @@ class RowRing:
         first, second = self._blocks[index : index + 2]
         stride = 2 * first.stride
         kept = [self._kept(block, stride) for block in (first, second)]
-        rows = sum(map(len, kept))
+        rows = sum(count for _, count in kept)
         if first.end != second.begin or rows > _MOST_KEPT * (first.count + second.count):
             return False
         merged = self._block_of_rows(rows)
         at = 0
-        for block, places in zip((first, second), kept, strict=True):
+        for block, (places, count) in zip((first, second), kept, strict=True):
             if block.stride == 1:
                 order = block.order
                 known = None if order is None else order.dropped
@@ -521,13 +521,8 @@ class RowRing:
                 self._dropped_bytes += merged.dropped[-1].nbytes
             else:
                 merged.dropped.extend(block.dropped)
-            end = at + len(places)
-            np.take(block.rows, places, axis=0, out=merged.rows[at:end], mode="clip")
-            for name in ("times", "steps", "timesteps", "walls"):
-                getattr(merged, name)[at:end] = getattr(block, name)[places]
-            merged.axes[at:end] = block.begin + places if block.stride == 1 else block.axes[places]
-            merged.flags[at:end] = block.flags[places]
-            at = end
+            merged.copy(at, block, places, count)
+            at += count
         merged.begin, merged.end = first.begin, second.end
         merged.stride, merged.count = stride, at
         if not (second.count and second.flags[0]):
@@ -570,12 +565,17 @@ class RowRing:
             self._lent = lent
             self._spare += free
 
-    def _kept(self, block: Block, stride: int) -> NDArray[np.int64]:
-        """Return the places of the rows of ``block`` that a block of ``stride`` keeps."""
+    def _kept(self, block: Block, stride: int) -> tuple[slice | NDArray[np.int64], int]:
+        """Return the places of the rows of ``block`` that a block of ``stride`` keeps; how many."""
         count = block.count
-        axes = block.begin + np.arange(count) if block.stride == 1 else block.axes[:count]
+        is_oldest = block is self._blocks[0]
+        if block.is_even:
+            begin = int(block.axis_at(0) % stride != 0)
+            if not (begin and is_oldest):
+                return slice(begin, count, 2), len(range(begin, count, 2))
+        axes = block.axes_of(slice(0, count))
         keep = (axes % stride == 0) | block.flags[:count].astype(bool)
-        if block is self._blocks[0] and count:
+        if is_oldest and count:
             keep[0] = True  # all that follows is stepped to from here
         places: NDArray[np.int64] = np.flatnonzero(keep)
-        return places
+        return places, len(places)
