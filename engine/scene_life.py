@@ -86,7 +86,11 @@ class SceneLife:
         return self._register(Event.PLAY, callback)
 
     def on_stop(self, callback: SceneCallback) -> Callable[[], None]:
-        """Call ``callback`` when the scene has stopped, see :attr:`last_stop`; attached or not."""
+        """Call ``callback`` when the scene has stopped, see :attr:`last_stop`; attached or not.
+
+        The scene stands before the step then where that was taken back, else behind it, and may be
+        changed or reset: it goes on from there.
+        """
         return self._register(Event.STOP, callback)
 
     def _register(self, event: Event, callback: SceneCallback) -> Callable[[], None]:

@@ -71,6 +71,8 @@ class Stepper:
         """Whether an application step has completed some of its physics steps and not all."""
         self.synced_at = -1
         """Which application step was the script's own, told by sync(), last."""
+        self._has_stopped = False
+        """Whether the script is to be told of a stop for the step that is being counted."""
         self.has_failed = False
         """Whether the script's own data is as MuJoCo left it when a step failed."""
 
@@ -135,7 +137,7 @@ class Stepper:
         ):
             self._step_slowly()
             return
-        at = ring.at
+        at, has_stopped = ring.at, False
         data, width = live(), ring.width
         begin = at * width
         ring.head[begin : begin + width] = memory
@@ -162,7 +164,7 @@ class Stepper:
                 if self._stops_for_error(error, row, data):
                     self._step_slowly()
                     return
-                raise self._failed(error, row, data) from error
+                raise self.failure(error) from error
             after, timestep = clock[0], length[0]
             if after != before + timestep or not norm(speeds) < FAST or warnings != seen:
                 trouble = self._watch.after(ring.written(at))
@@ -171,6 +173,7 @@ class Stepper:
                     return
                 self._watch.end()
                 after = math.nan if history.is_replaced else after
+                has_stopped = self._has_stopped
             moved = motion.tobytes()  # here the step is counted as a whole or not at all
             ring.steps[at], ring.timesteps[at] = counters.single, timestep
             ring.at = at + ring.advance
@@ -184,6 +187,8 @@ class Stepper:
                         link.signals_failed(error)
                 else:
                     link.row_after()
+            if has_stopped:
+                self._tell_stop()
             if self._stops.conditions is not None:
                 self._stops.conditions.after(ring, at, data)
         except BaseException:
@@ -258,8 +263,10 @@ class Stepper:
         unguarded = link.unguarded and link.take_unguarded()
         row = self._next_row(data)
         trouble = watch.before(row)
-        if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
-            return False
+        if trouble is not None:
+            if self._stops_for(trouble, data, unguarded=unguarded):
+                return False
+            row = self._next_row(data)  # what has heard of it may have written to the data
         try:
             self._mj_step(self._model, data)
         except BaseException as error:
@@ -271,7 +278,7 @@ class Stepper:
                 raise
             if self._stops_for_error(error, row, data, unguarded=unguarded):
                 return False
-            raise self._failed(error, row, data) from error
+            raise self.failure(error) from error
         trouble = watch.after(row)
         if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
             return False
@@ -289,6 +296,8 @@ class Stepper:
 
     def _look_at_conditions(self, data: Any, *, is_counted: bool = False) -> None:
         """Let conditions look at the physics step that is complete and counted."""
+        if self._has_stopped:
+            self._tell_stop()
         conditions = self._stops.conditions
         if conditions is not None:
             ring = self._history.ring
@@ -318,24 +327,38 @@ class Stepper:
         history.after = self._motion.tobytes()
 
     def _stops_for(self, trouble: "Trouble", data: Any, *, unguarded: bool = False) -> bool:
-        """Return whether a step in trouble was taken back; False: it counts all the same."""
-        stops = self._stops
+        """Return whether a step in trouble is to be taken anew; False: it counts, or has raised.
+
+        One that has raised was taken back. The script is told of a stop when the scene stands
+        where it will stand: it may put it elsewhere.
+        """
+        stops, has_raised = self._stops, trouble.error is not None
         if not unguarded and stops.concerns(trouble):
             is_new = not stops.is_told(trouble)
             held = (is_new or self._link.active) and stops.holds(trouble)
             raised = None if held else stops.raised()
-            if held or raised is not None:
+            is_taken_back = held or raised is not None or has_raised
+            if is_taken_back:
                 self.put_back(trouble.row, data)
-            if is_new:
+            if is_new and (is_taken_back or trouble.is_before_step):
                 self._callbacks.run(Event.STOP, self._scene)
+            else:
+                self._has_stopped = is_new
             if raised is not None:
                 raise raised
             if held:
                 return True
+        elif has_raised:
+            self.put_back(trouble.row, data)
         stops.let_through(trouble)
         if trouble.is_reset:
             self.notice_reset(in_step=True)
         return False
+
+    def _tell_stop(self) -> None:
+        """Tell the script of a stop for a step that counts all the same, and is counted by now."""
+        self._has_stopped = False
+        self._callbacks.run(Event.STOP, self._scene)
 
     def _stops_for_error(
         self, error: Exception, row: "NDArray[np.float64]", data: Any, *, unguarded: bool = False
@@ -343,10 +366,6 @@ class Stepper:
         fatal = isinstance(error, self._adapter.module.FatalError)
         trouble = self._watch.raised(row, error, fatal=fatal)
         return self._stops_for(trouble, data, unguarded=unguarded)
-
-    def _failed(self, error: Exception, row: "NDArray[np.float64]", data: Any) -> StepFailedError:
-        self.put_back(row, data)
-        return self.failure(error)
 
     def _detached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
         """Run ``count`` physics steps, with which the application step begins and ends or not."""
@@ -487,7 +506,8 @@ class Stepper:
             try:
                 self._adapter.mj_step(self._model, data)
             except Exception as error:
-                raise self._failed(error, row, data) from error
+                self.put_back(row, data)
+                raise self.failure(error) from error
             trouble = watch.after(row) or trouble
             if trouble is not None:
                 self.put_back(row, data)

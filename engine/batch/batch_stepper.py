@@ -48,6 +48,8 @@ class BatchStepper:
         """Which inputs of the selected environment are a client's for the step that comes."""
         self._own_inputs = np.empty(scene.environments.layout.size)
         self._were_reset: list[int] = []
+        self._has_stopped = False
+        """Whether the script is to be told of a stop, once the step is counted."""
         self._step_done: tuple[Rows, NDArray[np.intp], bool]
         """All rows before the last physics step, which environments have not taken it, and whether
         it has completed an application step."""
@@ -157,6 +159,9 @@ class BatchStepper:
         if self._were_reset:
             self._tell_resets()
         self._step_done = before, taken_back, completes
+        if self._has_stopped:
+            self._has_stopped = False
+            self._scene.callbacks.run(Event.STOP, self._scene)  # type: ignore[arg-type]
         return raised
 
     def _count(self, taken_back: NDArray[np.intp], *, completes: bool) -> None:
@@ -238,7 +243,7 @@ class BatchStepper:
                 self._let_through(env, trouble)
         if held:
             self._scene.select_environment(troubles[0][0])
-        self._scene.callbacks.run(Event.STOP, self._scene)  # type: ignore[arg-type]
+        self._has_stopped = True
         raised = self._stopped(events, len(troubles)) if raises else None
         return raised, np.array(sorted(are_broken), dtype=np.intp)
 

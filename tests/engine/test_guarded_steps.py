@@ -83,7 +83,7 @@ def test_a_reset_by_mujoco_is_noticed_every_time_and_counted(case_model: Case) -
         times.append(scene.data.time)
     resets = [step for step, reason in seen if reason is StopReason.AUTORESET]
     assert times[:6] == [0.002, 0.002, 0.004, 0.002, 0.004, 0.002]
-    assert resets == list(range(1, 40, 2))
+    assert resets == list(range(2, 41, 2))  # these steps count, and are counted by then
     assert scene.stops.resets == 20
     assert scene.history.episode == 20
     assert scene.data.warning[int(mujoco.mjtWarning.mjWARN_BADQACC)].number == 1
@@ -130,7 +130,7 @@ def test_a_force_that_is_no_number_is_blamed_and_not_what_it_does(
 def test_memory_that_runs_out_stops_at_the_truncation_and_at_the_error(case_model: Case) -> None:
     scene = physics.create_scene("C11", case_model("C11"))
     seen: list[tuple[int, StopReason]] = []
-    scene.on_stop(lambda s: seen.append((s.total_steps, s.last_stop.reason)))
+    scene.on_stop(lambda s: seen.append((s.last_stop.physics_step, s.last_stop.reason)))
     with pytest.raises(physics.StepFailedError):
         run(scene, 100)
     assert seen == [(42, StopReason.ARENA), (45, StopReason.FATAL)]

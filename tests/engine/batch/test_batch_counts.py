@@ -91,6 +91,22 @@ def test_those_that_mujoco_failed_on_have_not_counted_the_step_either(nstep: int
     assert scene.step_count.tolist() == [2, 1, 2]
 
 
+@pytest.mark.parametrize("nstep", [1, 3])
+def test_what_a_script_resets_when_it_is_told_counts_from_there(nstep: int) -> None:
+    scene = swinging()
+    scene.keep_history()
+    scene.step()
+    scene.on_stop(lambda each: each.reset(envs_idx=[0, 1]))
+    scene.ctrl[1] = np.nan
+    with pytest.raises(physics.SimulationStopped):
+        scene.step(nstep=nstep)
+    assert scene.step_count.tolist() == scene.physics_step_count.tolist() == [0, 0, 6]
+    history = scene.batch_history
+    steps, counts, episodes = history.counts_at(history.end_axis() - 1)
+    assert steps.tolist() == counts.tolist() == [5, 5, 5]
+    assert episodes.tolist() == [0, 0, 0]
+
+
 def test_a_recording_of_it_says_the_same(tmp_path: Path) -> None:
     scene = swinging()
     scene.start_recording(tmp_path / "run")
