@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
 from stroboscope.app.main.trajectory_jobs import TrajectoryJob
-from stroboscope.app.models.file_health import CheckedFile, RepairedFile
+from stroboscope.app.models.file_health import CheckedFile, LostFrames, RepairedFile
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.session import SessionModel
 from stroboscope.app.panels.file_notice import FileNotice
@@ -36,6 +36,7 @@ class _File:
     path: Path
     check: TrajectoryJob | None = None
     found: CheckedFile | None = None
+    lost: dict[str, tuple[LostFrames, ...]] = dataclasses.field(default_factory=dict)
     dismissed: bool = False
     repair: TrajectoryJob | None = None
     target: Path | None = None
@@ -98,7 +99,10 @@ class DamagedFiles(QObject):
     def _look(self) -> None:
         """Check the file of the shown scene, once it is known that there is one."""
         path = self._path_of(self._scene)
-        if path is None or path in self._files:
+        if path is None:
+            return
+        if path in self._files:
+            self._mark(self._files[path])
             return
         self._files[path] = file = _File(path)
         file.check = TrajectoryJob(
@@ -108,6 +112,15 @@ class DamagedFiles(QObject):
             failed=lambda why: self._on_failed(file, f"{path.name} can't be checked", why),
             parent=self,
         )
+
+    def _mark(self, file: _File) -> None:
+        """Have the timeline of the shown scene, which is of this file, say what is lost of it."""
+        scene, found = self._scene, file.found
+        if scene is None or found is None or scene.history.told is None:
+            return
+        # Of a scene without its model, of which only poses are shown, the axis counts those.
+        is_same_axis = found.last.get(scene.name) == scene.history.told.recording_end
+        scene.history.set_lost(file.lost.get(scene.name, ()) if is_same_axis else ())
 
     def _path_of(self, scene: SceneModel | None) -> Path | None:
         """Return the file that a scene is looked at in, where it is one of this machine."""
@@ -124,6 +137,9 @@ class DamagedFiles(QObject):
     def _on_checked(self, file: _File, found: bytes) -> None:
         file.check = None
         file.found = msgspec.json.decode(found, type=CheckedFile)
+        file.lost = {name: file.found.lost_steps(name) for name in file.found.frames}
+        if self._path_of(self._scene) == file.path:
+            self._mark(file)
         if not file.found.is_whole:
             details = file.found.details(file.path.name)
             self._window.sessions.log.add(LogLevel.WARNING, details, source=file.path.name)
@@ -179,8 +195,10 @@ class DamagedFiles(QObject):
     # --- repairing
 
     def ask_for_repair(self) -> None:
-        """Ask for the name of the copy, and write it."""
-        file = self._told
+        """Ask for the name of the copy of the shown file, and write it."""
+        path = self._path_of(self._scene)
+        # Also of a file whose message was closed: the timeline offers it where frames are lost.
+        file = self._files.get(path) if path is not None else None
         if file is None or file.found is None or file.repair is not None:
             return
         suggested = str(copy_name(file.path))

@@ -57,6 +57,9 @@ def _checked(
 ) -> CheckedFile:
     names = scene_names(reader)
     frames = {name: reader.frame_count(scene) for scene, name in names.items()}
+    last = {
+        name: int(reader.index(each).last_axis[-1]) for each, name in names.items() if frames[name]
+    }
     lost = []
     for each in damage:
         if each.scene not in reader.scenes or (each.frames is None and each.axes is None):
@@ -69,6 +72,7 @@ def _checked(
         closed=reader.complete,
         everything=everything,
         frames=frames,
+        last=last,
         lost=tuple(lost),
         damage=tuple(str(each) for each in damage[:_TOLD_DAMAGE] if not each.is_cut_off),
     )

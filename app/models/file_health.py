@@ -13,7 +13,8 @@ _NAMED = 2
 class LostFrames(msgspec.Struct, frozen=True):
     """Frames ``begin`` to ``end`` - 1 of a scene, and the physics steps ``first`` to ``last``.
 
-    -1 where one of the two is not known.
+    Physics steps are those ever taken, as the axis of the timeline counts them. -1 where one of the
+    two is not known.
     """
 
     scene: str
@@ -27,6 +28,16 @@ class LostFrames(msgspec.Struct, frozen=True):
         """Whether it is a single one."""
         return self.end - self.begin == 1 if self.begin >= 0 else self.first == self.last
 
+    @property
+    def place(self) -> str:
+        """Which frames; which physics steps, where these are not known or have other numbers."""
+        steps = _span("physics step", self.first, self.last)
+        if self.begin < 0:
+            return steps
+        frames = _span("frame", self.begin, self.end - 1)
+        is_same = (self.begin, self.end - 1) == (self.first, self.last)
+        return frames if is_same or self.first < 0 else f"{frames} ({steps})"
+
     def __str__(self) -> str:
         if self.begin >= 0:
             return f"{_span('frame', self.begin, self.end - 1)} of {self.scene}"
@@ -37,12 +48,13 @@ class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
     """What was found in a file: ``frames`` that are whole per scene, ``damage`` in words.
 
     ``closed``: its writer has closed it, and its index is whole. ``everything``: all checksums were
-    compared.
+    compared. ``last``: the physics step of each scene's last frame, lost or not.
     """
 
     closed: bool
     everything: bool
     frames: dict[str, int]
+    last: dict[str, int] = {}
     lost: tuple[LostFrames, ...] = ()
     damage: tuple[str, ...] = ()
 
@@ -50,6 +62,11 @@ class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
     def is_whole(self) -> bool:
         """Whether there is nothing to repair."""
         return self.closed and not self.damage
+
+    def lost_steps(self, scene: str) -> tuple[LostFrames, ...]:
+        """Return what is lost of a scene where it is known which physics steps that are, rising."""
+        mine = {each for each in self.lost if each.scene == scene and each.first >= 0}
+        return tuple(sorted(mine, key=lambda each: (each.first, each.last)))
 
     def headline(self, name: str) -> str:
         """Return what is wrong with the file called ``name``, and what is left, in a sentence."""

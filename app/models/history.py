@@ -10,6 +10,7 @@ import enum
 import math
 from typing import TYPE_CHECKING
 
+from stroboscope.app.models.file_health import LostFrames
 from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.stops import stop_whose
@@ -94,6 +95,8 @@ class HistoryModel:
         self.segments: list[Segment] = []
         """All that were told and are still there, oldest first."""
         self.stops: tuple[StopInfo, ...] = ()
+        self.lost: tuple[LostFrames, ...] = ()
+        """Rows of its file that can't be read, oldest first, as far as is known."""
         self.is_playing = False
         """Whether the view moves forward by itself."""
         self.loop: tuple[int, int] | None = None
@@ -185,17 +188,21 @@ class HistoryModel:
 
     @property
     def frame_text(self) -> str:
-        """Which frame of its file is looked at, "frame 120 of 3 000"; empty where not known.
+        """Which frame of its file is looked at, "frame 120 of 0 … 3 000"; empty where not known.
 
-        Frame 0 is the first one. Of files without some steps it is said which step that is.
+        Both ends are named: frame 3 000 is the last one of 3 001. Of files without some steps it is
+        said which physics step that is, and which are the first and the last one in the file.
         """
         told = self.told
         if told is None or not self.is_replay:
             return ""
         axis = told.recording_end if told.view is None else told.view
-        last = told.recording_end - told.first
-        what = "frame" if told.rows == last else "step"
-        return f"{what} {count_text(axis - told.first)} of {count_text(last)}"
+        all_there = told.rows == told.recording_end - told.first
+        what, begin = ("frame", told.first) if all_there else ("step", 0)
+        number, first, last = (
+            count_text(each - begin) for each in (axis, told.first, told.recording_end)
+        )
+        return f"{what} {number} of {first}\u2009…\u2009{last}"
 
     @property
     def near(self) -> int:
@@ -388,6 +395,12 @@ class HistoryModel:
             self.segments = merged
             self._begins = [segment.begin for segment in merged]
             self._on_marks()
+
+    def set_lost(self, lost: tuple[LostFrames, ...]) -> None:
+        """Say which rows of its file can't be read, oldest first."""
+        if lost is not self.lost and lost != self.lost:
+            self.lost = lost
+            self.marks_changed.emit()
 
     def note_mode(self, mode: PlaybackMode, axis: int) -> None:
         """Note that the scene is in a mode from a physics step on."""

@@ -10,6 +10,8 @@ from PySide6.QtGui import QBrush, QColor, QFont, QFontMetrics, QPainter, QPen, Q
 from stroboscope.app.models.lanes import Stretch
 from stroboscope.app.panels.timeline.bands import Band, EpisodeBands
 from stroboscope.app.panels.timeline.geometry import FLAG_PX, RULER_PX, TimelineRows
+from stroboscope.app.panels.timeline.lost_painting import paint_gaps
+from stroboscope.app.panels.timeline.lost_places import LostGap, LostPlaces, whole_parts
 from stroboscope.app.panels.timeline.mark_painting import paint_marks
 from stroboscope.app.panels.timeline.mark_places import MarkPlaces
 from stroboscope.app.panels.timeline.ruler import TICK_PX, RulerLabel
@@ -37,6 +39,7 @@ class TimelineContents:
     live: int
     bands: EpisodeBands
     stretches: LaneStretches
+    lost: LostPlaces
     marks: MarkPlaces
     labels: Sequence[RulerLabel]
 
@@ -60,7 +63,9 @@ def paint_history(
     _paint_blocks(painter, blocks, rows, palette)
     for stretch in stretches:
         _paint_stretch(painter, stretch, contents, bands, scale, rows, palette)
-    _paint_names(painter, bands, stretches, scale, rows, palette)
+    gaps = contents.lost.visible(scale, contents.live, contents.stretches)
+    paint_gaps(painter, gaps, scale, rows, palette)
+    _paint_names(painter, bands, stretches, gaps, scale, rows, palette)
     paint_marks(painter, contents.marks, scale, rows, palette)
 
 
@@ -236,11 +241,15 @@ def _paint_names(
     painter: QPainter,
     bands: Sequence[Band],
     stretches: Sequence[Stretch],
+    gaps: Sequence[LostGap],
     scale: AxisScale,
     rows: TimelineRows,
     palette: Palette,
 ) -> None:
-    """Write the number of each episode that has room for it, in the lane where it begins."""
+    """Write the number of each episode that has room for it, in the lane where it begins.
+
+    None is written over a gap: it stands behind the ones in its way.
+    """
     metrics = QFontMetrics(painter.font())
     painter.setPen(QColor(palette.text))
     least = metrics.horizontalAdvance("0") + 2 * _LABEL_PX
@@ -250,21 +259,24 @@ def _paint_names(
         axis = scale.axis(max(band.left, scale.left) + 0.5)
         at = bisect.bisect_right(stretches, axis, key=lambda each: each.begin) - 1
         stretch = stretches[at] if at >= 0 else None
-        top, height = rows.lane(stretch.lane if stretch is not None else 0)
+        lane = stretch.lane if stretch is not None else 0
+        top, height = rows.lane(lane)
         if height < metrics.ascent():
             continue
         left = max(band.left, scale.left)
         right = min(band.right, scale.left + scale.width)
         if stretch is not None and stretch.end is not None:
             right = min(right, scale.x(stretch.end))
-        right = max(right, left)
-        longest, *shorter = (
+        texts = (
             (f"{band.count} episodes", f"×{band.count}")
             if band.count > 1
             else (f"episode {band.episode}", f"e{band.episode}", f"{band.episode}")
         )
-        for text in (longest, *shorter):
-            if metrics.horizontalAdvance(text) + 2 * _LABEL_PX <= right - left:
-                box = QRectF(left + _LABEL_PX, top, right - left - _LABEL_PX, height)
+        parts = list(whole_parts(gaps, lane, left, right))
+        for text in texts:
+            need = metrics.horizontalAdvance(text) + 2 * _LABEL_PX
+            begin, end = next((p for p in parts if p[1] - p[0] >= need), (0.0, 0.0))
+            if end > begin:
+                box = QRectF(begin + _LABEL_PX, top, end - begin - _LABEL_PX, height)
                 painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
                 break

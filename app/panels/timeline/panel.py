@@ -68,12 +68,14 @@ class TimelinePanel(QWidget):
 
     ``link_toggled`` (bool): whether plots and timeline are to show the same part of time.
     ``try_wanted`` (a row, or None: the one in view): something else is to be tried from there.
-    ``loop_chosen``: what is played again and again was chosen.
+    ``loop_chosen``: what is played again and again was chosen. ``repair_wanted``: of the file, as
+    frames of it are lost.
     """
 
     link_toggled = Signal(bool)
     try_wanted = Signal(object)
     loop_chosen = Signal()
+    repair_wanted = Signal()
 
     def __init__(
         self,
@@ -284,6 +286,9 @@ class TimelinePanel(QWidget):
         there.triggered.connect(lambda _=False: self._commands.choose(axis))
         other = menu.addAction(_TRY)
         other.triggered.connect(lambda _=False: self.try_wanted.emit(axis))
+        if self.strip.lost_at(at.x()):
+            repair = menu.addAction(f"Repair {history.recording}…")
+            repair.triggered.connect(lambda _=False: self.repair_wanted.emit())
         menu.addSeparator()
         begins = menu.addAction("Loop from here")
         begins.setEnabled(axis < history.live)

@@ -47,6 +47,21 @@ class LaneStretches:
         stretches = [self.lanes.stretches[at] for at in np.flatnonzero(seen & wide)]
         return stretches, self._blocks(seen & ~wide, end, scale)
 
+    def pieces(
+        self, begin: NDArray[np.float64], end: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lanes, begins and ends of spans, (n,) each, cut where stretches begin."""
+        if not len(self._begin):
+            return np.zeros(len(begin), np.int64), begin, end
+        first = np.maximum(np.searchsorted(self._begin, begin, "right") - 1, 0)
+        last = np.maximum(np.searchsorted(self._begin, end, "left") - 1, first)
+        counts = last - first + 1
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        at = np.repeat(first, counts) + within
+        begins = np.where(within > 0, self._begin[at], np.repeat(begin, counts))
+        following = np.append(self._begin[1:], np.inf)
+        return self._lane[at], begins, np.minimum(following[at], np.repeat(end, counts))
+
     def connectors(self, scale: AxisScale) -> list[Stretch]:
         """Return the stretches whose connectors can be seen, the longest of too many."""
         length = (self._begin - self._fork) * scale.per_step

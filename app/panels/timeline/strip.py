@@ -14,13 +14,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from stroboscope.app.models.file_health import LostFrames
 from stroboscope.app.models.history import HistoryModel, Mark, MarkKind
 from stroboscope.app.models.lanes import lay_out
-from stroboscope.app.models.numbers import number_text, with_unit
+from stroboscope.app.models.numbers import count_text, number_text, with_unit
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.style import METRICS, number_font
 from stroboscope.app.panels.timeline.bands import EpisodeBands
 from stroboscope.app.panels.timeline.geometry import RULER_PX, TimelineRows
+from stroboscope.app.panels.timeline.lost_places import LostPlaces
 from stroboscope.app.panels.timeline.mark_places import MarkPlaces
 from stroboscope.app.panels.timeline.painting import (
     TimelineContents,
@@ -43,6 +45,9 @@ _HEIGHT = 64
 _CLICK_PX = 3
 # Stops that are drawn as one and told in a tooltip one by one, besides the first.
 _MOST_STOPS = 4
+# The same of lost frames.
+_MOST_LOST = 2
+_REPAIR = "the file is damaged: Repair… writes a copy of all that can be read"
 
 
 class AxisRange(Protocol):
@@ -101,6 +106,7 @@ class TimelineStrip(QWidget):
         self._bands = EpisodeBands()
         self._stretches = LaneStretches()
         self._places = MarkPlaces()
+        self._lost = LostPlaces()
         self._picture: QPixmap | None = None
         self._painted: tuple[object, ...] = ()
         self._pressed: QPointF | None = None
@@ -212,6 +218,7 @@ class TimelineStrip(QWidget):
             told.dense if told is not None else 0,
             id(self._bands),
             id(self._places),
+            id(self._lost),
             labels,
         )
         if self._picture is not None and key == self._painted:
@@ -225,6 +232,7 @@ class TimelineStrip(QWidget):
             live=live,
             bands=self._bands,
             stretches=self._stretches,
+            lost=self._lost,
             marks=self._places,
             labels=labels,
         )
@@ -245,6 +253,9 @@ class TimelineStrip(QWidget):
         if marks is not self._marks:
             self._marks = marks
             self._places = MarkPlaces(marks)
+        lost = history.lost if history is not None else ()
+        if lost is not self._lost.lost:
+            self._lost = LostPlaces(lost)
 
     # --- what stands where
 
@@ -265,6 +276,20 @@ class TimelineStrip(QWidget):
         more = len(others) - _MOST_STOPS
         return [*lines, f"▲ and {more} more stops here"] if more > 0 else lines
 
+    def lost_at(self, x: float) -> tuple[LostFrames, ...]:
+        """Return which frames of the file are lost there."""
+        self._collect()
+        return self._lost.near(self.scale, x)
+
+    def _lost_lines(self, x: float) -> list[str]:
+        lost = self.lost_at(x)
+        if not lost:
+            return []
+        lines = [f"✕ lost: {each.place}" for each in lost[: _MOST_LOST + 1]]
+        more = len(lost) - len(lines)
+        lines += [f"✕ and more at {count_text(more)} other places here"] if more > 0 else []
+        return [*lines, _REPAIR]
+
     def text_at(self, x: float) -> str:
         """Return what stands there, in words."""
         history = self._history
@@ -273,7 +298,7 @@ class TimelineStrip(QWidget):
         mark = self._places.near(self.scale, x)
         axis = min(max(round(self.scale.axis(x)), 0), history.live)
         axis = mark.axis if mark is not None else axis
-        lines = []
+        lines = self._lost_lines(x)
         if mark is not None:
             symbol = {MarkKind.STOP: "▲ stop: ", MarkKind.CHECKPOINT: "◆ "}.get(mark.kind, "")
             named = mark.text.startswith(mark.kind.value)

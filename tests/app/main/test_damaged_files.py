@@ -12,9 +12,9 @@ import mujoco
 import numpy as np
 import pytest
 from plain_recording import PlainRun, record_plain
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QToolTip
 
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.app.main.damaged_files import copy_name
@@ -40,6 +40,16 @@ MODEL = """
 """
 LAST = 200
 LONG_AGO = 1_000_000.0
+TWO_SCENES = """
+import stroboscope.engine as physics
+
+scenes = [physics.create_scene(name, '''{model}''') for name in ("Left", "Right")]
+with physics.start_recording({path!r}, scenes=scenes):
+    for _ in range(1300):
+        for scene in scenes:
+            scene.step()
+physics.shutdown()
+"""
 RECORDER = """
 import sys
 import stroboscope.engine as physics
@@ -98,9 +108,9 @@ def shown_file(desktop, wait_until, path: Path) -> Any:
     return desktop.sessions.shown
 
 
-def flip_a_byte(path: Path, block: int) -> None:
+def flip_a_byte(path: Path, block: int, *, scene: int = 0) -> None:
     with TrajectoryReader(path) as reader:
-        index = reader.index(0)
+        index = reader.index(scene)
         at = int(index.offset[block]) + int(index.nbytes[block]) // 2
     data = bytearray(path.read_bytes())
     data[at] ^= 0x40
@@ -167,6 +177,93 @@ def test_a_file_with_flipped_bytes_says_which_frames_are_lost_and_is_repaired_wi
     click(notice.open_button)
     assert desktop.sessions.shown is scene
     assert not notice.isVisible()
+
+
+def test_lost_frames_are_a_gap_in_the_timeline_which_offers_the_repair(
+    desktop, open_it, run, wait_until, click, monkeypatch
+):
+    flip_a_byte(run.path, 4)
+    files, timeline = desktop.window.damaged_files, desktop.window.timeline
+    strip, palette = timeline.strip, desktop.window.palette_tokens
+    scene = open_it(run.path)
+    wait_until(files.notice.isVisible)
+    assert [(each.first, each.last) for each in scene.history.lost] == [(64, 79)]
+    wait_until(lambda: "lost" in strip.text_at(strip.scale.x(72)))
+
+    def tone(axis: float) -> str:
+        image = strip.grab().toImage()
+        ratio = image.width() / strip.width()
+        y = strip.rows.line_top + strip.rows.line_height // 2
+        return image.pixelColor(int(round(strip.scale.x(axis)) * ratio), int(y * ratio)).name()
+
+    assert tone(64) == palette.warn.lower()
+    assert tone(40) == tone(120) != palette.surface0.lower()
+    # Said where the pointer is: what is lost, and what can be done.
+    at = QPoint(round(strip.scale.x(72)), strip.rows.line_top + 4)
+    QTest.mouseMove(strip, at + QPoint(-40, 0))
+    QTest.mouseMove(strip, at)
+    wait_until(lambda: "lost: frames 64 to 79" in plain(QToolTip.text()))
+    assert "Repair… writes a copy of all that can be read" in QToolTip.text()
+    # Going there is refused as ever, and the view stays.
+    before = len(desktop.log.lines)
+    QTest.mouseClick(strip, Qt.MouseButton.LeftButton, pos=at)
+    wait_until(lambda: len(desktop.log.lines) > before)
+    assert "lost: frames 64 to 79" in desktop.log.lines[-1].text
+    assert "go to a frame before or after these" in desktop.log.lines[-1].text
+    assert scene.history.view not in range(64, 80)
+    # Also when the message was closed.
+    click(files.notice.close_button)
+    assert scene.history.lost
+    choose(monkeypatch, "")
+    strip.customContextMenuRequested.emit(at)
+    menu = QApplication.activePopupWidget()
+    (repair,) = [each for each in menu.actions() if each.text() == "Repair arm.mcap…"]
+    menu.close()
+    repair.trigger()
+    copy = shown_file(desktop, wait_until, run.path.with_name("arm.repaired.mcap"))
+    checked = files._files[run.path.with_name("arm.repaired.mcap")]
+    wait_until(lambda: checked.found is not None)
+    assert copy.history.lost == ()
+    assert "lost" not in strip.text_at(strip.scale.x(72))
+
+
+def test_only_what_is_lost_of_the_shown_scene_is_marked(desktop, open_it, tmp_path, wait_until):
+    path = tmp_path / "both.mcap"
+    code = TWO_SCENES.format(model=MODEL, path=str(path))
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=120)
+    for scene, block in ((0, 1), (1, 3)):
+        flip_a_byte(path, block, scene=scene)
+    open_it(path)
+    files, sessions = desktop.window.damaged_files, desktop.sessions
+    wait_until(files.notice.isVisible)
+    wait_until(lambda: len(sessions.all_scenes()) == 2)
+    found = {}
+    for scene in sessions.all_scenes():
+        sessions.show(scene)
+        wait_until(lambda scene=scene: scene.history.lost)
+        found[scene.name] = [(each.scene, each.first // 256) for each in scene.history.lost]
+    assert found == {"Left": [("Left", 1)], "Right": [("Right", 3)]}
+
+
+def test_of_recorded_transforms_without_a_model_no_physics_steps_are_marked(
+    desktop, open_it, tmp_path, wait_until
+):
+    """Their timeline counts poses, not the steps that are known to be lost."""
+    path = tmp_path / "poses.mcap"
+    code = TWO_SCENES.format(model=MODEL, path=str(path))
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=120)
+    with TrajectoryReader(path) as reader:
+        model = reader.attachment(reader.scene(0).model)
+    data = path.read_bytes()
+    at = data.index(model) + len(model) // 2
+    path.write_bytes(data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :])
+    flip_a_byte(path, 1)
+    scene = open_it(path)
+    files = desktop.window.damaged_files
+    wait_until(files.notice.isVisible)
+    assert files._files[path].lost["Left"]
+    assert scene.history.told.recording_end != files._files[path].found.last["Left"]
+    assert scene.history.lost == ()
 
 
 def test_curves_of_a_damaged_file_have_all_frames_but_the_lost_ones(

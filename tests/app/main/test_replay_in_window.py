@@ -158,14 +158,15 @@ def test_playing_another_scene_leaves_it_alone(desktop, replay, run_script, wait
 
 def test_it_says_which_frame_of_the_file_is_in_view(desktop, replay, wait_until):
     scene, timeline = desktop.sessions.shown, desktop.window.timeline
+    of_all = f"of 0\u2009…\u2009{LAST}"
     desktop.window.commands.time.choose(20)
-    wait_until(lambda: f"frame 20 of {LAST} · episode 0" in timeline.where.full_text)
+    wait_until(lambda: f"frame 20 {of_all} · episode 0" in timeline.where.full_text)
     assert timeline.live.text() == "End"
     rows = {row.label: row.text for s in scene_values(scene).sections for row in s.rows}
-    assert (rows["file"], rows["in view"]) == ("arm.mcap", f"frame 20 of {LAST}")
+    assert (rows["file"], rows["in view"]) == ("arm.mcap", f"frame 20 {of_all}")
     assert "doing" not in rows
     QTest.mouseClick(timeline.live, Qt.MouseButton.LeftButton)
-    wait_until(lambda: f"frame {LAST} of {LAST}, the last" in timeline.where.full_text)
+    wait_until(lambda: f"frame {LAST} {of_all}, the last" in timeline.where.full_text)
     told = "\n".join(line.text for line in desktop.sessions.log.lines)
     assert f"arm.mcap: {LAST + 1} frames, exact, recorded 20" in told
     assert "complete" in told

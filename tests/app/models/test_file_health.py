@@ -54,6 +54,29 @@ def test_a_sentence_says_what_is_lost_and_what_is_left(found, text):
     assert not found.is_whole
 
 
+def test_lost_steps_are_those_of_one_scene_that_are_known_oldest_first():
+    later, earlier = LostFrames("Arm", 80, 96, 180, 195), LostFrames("Arm", 7, 8, 7, 7)
+    unknown, other = LostFrames("Arm", 30, 40, -1, -1), LostFrames("Leg", 0, 16, 0, 15)
+    found = checked(later, unknown, other, earlier, later)
+    assert found.lost_steps("Arm") == (earlier, later)
+    assert found.lost_steps("Leg") == (other,)
+    assert found.lost_steps("Hand") == ()
+
+
+@pytest.mark.parametrize(
+    ("lost", "place"),
+    [
+        (LOST, "frames 80 to 95"),
+        (LostFrames("Arm", 7, 8, 7, 7), "frame 7"),
+        (LostFrames("Arm", 0, 16, 1000, 1150), "frames 0 to 15 (physics steps 1 000 to 1 150)"),
+        (LostFrames("Arm", -1, -1, 1080, 1095), "physics steps 1 080 to 1 095"),
+        (LostFrames("Arm", 30, 40, -1, -1), "frames 30 to 39"),
+    ],
+)
+def test_a_place_has_steps_where_they_are_not_the_numbers_of_its_frames(lost, place):
+    assert lost.place.replace("\u2009", " ") == place
+
+
 def test_a_closed_file_without_damage_is_whole():
     assert checked().is_whole
 

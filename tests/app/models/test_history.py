@@ -58,6 +58,22 @@ def test_a_row_has_episode_step_and_time_of_its_segment(history):
     assert history.place(110).time == 5.125  # what the application says counts
 
 
+@pytest.mark.parametrize(
+    ("rows", "view", "text"),
+    [
+        (3000, 120, "frame 120 of 0…3 000"),
+        (3000, None, "frame 3 000 of 0…3 000"),
+        (300, 120, "step 1 120 of 1 000…4 000"),
+        (300, None, "step 4 000 of 1 000…4 000"),
+    ],
+)
+def test_a_frame_of_a_file_is_told_between_the_first_and_the_last_one(history, rows, view, text):
+    fields = dict(recording="run.mcap", first=1000, recording_end=4000, rows=rows)
+    axis = None if view is None else 1000 + view
+    history.receive(told([episode(1, 1000)], view=axis, **fields))
+    assert history.frame_text.replace("\u2009…\u2009", "…").replace("\u2009", " ") == text
+
+
 def test_events_are_found_in_both_directions_and_modes_are_none(history, scene, make_status):
     history.receive(
         told([episode(1, 0), episode(2, 40), episode(3, 90, SegmentKind.BRANCH, parent_axis=60)])
