@@ -54,8 +54,9 @@ class LostPlaces:
         return gaps
 
     def near(self, scale: AxisScale, x: float) -> tuple[LostFrames, ...]:
-        """Return what is lost under the pointer, as far as its gap can be told from others."""
-        return self.lost[self._within(scale.axis(x), scale.axis(x), 1.0 / scale.per_step + 1e-9)]
+        """Return what is lost under the pointer, or right beside it: gaps may be narrow."""
+        axis = scale.axis(x)
+        return self.lost[self._within(axis, axis, LEAST_GAP_PX / scale.per_step)]
 
     def _within(self, first: float, last: float, margin: float) -> slice:
         """Return those that lie between two places of the axis, or nearer to it than ``margin``."""

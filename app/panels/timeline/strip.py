@@ -47,7 +47,7 @@ _CLICK_PX = 3
 _MOST_STOPS = 4
 # The same of lost frames.
 _MOST_LOST = 2
-_REPAIR = "the file is damaged: Repair… writes a copy of all that can be read"
+_REPAIR = "the file is damaged: Repair… (right click) writes a copy of all that can be read"
 
 
 class AxisRange(Protocol):
@@ -287,7 +287,8 @@ class TimelineStrip(QWidget):
             return []
         lines = [f"✕ lost: {each.place}" for each in lost[: _MOST_LOST + 1]]
         more = len(lost) - len(lines)
-        lines += [f"✕ and more at {count_text(more)} other places here"] if more > 0 else []
+        places = f"{count_text(more)} other place{'' if more == 1 else 's'}"
+        lines += [f"✕ and more at {places} here"] if more > 0 else []
         return [*lines, _REPAIR]
 
     def text_at(self, x: float) -> str:

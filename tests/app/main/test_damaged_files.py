@@ -203,7 +203,7 @@ def test_lost_frames_are_a_gap_in_the_timeline_which_offers_the_repair(
     QTest.mouseMove(strip, at + QPoint(-40, 0))
     QTest.mouseMove(strip, at)
     wait_until(lambda: "lost: frames 64 to 79" in plain(QToolTip.text()))
-    assert "Repair… writes a copy of all that can be read" in QToolTip.text()
+    assert "Repair… (right click) writes a copy of all that can be read" in QToolTip.text()
     # Going there is refused as ever, and the view stays.
     before = len(desktop.log.lines)
     QTest.mouseClick(strip, Qt.MouseButton.LeftButton, pos=at)

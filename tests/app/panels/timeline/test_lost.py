@@ -203,7 +203,10 @@ def test_the_tooltip_says_which_frames_are_lost_and_that_they_can_be_left_out(st
     strip._history.set_lost((lost(64, 79), LostFrames("A", 80, 96, 800, 815)))
     told = strip.text_at(strip.scale.x(70)).split("\n")
     assert told[0] == "✕ lost: frames 64 to 79"
-    assert told[1] == "the file is damaged: Repair… writes a copy of all that can be read"
+    assert (
+        told[1]
+        == "the file is damaged: Repair… (right click) writes a copy of all that can be read"
+    )
     assert "step 70" in told[2]
     assert strip.text_at(strip.scale.x(810)).startswith(
         "✕ lost: frames 80 to 95 (physics steps 800 to 815)"
@@ -218,6 +221,23 @@ def test_many_losses_under_the_pointer_are_counted(strip):
     told = strip.text_at(strip.scale.x(50_000)).split("\n")
     assert sum(line.startswith("✕ lost: frame ") for line in told) == 3
     assert told[3].startswith("✕ and more at ")
+
+
+@pytest.mark.parametrize(("count", "more"), [(3, ""), (4, "1 other place"), (6, "3 other places")])
+def test_the_last_losses_under_the_pointer_are_told_as_a_number(strip, count, more):
+    strip._history.set_lost(tuple(lost(2 * n, 2 * n) for n in range(count)))
+    strip._range.show(0.0, 100_000.0)
+    told = strip.text_at(strip.scale.x(2)).split("\n")
+    assert [line for line in told if "more" in line] == [f"✕ and more at {more} here"] * bool(more)
+
+
+def test_a_narrow_gap_is_told_wherever_the_pointer_is_on_it(strip):
+    strip._range.show(0.0, 100_000.0)
+    strip._history.set_lost((lost(50_000, 50_000),))
+    gaps = LostPlaces(strip._history.lost)
+    (gap,) = gaps.visible(strip.scale, 100_000, strip.lanes)
+    for x in np.arange(gap.left, gap.right, 0.5):
+        assert strip.text_at(float(x)).startswith("✕ lost: frame 50")
 
 
 def test_another_scene_has_none_of_these_gaps(strip):
