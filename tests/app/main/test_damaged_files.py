@@ -227,6 +227,24 @@ def test_lost_frames_are_a_gap_in_the_timeline_which_offers_the_repair(
     assert "lost" not in strip.text_at(strip.scale.x(72))
 
 
+def test_a_lost_block_of_a_file_without_its_index_is_marked_by_its_steps(
+    desktop, open_it, run, wait_until
+):
+    with TrajectoryReader(run.path) as reader:
+        index = reader.index(0)
+        begin, nbytes = int(index.offset[4]), int(index.nbytes[4])
+    data = bytearray(run.path.read_bytes())
+    data[begin : begin + nbytes] = bytes(nbytes)
+    run.path.write_bytes(data)
+    cut_off(run.path, keep=0.95)
+    scene = open_it(run.path)
+    notice, strip = desktop.window.damaged_files.notice, desktop.window.timeline.strip
+    wait_until(notice.isVisible)
+    assert "Physics steps 64 to 79 of Plain are lost" in plain(notice.text.text())
+    assert [(each.first, each.last) for each in scene.history.lost] == [(64, 79)]
+    wait_until(lambda: "✕ lost: physics steps 64" in strip.text_at(strip.scale.x(72)))
+
+
 def test_only_what_is_lost_of_the_shown_scene_is_marked(desktop, open_it, tmp_path, wait_until):
     path = tmp_path / "both.mcap"
     code = TWO_SCENES.format(model=MODEL, path=str(path))
