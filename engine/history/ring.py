@@ -68,6 +68,7 @@ class RowRing:
         "_dropped_bytes",
         "_head",
         "_is_heard",
+        "_is_whole",
         "_lent",
         "_limit",
         "_new_block_bytes",
@@ -126,6 +127,8 @@ class RowRing:
         self._head: Block | None = None
         self._is_heard = False
         """Whether every tap has heard of the block that is being filled."""
+        self._is_whole = True
+        """Whether no block is on its way, where what a handler of a signal raises loses it."""
         self.stop_keeping()
 
     # --- writing
@@ -154,16 +157,19 @@ class RowRing:
             head.end = head.begin + self.at
             for tap in self.taps:
                 tap.sealed(head)
+            self._head = None
             if not self.at:
                 self._blocks.pop()
                 (self._lent if head.users else self._spare).append(head)
-            self._head = None
         self._is_heard = False  # if a handler of a signal raises now, turning is begun anew
         self.size = self.at = 0
 
     def turn(self, axis: int) -> None:
         """Begin another block, whose first row is that of ``axis``."""
+        is_whole, self._is_whole = self._is_whole, False
         self.seal()
+        if not is_whole:
+            self._mend()
         if not self._blocks or self._limit() < self._fewest // 4 * self._new_block_bytes:
             self._choose_capacity()  # also where there is far less room than there was
         block = self._free_block()
@@ -175,9 +181,10 @@ class RowRing:
         self.steps = block.steps.data
         self.timesteps = block.timesteps.data
         self.walls = block.walls.data
-        self.at, self.size, self.advance = 0, self._rows, 1
         try:
+            self.at, self.size, self.advance = 0, self._rows, 1
             self._order_ahead()
+            self._is_whole = True
             for tap in self.taps:
                 tap.opened(self, block, at=0)
             self._is_heard = True
@@ -431,10 +438,11 @@ class RowRing:
         self._spare.clear()
         self._lent.clear()
         self._cancel_order()
-        self._rows = min(fitting, self._wanted_capacity or fitting)
+        rows = min(fitting, self._wanted_capacity or fitting)
         # Some room for rows that stay because they do not follow from the one before.
-        self._capacity = self._rows + self._rows // 16 + 2
-        self._new_block_bytes = block_bytes(self._capacity, self._packing.words)
+        capacity = rows + rows // 16 + 2
+        nbytes = block_bytes(capacity, self._packing.words)
+        self._rows, self._capacity, self._new_block_bytes = rows, capacity, nbytes
 
     def _free_block(self) -> Block:
         """Return a block to fill, within the limit."""
@@ -474,6 +482,15 @@ class RowRing:
         elif self._order is None and not self._spare:  # and one more is left for merging into
             self._order = ahead.order(self._capacity, self._packing.words, nbytes=size)
             self._block_bytes += 0 if self._order is None else size
+
+    def _mend(self) -> None:
+        """Go on with what is there after turning was left half done, and count its bytes anew."""
+        self._blocks = [block for block in self._blocks if block.count]
+        there = (*self._blocks, *self._spare, *self._lent)
+        ordered = 0 if self._order is None else self._new_block_bytes
+        self._block_bytes = ordered + sum(block.nbytes for block in there)
+        parts = (part for block in self._blocks for part in block.dropped)
+        self._dropped_bytes = sum(part.nbytes for part in parts)
 
     def _cancel_order(self) -> None:
         if self._order is not None:

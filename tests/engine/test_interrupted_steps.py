@@ -5,7 +5,8 @@ Python runs them as soon as MuJoCo has returned, so that is where nearly all of 
 
 import contextlib
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import stroboscope.engine as physics
 from stroboscope.engine.errors import StepFailedError
+from stroboscope.engine.history import ring
 
 MODEL = """
 <mujoco>
@@ -64,6 +66,30 @@ def scene(request: Any) -> Iterator[physics.Scene]:
     made = physics.create_scene("Tower", MODEL.format(integrator=request.param))
     yield made
     made.destroy()
+
+
+@contextlib.contextmanager
+def raising_after(lines: int, *, of: str) -> Iterator[None]:
+    """Raise Late once, as a handler would, after so many lines of the module ``of`` that turn."""
+    left = lines
+
+    def trace(frame: Any, event: str, arg: object) -> Any:
+        nonlocal left
+        if event == "line":
+            left -= 1
+            if left == -1:
+                raise Late
+        return trace
+
+    def enter(frame: Any, event: str, arg: object) -> Any:
+        return trace if frame.f_code.co_filename == of else None
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def step_through_interrupts(scene: physics.Scene, raised: type[BaseException]) -> int:
@@ -124,3 +150,20 @@ def test_an_error_of_a_callback_of_mujoco_is_a_failed_step_still(scene: physics.
     finally:
         mujoco.set_mjcb_control(None)
     assert scene.step_count == 0
+
+
+def test_what_raises_anywhere_in_turning_blocks_of_rows_leaves_the_room_for_them() -> None:
+    def remembered(lines: Iterable[int]) -> int:
+        scene = physics.create_scene("Boxes", MODEL.format(integrator="Euler"))
+        scene.keep_history(True, max_bytes=200_000)
+        for _ in range(150):
+            scene.step()
+        for line in lines:
+            with raising_after(line, of=ring.__file__), contextlib.suppress(Late):
+                for _ in range(20):
+                    scene.step()
+        for _ in range(150):
+            scene.step()
+        return scene.history.ring.reachable
+
+    assert remembered(range(0, 280, 2)) > 0.7 * remembered([])
