@@ -102,7 +102,10 @@ class Past:
         """Return the axis that could be reached, its topics, and how it was had."""
         reached, note = self.bring(axis)
         with self._options_of(self.stretch(reached)):
-            return reached, self._world.frames.past(self._scratch, topics), note
+            frames = self._world.frames.past(self._scratch, topics)
+            if note in ("", VERIFIED):
+                note = self._doubt(reached) or note
+            return reached, frames, note
 
     def state(self, axis: int) -> tuple[Row, bytes, str]:
         """Return the row of a step, what no row holds, and how it was had."""
@@ -206,6 +209,27 @@ class Past:
         if near < axis:
             self._step(near, axis, keeps=True)
         return self._is_right(axis)
+
+    def _doubt(self, axis: int) -> str:
+        """Return why the step of a row, which stands in the scratch data, is another one by now.
+
+        Empty where it leads to the next row, and where nobody can tell. The scratch data may be
+        anything then.
+        """
+        ring, after = self._history.ring, axis + 1
+        if not ring.holds(after) or not ring.follows(after) or self._callbacks():
+            return ""
+        try:
+            self._step(axis, after)
+            if self._is_right(after):
+                return ""
+        except (CommandError, LookupError):
+            return ""  # what would tell is lost
+        where = self.counters(axis).physics_step_count
+        return (
+            f"not reproducible: physics step {where} leads elsewhere by now, as after a script has "
+            "written into its model: what follows from the state is computed with what the model is"
+        )
 
     def _callbacks(self) -> str:
         names = list(self._adapter.callbacks_in_the_way(self._model))

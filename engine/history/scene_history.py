@@ -186,8 +186,12 @@ class SceneHistory:
         self.ring.take_in()  # type: ignore[attr-defined]  # the one of enter_file
         self.recording_end = self._scene.counters.axis
         self._note_options(stretches)
-        self.segments = SegmentList(self._begun(stretches))
+        self.tell_recorded(stretches)
         self.episode = self._episodes = stretches[-1].segment.episode
+
+    def tell_recorded(self, stretches: Sequence[Stretch]) -> None:
+        """Have the recorded past consist of these stretches."""
+        self.segments = SegmentList(self._begun(stretches))
 
     def _note_options(self, stretches: Sequence[Stretch]) -> None:
         model, adapter = self._world.model, self._world.adapter

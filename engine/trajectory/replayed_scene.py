@@ -18,6 +18,7 @@ from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.trajectory.building import build_scene
 from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, FileSignals
+from stroboscope.engine.trajectory.model_writes import with_models_in_place
 from stroboscope.engine.trajectory.recorded_options import check_options
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
@@ -114,8 +115,16 @@ class ReplayedScene:
         row, hidden, _ = self.state(last)
         scene.world.codec.put_row(row, hidden)
         scene.states.initial = None
+        self._put_models_in_place(scene)
         self.put_options(last)
         return scene
+
+    def _put_models_in_place(self, scene: "Scene") -> None:
+        """Have each row belong to the model that its step was taken with."""
+        placed = with_models_in_place(self, self._rows, self._stretches)
+        if placed != self._stretches:
+            self._stretches[:] = placed
+            scene.history.tell_recorded(placed)
 
     def _check_options(self, scene: "Scene") -> None:
         world = scene.world
@@ -145,6 +154,7 @@ class ReplayedScene:
             total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
         )
         scene.history.recording_grew(self._stretches)
+        self._put_models_in_place(scene)
         scene.history.recorded_signals = FileSignals(self._reader, self.signals_of)
         row, hidden, _ = self.state(last)
         self.put_options(last)

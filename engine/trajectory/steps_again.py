@@ -7,6 +7,7 @@ import numpy as np
 
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.errors import StateError
+from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
@@ -54,10 +55,14 @@ class StepsAgain:
     def put_options(self, frame: int) -> None:
         """Have the options that were in force at a frame, the length of its step too."""
         stretch, _ = self._replayed.place(frame)
+        self.put_options_of(stretch, timestep=self._rows.timestep(frame))
+
+    def put_options_of(self, stretch: Stretch, *, timestep: float) -> None:
+        """Have the options that were in force in a stretch, for a step of ``timestep`` [s]."""
         options = {**self._scene.history.recorded_options, **stretch.options}
         for name, values in options.items():
             write_option(self.model, name, values, known=values, adapter=self.adapter)
-        self.model.opt.timestep = self._rows.timestep(frame)
+        self.model.opt.timestep = timestep
 
     def put_back(self, row: Row, hidden: bytes) -> None:
         """Take the last step back: ``row`` is where it began."""

@@ -10,6 +10,7 @@ from samples import few
 
 import stroboscope.engine as physics
 from stroboscope.engine.files.frames import BlockKind
+from stroboscope.engine.trajectory.last_frame import SAME
 
 Make = Callable[..., physics.Scene]
 OracleOf = Callable[..., Any]
@@ -64,6 +65,33 @@ def test_what_is_written_into_the_model_is_said_and_the_run_still_verifies(
             again.ctrl[:] = row[-len(row) :][_controls(scene)]
             again.step()
         assert again.data.qpos.tobytes() == rows[750, 1:29].tobytes()
+
+
+@pytest.mark.parametrize(("field", "steps"), [("actuator_gainprm[0]", 400), ("body_mass", 40)])
+def test_every_frame_has_the_model_that_its_step_was_taken_with(
+    make_scene: Make, oracle_of: OracleOf, tmp_path: Path, field: str, steps: int
+) -> None:
+    scene = make_scene("humanoid")
+    oracle = oracle_of(scene)
+    with scene.start_recording(tmp_path / "run") as recording:
+        oracle.step(350)
+        WRITES[field](scene.model)
+        oracle.step(steps)
+        left = {name: getattr(scene.data, name).copy() for name in ("actuator_force", "qacc")}
+    rows = oracle.array()
+    with physics.load_trajectory(recording.path) as trajectory:
+        for frame in (349, 350, 350 + steps - 1):
+            trajectory.seek(frame)
+            again = trajectory.scene
+            again.step()
+            assert again.data.qpos.tobytes() == rows[frame + 1, 1:29].tobytes(), frame
+    with physics.load_trajectory(recording.path) as trajectory:
+        for name, value in left.items():
+            assert trajectory.last[name].tobytes() == value.tobytes(), name
+        assert trajectory.last.note == SAME
+        assert trajectory.verify().exit_code == 0
+        told = [(e.segment.begin, e.model_since) for e in trajectory._stretches]
+    assert told == [(0, -1), (350, 350)]
 
 
 def _controls(scene: physics.Scene) -> slice:
