@@ -1,23 +1,25 @@
 """Stops in files: all that is known of one, what can be tried about it among it, and back again."""
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
 from stroboscope.debugger_protocol.messages import ElementRef
-from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason, WhatIf
+from stroboscope.debugger_protocol.time_messages import SegmentKind, StopInfo, StopReason, WhatIf
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.json_values import number_of
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.stops.event import StopEvent
 
-__all__ = ["ends_script", "is_of_step", "signal_data", "stop_data", "stop_of"]
+__all__ = ["ends_in_step", "ends_script", "signal_data", "stop_data", "stop_of"]
 
 # The reason, in files, of what ended with its process because a signal came; also where its name
 # is. On the wire there is no such reason, see ``StopInfo.signal``.
 _SIGNAL: Final = "signal"
 _ENDINGS: Final = (StopReason.SCRIPT_ERROR, _SIGNAL)
+_REPLACED: Final = frozenset(SegmentKind) - {SegmentKind.BEGIN}
 _ELEMENTS, _OFFERS, _BEFORE_STEP = "elements", "what_if", "is_before_step"
 # A file may hold anything: far more than any stop of ours has is no offer.
 _MOST_ELEMENTS: Final = 64
@@ -56,7 +58,19 @@ def ends_script(event: FileEvent) -> bool:
     return event.kind == "stop" and event.data.get("reason") in _ENDINGS
 
 
-def is_of_step(event: FileEvent) -> bool:
+def ends_in_step(events: Iterable[FileEvent], axis: int) -> bool:
+    """Return whether a run ends at ``axis`` in a physics step that was taken back.
+
+    Not where its state was replaced after that.
+    """
+    is_in_step = False
+    for event in events:
+        if event.axis == axis:
+            is_in_step = _is_of_step(event) or (is_in_step and event.kind not in _REPLACED)
+    return is_in_step
+
+
+def _is_of_step(event: FileEvent) -> bool:
     """Return whether an event is a stop because of a physics step, which was taken back."""
     reason = event.data.get("reason") if event.kind == "stop" else None
     if event.data.get(_BEFORE_STEP) is True:

@@ -27,7 +27,7 @@ from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
-from stroboscope.engine.recording.recorded_stops import ends_script, is_of_step
+from stroboscope.engine.recording.recorded_stops import ends_in_step, ends_script
 from stroboscope.engine.scene_loading import show_scene
 from stroboscope.engine.trajectory.building import recorded_fields, recorded_model
 from stroboscope.engine.trajectory.finding import FrameFinder
@@ -267,7 +267,7 @@ class Trajectory:
         StateError where callbacks of this process would be called.
         """
         end = self.axes[1]
-        has_failed = any(event.axis == end and is_of_step(event) for event in self.events)
+        has_failed = ends_in_step(self.events, end)
         return compute_last(self._replayed, self._rows, has_failed=has_failed)
 
     def stored_state(self, index: int) -> tuple[Row, bytes, Counters, float]:

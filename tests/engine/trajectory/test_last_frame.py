@@ -163,6 +163,28 @@ def test_after_a_stop_before_a_step_every_array_is_of_the_last_step_that_was_tak
         assert not _differences(last, live)
 
 
+@pytest.mark.parametrize("replaces", ["reset", "restore"])
+def test_after_a_reset_nothing_is_said_to_be_of_the_step_that_failed_before_it(
+    replaces: str, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    scene.raise_on_stop = True
+    begin = scene.checkpoint()
+    scene.start_recording(tmp_path / "run")
+    for _ in range(20):
+        scene.step()
+    scene.ctrl[:] = 1e30
+    with pytest.raises(physics.SimulationStopped):
+        scene.step()
+    if replaces == "reset":
+        scene.reset()
+    else:
+        scene.restore(begin)
+    with physics.load_trajectory(scene.stop_recording()) as trajectory:
+        last = trajectory.last
+        assert (float(last.time), last.note) == (0.0, EVALUATED), trajectory.events
+
+
 @pytest.mark.parametrize("ends", ["by a signal", "by an exception"])
 def test_how_the_script_ended_after_a_step_that_failed_makes_no_difference_to_the_arrays(
     ends: str, tmp_path: Path
