@@ -16,6 +16,7 @@ from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.by_owner import PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.feed import Attachments, FinalRow, Value
+from stroboscope.engine.recording.model_stages import ModelStages
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_records import record_of
@@ -221,6 +222,7 @@ class SceneFlightRecorder(FlightRecorder):
         super().__init__(wanted, scene, disk=disk)
         # What takes long of it is kept with the scene's model: a stop should not have to wait.
         record_of(scene, wanted, index=0, attachments=Attachments())
+        self._models = ModelStages(scene.world, axis=scene.counters.axis)
 
     @property
     def nbytes(self) -> int:
@@ -245,7 +247,11 @@ class SceneFlightRecorder(FlightRecorder):
         scene = self._scene
         if final is None:
             final = final_row(scene, scene.world, knows=knows)
-        return Saving.of_scene(self._wanted, scene, path=path, final=final, disk=self._disk)
+        if knows:
+            self._models.look(scene.counters.axis)
+        return Saving.of_scene(
+            self._wanted, scene, path=path, final=final, models=self._models, disk=self._disk
+        )
 
     # --- what its history says
 
@@ -253,10 +259,13 @@ class SceneFlightRecorder(FlightRecorder):
         """Nothing: the rows stay where they are."""
 
     def sealed(self, block: Block) -> None:
-        """Nothing: the rows stay where they are."""
+        """Look at the model; the rows stay where they are."""
+        self._models.look(self._scene.counters.axis)
 
     def began(self, stretch: Stretch) -> None:
-        """Nothing: the history knows."""
+        """Look at the model where the state is replaced: it may have been, too."""
+        if stretch.segment.begin == self._scene.counters.axis:
+            self._models.look(stretch.segment.begin)
 
     def slept(self, axis: int, hidden: bytes) -> None:
         """Nothing: the history keeps that, too."""
@@ -266,6 +275,7 @@ class SceneFlightRecorder(FlightRecorder):
 
     def entered(self) -> None:
         """Begin anew with another model: a history is of one."""
+        self._models = ModelStages(self._scene.world, axis=self._scene.counters.axis)
         self._scene.history.keep_newest(self._rows(), who=self)
 
 

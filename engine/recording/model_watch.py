@@ -107,6 +107,10 @@ class ModelWatch:
             text += "; what is written after this is not told any more"
         return ModelChange(since, axis, text)
 
+    def at_first(self, field: str) -> list[float]:
+        """Return what a field had when this was made, flat."""
+        return [float(each) for each in self._base.arrays[field].reshape(-1)]
+
     def _concerns(self, field: str) -> bool:
         """Return whether a field is simulated, and nobody has edited it in the debugger."""
         if not _is_simulated(field) or field == _TIMESTEP:

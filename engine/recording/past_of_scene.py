@@ -1,5 +1,6 @@
 """What a scene's history holds, handed to a file as if it had been recorded while it happened."""
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.history.block import Block
 from stroboscope.engine.recording.feed import FinalRow, SceneFeed
+from stroboscope.engine.recording.model_stages import ModelStages
 from stroboscope.engine.recording.rows_entry import RowsEntry
 from stroboscope.engine.recording.scene_tap import begin_event, stretch_event
 
@@ -24,10 +26,12 @@ def fill_with_past(
     *,
     final: FinalRow,
     seconds: float | None = None,
+    models: ModelStages | None = None,
 ) -> None:
     """Put the stored rows of a scene into ``feed``, and ``final`` behind them; by the owner.
 
-    ``seconds``: the newest of simulation time only, of which all are stored.
+    ``seconds``: the newest of simulation time only, of which all are stored. ``models``: what the
+    script has written into the model meanwhile.
     """
     history = scene.history
     blocks = list(_newest(history.ring.stored_blocks(), seconds))
@@ -37,7 +41,10 @@ def fill_with_past(
         feed.add_event(begin_event(scene, index, "nothing is remembered of what was before"))
     else:
         first = blocks[0][0].axis_at(blocks[0][1])
-        for event in _stretches(scene, first, index):
+        events = _stretches(scene, first, index)
+        if models is not None:
+            events = models.tell(events, place=functools.partial(_placed, scene, final))
+        for event in events:
             feed.add_event(event)
     # Also where there is no row: of the very first step it may be known why it failed.
     notes = scene.recorders.notes
@@ -79,17 +86,29 @@ def _stretches(scene: "Scene", first: int, index: int) -> list[FileEvent]:
         if event.axis > first:
             events.append(event)
             continue
-        steps = ring.step(first) - stretch.total_steps
-        events.append(
-            msgspec.structs.replace(
-                event,
-                kind="begin" if event.axis < first else event.kind,
-                axis=first,
-                time=ring.time(first),
-                physics_step=event.physics_step + first - event.axis,
-                step_count=event.step_count + steps,
-                total_steps=ring.step(first),
-            )
-        )
+        kind = "begin" if event.axis < first else event.kind
+        at = _at(event, first, time=ring.time(first), step=ring.step(first))
+        events.append(msgspec.structs.replace(at, kind=kind))
         break
     return events[::-1]
+
+
+def _placed(scene: "Scene", final: FinalRow, event: FileEvent, axis: int) -> FileEvent:
+    """Return an event of ``axis`` like the one with which its stretch began."""
+    ring = scene.history.ring
+    if ring.holds(axis):
+        return _at(event, axis, time=ring.time(axis), step=ring.step(axis))
+    time = event.time if final.row is None else float(final.row[0])
+    return _at(event, final.axis, time=time, step=final.step)
+
+
+def _at(event: FileEvent, axis: int, *, time: float, step: int) -> FileEvent:
+    """Return an event as it would be at another axis of its stretch."""
+    return msgspec.structs.replace(
+        event,
+        axis=axis,
+        time=time,
+        physics_step=event.physics_step + axis - event.axis,
+        step_count=event.step_count + step - event.total_steps,
+        total_steps=step,
+    )

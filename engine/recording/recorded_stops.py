@@ -58,14 +58,15 @@ def ends_script(event: FileEvent) -> bool:
     return event.kind == "stop" and event.data.get("reason") in _ENDINGS
 
 
-def ends_in_step(events: Iterable[FileEvent], axis: int) -> bool:
+def ends_in_step(events: Iterable[FileEvent], axis: int, *, physics_step: int) -> bool:
     """Return whether a run ends at ``axis`` in a physics step that was taken back.
 
-    Not where its state was replaced after that.
+    Not where its state was replaced after that: events of one axis are in no order where a flight
+    recorder has written them, but that state mostly stands at another ``physics_step``.
     """
     is_in_step = False
     for event in events:
-        if event.axis == axis:
+        if event.axis == axis and (event.kind != "stop" or event.physics_step == physics_step):
             is_in_step = _is_of_step(event) or (is_in_step and event.kind not in _REPLACED)
     return is_in_step
 

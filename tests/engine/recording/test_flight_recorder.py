@@ -214,3 +214,30 @@ def test_its_memory_stays_flat_and_the_seconds_are_all_there(
     assert scene.counters.axis - ring.dense >= 4_000
     assert scene.counters.axis - ring.first <= 8_000
     assert os.listdir(tmp_path) == []
+
+
+def test_what_the_script_wrote_into_its_model_is_part_of_what_led_there(
+    make_scene: Make, oracle_of: OracleOf, tmp_path: Path
+) -> None:
+    scene = make_scene("humanoid")
+    scene.model.actuator_gainprm[1, 0] *= 1.1  # before anybody looks: the model as it is then
+    oracle = oracle_of(scene)
+    scene.start_recording(recorder(tmp_path, keep_last=4.0))
+    oracle.step(150)
+    scene.model.actuator_gainprm[0, 0] *= 1.5  # before the first frame that will be left
+    oracle.step(400)
+    scene.model.actuator_gainprm[0, 0] *= 2.0
+    scene.model.opt.gravity[2] = -5.0
+    oracle.step(450)
+    path, rows = scene.stop_recording(), oracle.array()
+    with physics.load_trajectory(path) as trajectory:
+        first, end = trajectory.axes
+        assert (first > 150, end) == (True, 1000)
+        found = trajectory.verify()
+        assert (found.exit_code, found.differing) == (0, 0), str(found)
+        assert "the model was changed from outside before step 550: opt.gravity" in str(found)
+        for axis in (first, 549, 550, 999):
+            trajectory.seek(axis - first)
+            again = trajectory.scene
+            again.step()
+            assert again.data.qpos.tobytes() == rows[axis + 1, 1:29].tobytes(), axis
