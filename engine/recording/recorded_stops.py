@@ -58,17 +58,23 @@ def ends_script(event: FileEvent) -> bool:
     return event.kind == "stop" and event.data.get("reason") in _ENDINGS
 
 
-def ends_in_step(events: Iterable[FileEvent], axis: int, *, physics_step: int) -> bool:
+def ends_in_step(
+    events: Iterable[FileEvent], axis: int, *, episode: int, physics_step: int
+) -> bool:
     """Return whether a run ends at ``axis`` in a physics step that was taken back.
 
     Not where its state was replaced after that: events of one axis are in no order where a flight
-    recorder has written them, but that state mostly stands at another ``physics_step``.
+    recorder has written them, but that state stands at another ``physics_step`` of its ``episode``.
     """
-    is_in_step = False
+    is_in_step, at = False, (episode, physics_step)
     for event in events:
-        if event.axis == axis and (event.kind != "stop" or event.physics_step == physics_step):
+        if event.axis == axis and (event.kind != "stop" or at == _place_of(event)):
             is_in_step = _is_of_step(event) or (is_in_step and event.kind not in _REPLACED)
     return is_in_step
+
+
+def _place_of(event: FileEvent) -> tuple[int, int]:
+    return event.episode, event.physics_step
 
 
 def _is_of_step(event: FileEvent) -> bool:

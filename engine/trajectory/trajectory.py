@@ -266,8 +266,13 @@ class Trajectory:
         again by the last recorded step; ``note`` says how far they are what was there. Raises
         StateError where callbacks of this process would be called.
         """
-        end = self.axes[1]
-        has_failed = ends_in_step(self.events, end)
+        stretch, counters = self._place(len(self) - 1)
+        has_failed = ends_in_step(
+            self.events,
+            self.axes[1],
+            episode=stretch.segment.episode,
+            physics_step=counters.physics_step_count,
+        )
         return compute_last(self._replayed, self._rows, has_failed=has_failed)
 
     def stored_state(self, index: int) -> tuple[Row, bytes, Counters, float]:

@@ -163,14 +163,17 @@ def test_after_a_stop_before_a_step_every_array_is_of_the_last_step_that_was_tak
         assert not _differences(last, live)
 
 
+@pytest.mark.parametrize("kept", ["recorded", "remembered"])
 @pytest.mark.parametrize("replaces", ["reset", "restore"])
 def test_after_a_reset_nothing_is_said_to_be_of_the_step_that_failed_before_it(
-    replaces: str, tmp_path: Path
+    replaces: str, kept: str, tmp_path: Path
 ) -> None:
+    path = tmp_path / "run.mcap"
     scene = physics.create_scene("Falling", FALLING)
     scene.raise_on_stop = True
     begin = scene.checkpoint()
-    scene.start_recording(tmp_path / "run")
+    if kept == "recorded":
+        scene.start_recording(path)
     for _ in range(20):
         scene.step()
     scene.ctrl[:] = 1e30
@@ -180,7 +183,11 @@ def test_after_a_reset_nothing_is_said_to_be_of_the_step_that_failed_before_it(
         scene.reset()
     else:
         scene.restore(begin)
-    with physics.load_trajectory(scene.stop_recording()) as trajectory:
+    if kept == "recorded":
+        scene.stop_recording()
+    else:
+        scene.save_history(path)
+    with physics.load_trajectory(path) as trajectory:
         last = trajectory.last
         assert (float(last.time), last.note) == (0.0, EVALUATED), trajectory.events
 
