@@ -195,7 +195,8 @@ class _Subject:
     """The recorded scene as the window would be told of it."""
 
     def __init__(self, trajectory: Trajectory) -> None:
-        trajectory.seek(-1)  # it then stands at its end, and all of the file is its past
+        # It then stands at its end, and all of the file is its past.
+        trajectory.seek(trajectory.last_whole)
         self._trajectory = trajectory
         scene = trajectory.scene
         self._backend = scene.link.backend

@@ -38,10 +38,10 @@ class FileRing(RowRing):
     def take_in(self) -> None:
         """Follow a file that has grown."""
         recorded = self._recorded
-        self.file_end = recorded.axis(recorded.count - 1)
-        """The axis of the last frame: rows of the file lie before it."""
+        self.file_end = recorded.axis(recorded.last_whole)
+        """The axis of the last frame that can be read: rows of the file lie before it."""
         spans = recorded.spans()
-        spans[-1, 1] -= 1  # the last frame is where the scene stands
+        np.minimum(spans, self.file_end, out=spans)  # that frame is where the scene stands
         spans = spans[spans[:, 0] < spans[:, 1]]
         self._begins: NDArray[np.int64] = spans[:, 0].copy()
         self._ends: NDArray[np.int64] = spans[:, 1].copy()
@@ -66,7 +66,7 @@ class FileRing(RowRing):
         """The axis from which on every row is stored; -1 without any."""
         if not len(self._begins):
             return super().dense
-        return self.first if self._recorded.is_stored(self._recorded.count - 1) else self.file_end
+        return self.first if self._recorded.is_stored(self._recorded.last_whole) else self.file_end
 
     @property
     def reachable(self) -> int:

@@ -124,7 +124,7 @@ def compute_last(replayed: "ReplayedScene", rows: RecordedRows, *, has_failed: b
     Raises StateError where that can't be computed, and what building the scene raises.
     """
     again = StepsAgain(replayed, rows)
-    end = rows.count - 1
+    end = rows.last_whole
     final, hidden, _ = replayed.state(end)
     note = EVALUATED
     if end and rows.axis(end - 1) == rows.axis(end) - 1:

@@ -46,6 +46,7 @@ class RecordedRows:
         """Take in what the reader has found since, in a file that is still being recorded."""
         self.index: BlockIndex = self._reader.index(self.record.index)
         self.count = self.index.total
+        self._last_whole = -1
 
     # --- places
 
@@ -72,6 +73,23 @@ class RecordedRows:
     def place(self, frame: int) -> tuple[int, int]:
         """Return the block of a frame, and where the frame stands in it."""
         return self.index.locate(frame)
+
+    @property
+    def last_whole(self) -> int:
+        """The last frame that can be read: the last one, where the block that holds it is whole."""
+        if self._last_whole < 0:
+            number = len(self.index.count) - 1
+            while number > 0 and not self._is_whole(number):
+                number -= 1
+            self._last_whole = int(self.index.frames[number + 1]) - 1
+        return self._last_whole
+
+    def _is_whole(self, number: int) -> bool:
+        try:
+            self._reader.block(self.record.index, number)
+        except FileDamagedError:
+            return False
+        return True
 
     def frames_of(self, block: int) -> range:
         """Return the frames of a block."""
@@ -169,6 +187,17 @@ class RecordedRows:
         """Return how many application steps had ever been taken."""
         number, at = self.place(frame)
         return int(self.block(number).steps[at])
+
+    @property
+    def first_step(self) -> int:
+        """How many application steps had been taken before the first frame.
+
+        Where its block is lost: as many as physics steps, which mostly are one of each.
+        """
+        try:
+            return self.step(0)
+        except FileDamagedError:
+            return self.axis(0)
 
     def timestep(self, frame: int) -> float:
         """Return the timestep [s] of the step that begins there."""

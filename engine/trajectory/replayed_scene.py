@@ -98,7 +98,7 @@ class ReplayedScene:
         except FileError:
             scene.destroy()
             raise
-        last = self._rows.count - 1
+        last = self._rows.last_whole
         _, counters = self.place(last)
         scene.counters.stand_at(
             total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
@@ -148,7 +148,7 @@ class ReplayedScene:
         if scene is None or scene.is_destroyed or not scene.history.is_at_recorded_end:
             return
         self._check_options(scene)
-        last = self._rows.count - 1
+        last = self._rows.last_whole
         _, counters = self.place(last)
         scene.counters.stand_at(
             total_steps=self._rows.step(last), axis=self._rows.axis(last), counters=counters
@@ -176,7 +176,7 @@ class ReplayedScene:
         self.build()
         assert self._past is not None  # noqa: S101 - it was just made
         try:
-            if frame < rows.count - 1:
+            if frame < rows.last_whole:
                 return self._past.state(rows.axis(frame))
             return self._last_state(row, self._past)
         except CommandError as error:
@@ -186,7 +186,7 @@ class ReplayedScene:
 
     def _last_state(self, row: Row | None, past: Past) -> tuple[Row, bytes, str]:
         """Return the last frame of a file: where the step before it leads."""
-        rows, last = self._rows, self._rows.count - 1
+        rows, last = self._rows, self._rows.last_whole
         axis = rows.axis(last)
         if not last or rows.axis(last - 1) != axis - 1 or not rows.follows(last):
             if row is None:

@@ -113,7 +113,7 @@ class _Shown:
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._trajectory = trajectory
-        trajectory.seek(-1)  # its past is all that was recorded
+        trajectory.seek(trajectory.last_whole)  # its past is all that was recorded
         self._scene = trajectory.scene
         self._over = threading.Event()
 

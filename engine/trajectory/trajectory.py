@@ -205,7 +205,7 @@ class Trajectory:
         stands_at_end = self._stands_at_end
         self._replayed.take_in()
         if stands_at_end:
-            self._position = len(self) - 1
+            self._position = self.last_whole
             compute_derived(self._replayed.build())
         return True
 
@@ -266,7 +266,7 @@ class Trajectory:
         again by the last recorded step; ``note`` says how far they are what was there. Raises
         StateError where callbacks of this process would be called.
         """
-        stretch, counters = self._place(len(self) - 1)
+        stretch, counters = self._place(self.last_whole)
         has_failed = ends_in_step(
             self.events,
             self.axes[1],
@@ -274,6 +274,11 @@ class Trajectory:
             physics_step=counters.physics_step_count,
         )
         return compute_last(self._replayed, self._rows, has_failed=has_failed)
+
+    @property
+    def last_whole(self) -> int:
+        """The number of the last frame that can be read: others behind it are lost."""
+        return self._rows.last_whole
 
     def stored_state(self, index: int) -> tuple[Row, bytes, Counters, float]:
         """Return a frame's row, what no row holds, its counters and timestep; for the engine."""
@@ -288,7 +293,7 @@ class Trajectory:
     @property
     def options_at_end(self) -> Options:
         """What was edited of the options, and own fields, in the last frame; for the engine."""
-        return self._place(len(self) - 1)[0].options
+        return self._place(self.last_whole)[0].options
 
     def model_file(self) -> tuple[str, bytes]:
         """Return the model that the file carries: its name, and its bytes; for the engine."""
@@ -367,8 +372,8 @@ class Trajectory:
         return stretches_of(
             self._reader.events(self._record.index),
             first_axis=rows.axis(0),
-            first_step=rows.step(0),
-            first_time=rows.time(0),
+            first_step=rows.first_step,
+            first_time=float(rows.index.first_time[0]),
         )
 
     # --- what else was recorded
@@ -436,7 +441,7 @@ class Trajectory:
         was_built = self._replayed.is_built
         scene = self._replayed.build()
         if not was_built:
-            if self._position != len(self) - 1:
+            if self._position != self.last_whole:
                 self._stand(self._position)
             else:
                 compute_derived(scene)

@@ -84,3 +84,38 @@ def test_everything_that_is_asked_of_a_damaged_run_is_answered_or_refused_in_wor
                         assert any(answer.tobytes() == row.tobytes() for row in right)
     assert opened > TRIALS // 4
     assert all("damaged.mcap" in said and len(said) > 40 for said in refusals)
+
+
+@pytest.mark.parametrize("mode", list(RecordMode))
+@pytest.mark.parametrize("lost", [0, 1, -1])
+def test_a_run_whose_first_middle_or_last_block_is_lost_is_resumed_from_every_other_frame(
+    lost: int, mode: RecordMode, tmp_path: Path
+) -> None:
+    run = record_plain(
+        tmp_path / "run.mcap",
+        mujoco.MjModel.from_xml_string(PENDULUM),
+        steps=600,
+        control=lambda step, data: None,
+        mode=mode,
+    )
+    with load_trajectory(run.path) as whole:
+        index = whole._rows.index
+        at, gone = int(index.offset[lost]), whole._rows.frames_of(range(len(index.count))[lost])
+    content = bytearray(run.path.read_bytes())
+    content[at + 100] ^= 0x10
+    run.path.write_bytes(content)
+    with load_trajectory(run.path) as trajectory:
+        assert len(trajectory) == 601
+        for frame in (0, 1, 255, 256, 300, 511, 512, 598, 599, 600):
+            if frame in gone:
+                with pytest.raises(EngineError, match="lost"):
+                    trajectory.seek(frame)
+                continue
+            trajectory.seek(frame)
+            scene = trajectory.scene
+            assert scene.data.qpos.tobytes() == run.rows[frame][1:2].tobytes(), frame
+            if frame < 600:
+                scene.step()
+                assert scene.data.qpos.tobytes() == run.rows[frame + 1][1:2].tobytes(), frame
+        end = min(gone) - 1 if lost < 0 else 600
+        assert trajectory.last.qpos.tobytes() == run.rows[end][1:2].tobytes()
