@@ -1,7 +1,8 @@
 """What a MuJoCo scene offers to the debugger's time travel, put together from its parts."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.history.branches import Branches
 from stroboscope.engine.history.navigation import Navigation
 from stroboscope.engine.history.past import Past, RecordedStretch
+from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.for_clients import (
     recordings_of,
     save_history_for_client,
@@ -189,7 +191,28 @@ class MujocoTimeMachine(TimeMachine):
         if len(channels) == 1 and channels[0] in logged:
             return iter((logged.piece(channels[0], first, last, max_rows=max_rows),))
         axes = self._navigation.axes(first, last)
-        return self._rollouts.read_history(axes, self._row_if_whole, channels, max_rows=max_rows)
+        model, row = self._world_of_rows()
+        return self._rollouts.read_history(
+            axes, row, channels, max_rows=max_rows, model=model, check=self._past.check_model
+        )
+
+    def _world_of_rows(self) -> tuple[Any, Callable[[int], NDArray[np.float64] | None]]:
+        """Return a model, and what returns a row and has its options in that model."""
+        model = self._scene.world.model
+        if not any(stretch.options for stretch in self._history.segments.newest_first()):
+            return model, self._row_if_whole
+        model = copy.copy(model)
+        there: Stretch | None = None
+
+        def row(axis: int) -> NDArray[np.float64] | None:
+            nonlocal there
+            stretch = self._past.stretch(axis)
+            if stretch is not there:
+                self._past.write_options(axis, model)
+                there = stretch
+            return self._row_if_whole(axis)
+
+        return model, row
 
     def _row_if_whole(self, axis: int) -> NDArray[np.float64] | None:
         """Return a row; None where the file that has it is damaged: others can be read."""

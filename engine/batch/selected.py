@@ -381,6 +381,10 @@ class EnvRing:
         """Return how many application steps had ever been taken before a remembered step."""
         return self._history.step_at(axis)
 
+    def follows(self, axis: int) -> bool:
+        """Return whether a row is known to follow from the one before: nobody looks for that."""
+        return False
+
     def timestep(self, axis: int) -> float:
         """Return how long a remembered step took [s]."""
         return self._history.timestep_at(self._env, axis)

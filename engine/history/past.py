@@ -213,10 +213,12 @@ class Past:
     def _doubt(self, axis: int) -> str:
         """Return why the step of a row, which stands in the scratch data, is another one by now.
 
-        Empty where it leads to the next row, and where nobody can tell. The scratch data may be
-        anything then.
+        Empty where it leads to the next row, and where nobody can tell: steps of a file may have
+        been taken by another processor. The scratch data may be anything then.
         """
         ring, after = self._history.ring, axis + 1
+        if axis < self._history.recording_end:
+            return ""
         if not ring.holds(after) or not ring.follows(after) or self._callbacks():
             return ""
         try:
@@ -230,6 +232,20 @@ class Past:
             f"not reproducible: physics step {where} leads elsewhere by now, as after a script has "
             "written into its model: what follows from the state is computed with what the model is"
         )
+
+    def check_model(self, axis: int) -> None:
+        """Raise CommandError where the step of a row leads elsewhere by now."""
+        reached, note = self.bring(axis)
+        if reached == axis and note in ("", VERIFIED):
+            with self._options_of(self.stretch(axis)):
+                note = self._doubt(axis)
+            if note:
+                raise CommandError(note)
+
+    def write_options(self, axis: int, model: Any) -> None:
+        """Have the physics options that were in force at a step in another model."""
+        for name, values in self.options_of(self.stretch(axis)).items():
+            write_option(model, name, values, known=values, adapter=self._adapter)
 
     def _callbacks(self) -> str:
         names = list(self._adapter.callbacks_in_the_way(self._model))

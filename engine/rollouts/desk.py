@@ -170,15 +170,25 @@ class RolloutDesk:
         channels: Sequence[str],
         *,
         max_rows: int,
+        model: Any,
+        check: Callable[[int], None],
     ) -> Iterator[Arrays]:
         """Yield channels of the history's rows at ``axes``, evenly thinned.
 
-        ``row`` returns the row of one of them; None: it is lost.
+        ``row`` returns the row of one of them, and has ``model`` as it was then; None: it is lost.
+        ``check`` raises CommandError where ``model`` isn't what it was.
         """
-        reader = RowChannels(
-            self._world.model, channels, table=self._world.channels, adapter=self._adapter
-        )
-        return reader.pieces(axes[thinned(len(axes), max_rows)], row)
+        reader = RowChannels(model, channels, table=self._world.channels, adapter=self._adapter)
+        chosen = axes[thinned(len(axes), max_rows)]
+        if reader.evaluated and len(chosen):
+            try:
+                check(int(chosen[0]))
+            except CommandError as error:
+                raise CommandError(
+                    f"{reader.evaluated} can't be read from the past: {error}; what rows hold "
+                    "(positions, velocities, controls) can be, and what came after that"
+                ) from None
+        return reader.pieces(chosen, row)
 
     # --- shown and compared
 

@@ -137,6 +137,42 @@ def test_of_rows_before_the_script_wrote_into_its_model_it_is_said_that_they_lea
         assert machine(scene).look_at(axis, DERIVED).note == ""
 
 
+def test_values_of_rows_before_the_script_wrote_into_its_model_are_refused_not_made_up(
+    make_scene: Make, record: Any
+) -> None:
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    record(scene, 30)
+    scene.model.actuator_gainprm[:, 0] *= 1.5
+    record(scene, 30)
+
+    def read(channel: str, first: int) -> int:
+        pieces = machine(scene).read_rows(0, (channel,), first=first, last=59, max_rows=100)
+        return sum(len(piece["axis"]) for piece in pieces)
+
+    with pytest.raises(
+        CommandError, match=r"actuator_force can't be read .* physics step 10 leads"
+    ):
+        read("actuator_force", 10)
+    assert read("actuator_force", 30) == 30
+    assert read("qpos", 0) == 60
+
+
+def test_values_of_rows_are_computed_with_the_options_of_then(
+    make_scene: Make, record: Any
+) -> None:
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    record(scene, 20)
+    before = machine(scene).look_at(10, DERIVED).frames.arrays[Topic.STATE]["qfrc_bias"]
+    scene.link.backend.edit_option("gravity", (0.0, 0.0, -1.0))
+    record(scene, 20)
+    pieces = list(machine(scene).read_rows(0, ("qfrc_bias",), first=0, last=39, max_rows=100))
+    assert pieces[0]["values"][10].tobytes() == before.tobytes()
+    option = scene.model.opt.gravity.tolist()
+    assert option == [0.0, 0.0, -1.0]
+
+
 def test_what_the_scripts_callback_does_is_not_made_up(make_scene: Make, record: Any) -> None:
     scene = make_scene()
     scene.keep_history(max_bytes=4 * SMALL)

@@ -1,30 +1,16 @@
 """Random models: rollouts give the bits of a single scene, and recorded inputs come out again."""
 
-import importlib.util
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from random_models import disturb, random_model
 
 import stroboscope.engine as physics
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.rollouts.resimulation import Resimulation, resimulate
 from stroboscope.engine.rollouts.row_source import RecordedRows
-
-if "random_models" not in sys.modules:
-    # importlib mode puts no test folder on sys.path.
-    _spec = importlib.util.spec_from_file_location(
-        "random_models", Path(__file__).parent.with_name("random_models.py")
-    )
-    assert _spec is not None
-    assert _spec.loader is not None
-    sys.modules["random_models"] = importlib.util.module_from_spec(_spec)
-    _spec.loader.exec_module(sys.modules["random_models"])
-
-from random_models import disturb, random_model
 
 StateOf = Callable[[physics.Scene], NDArray[np.float64]]
 SEEDS = [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40))]
