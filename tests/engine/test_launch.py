@@ -161,6 +161,7 @@ def test_a_silent_window_is_given_up_after_the_timeout(
     assert "was silent for 0.5 s" in caplog.text
 
 
+@pytest.mark.slow
 def test_what_a_starting_window_prints_extends_the_wait(
     window: Callable[..., Path],
 ) -> None:

@@ -34,6 +34,7 @@ def test_the_camera_of_a_scene_that_was_never_drawn_is_not_remembered(
     assert list(desktop.settings.scripts["/x/train.py"].camera) == [first.name]
 
 
+@pytest.mark.slow
 def test_settings_are_on_disk_soon_after_a_change_and_not_only_at_the_end(
     desktop, attached, own_folders, wait_until
 ):

@@ -255,6 +255,7 @@ class Watcher:
         self._timer.stop()
 
 
+@pytest.mark.slow
 def test_a_large_picture_leaves_the_window_alive_and_says_how_far_it_is(circling, answer, click):
     def act(dialog):
         choose(dialog, Size.CUSTOM, (800, 1200))
@@ -435,6 +436,7 @@ def test_a_film_of_a_playing_scene_keeps_its_pace(circling, answer, click, wait_
     assert np.ptp([x for x, _ in places]) > 0.2, "nothing moves"
 
 
+@pytest.mark.slow
 def test_a_film_of_real_time_goes_on_while_paused(circling, answer, click, wait_until, decode):
     path = answer(FilmDialog, film_dialog(click, fps=20.0, base="wall"), "w.mp4")
     recorder, view = circling.commands.pictures.recorder, circling.scene_view.viewport

@@ -87,6 +87,7 @@ def ears(desktop):
     assert not ears.heard, "\n".join(ears.heard)
 
 
+@pytest.mark.slow
 def test_scenes_of_other_sizes_come_and_go_under_every_panel(desktop, ears, run_script, wait_until):
     run_script(CHANGING)
     open_everything(desktop)

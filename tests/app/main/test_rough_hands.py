@@ -76,6 +76,7 @@ def observed(desktop, run_script, wait_until):
         yield desktop.window.controls
 
 
+@pytest.mark.slow
 def test_an_observer_is_told_at_every_control_that_another_client_has_it(
     desktop, observed, ears, wait_until
 ):
@@ -186,6 +187,7 @@ def test_an_application_killed_under_a_slider_lets_go_of_it_and_says_so(
     QTest.mouseRelease(bar, LEFT, Qt.KeyboardModifier.NoModifier, start)
 
 
+@pytest.mark.slow
 def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, wait_until, ears):
     run_script(DIVERGING)
     window, scene = desktop.window, desktop.sessions.shown
@@ -273,6 +275,7 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False, mode="playing"):
 """
 
 
+@pytest.mark.slow
 def test_a_scene_takes_models_of_other_sizes_under_every_panel_watch_and_override(
     desktop, run_script, wait_until, ears
 ):

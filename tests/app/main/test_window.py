@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 
+import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QToolTip
@@ -290,6 +291,7 @@ def test_sixty_four_scenes_are_listed_and_each_can_be_shown(desktop, attached, w
     assert last.name == "Pendulum (64)"
 
 
+@pytest.mark.slow
 def test_a_slow_script_is_said_to_be_busy_while_a_pause_waits_for_it(
     desktop, attached, click, wait_until
 ):

@@ -98,6 +98,7 @@ def test_an_observer_that_reads_nothing_for_hundreds_of_edits_knows_the_last_one
     assert frozen.stdout.readline() == "True 200 connected\n"
 
 
+@pytest.mark.slow
 def test_an_observer_that_is_slow_when_the_session_ends_is_still_told_the_last_and_why(
     host: Host,
     server: DebugServer,

@@ -75,6 +75,7 @@ def _chunks(path: Path) -> list[ChunkIndex]:
     return found
 
 
+@pytest.mark.slow
 def test_a_writer_remembers_few_bytes_of_each_block(tmp_path: Path) -> None:
     blocks = 7_000  # slow while all is traced
     tracemalloc.start()
@@ -114,6 +115,7 @@ def test_both_indexes_say_what_stands_in_the_file(tmp_path: Path) -> None:
         assert len(reader.events(0)) == _BLOCKS // 500
 
 
+@pytest.mark.slow
 def test_an_end_that_a_disk_takes_in_part_only_is_taken_back(tmp_path: Path) -> None:
     whole, path = tmp_path / "whole.mcap", tmp_path / "a.mcap"
     writer = _written(whole)

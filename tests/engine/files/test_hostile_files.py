@@ -351,6 +351,7 @@ def test_records_that_declare_any_length_are_the_end(
     assert reader.damage
 
 
+@pytest.mark.slow
 def test_millions_of_empty_records_are_not_gone_through(tmp_path: Path) -> None:
     forge = Forge()
     forge.data += container.record(Opcode.MESSAGE_INDEX, bytes(6)) * 3_000_000

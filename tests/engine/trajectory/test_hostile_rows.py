@@ -123,6 +123,7 @@ mujoco.mj_step(model, data)
     assert done.returncode < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "value"), [(RecordMode.EXACT, -4.0), (RecordMode.MINIMAL, np.nan)]
 )
