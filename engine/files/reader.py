@@ -58,6 +58,8 @@ class TrajectoryReader:
         self._events: FileEvents | None = None
         self._signals: FileSignals | None = None
         self._found: dict[object, Damage] = {}
+        self.made: dict[str, object] = {}
+        """What somebody has made of an attachment, by its name, while the file is open."""
 
     def __enter__(self) -> "TrajectoryReader":
         return self
@@ -75,6 +77,7 @@ class TrajectoryReader:
         self._source.close()
         self._kept.clear()
         self._kept_bytes = 0
+        self.made.clear()
 
     # --- the file as a whole
 

@@ -1,5 +1,7 @@
 """From what a file carries of a scene to the scene."""
 
+import copy
+import dataclasses
 from typing import Final
 
 from stroboscope.engine.errors import ModelError
@@ -8,9 +10,9 @@ from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.model_fields import ModelFields
-from stroboscope.engine.outside.guard import guarded_model
+from stroboscope.engine.outside.guard import GuardedModel, guarded_model
 from stroboscope.engine.scene import Scene
-from stroboscope.engine.scene_loading import load_scene
+from stroboscope.engine.scene_loading import scene_of
 
 __all__ = ["build_scene", "recorded_fields", "recorded_model"]
 
@@ -21,12 +23,11 @@ _LARGEST_MODEL: Final = 1 << 30
 def build_scene(reader: TrajectoryReader, record: SceneRecord) -> Scene:
     """Return a scene of the recorded model, in its initial state.
 
-    The model is tried in another process first. Raises FileError and its kinds; ModelError when
-    the recorded rows are not of that model.
+    The model is tried in another process first, once for all environments of a scene. Raises
+    FileError and its kinds; ModelError when the recorded rows are not of that model.
     """
-    name, content = recorded_model(reader, record)
     called = record.name if record.env < 0 else f"{record.name}[{record.env}]"
-    scene = load_scene(f"{reader.path}:{name}", name=called, n_envs=None, content=content)
+    scene = scene_of(_tried_model(reader, record), name=called, n_envs=None, is_part=True)
     assert isinstance(scene, Scene)  # noqa: S101 - it was asked for none of many
     width = scene.history.packing.layout.size
     if width != record.width:
@@ -44,9 +45,21 @@ def recorded_fields(reader: TrajectoryReader, record: SceneRecord) -> ModelField
 
     Raises FileError and its kinds.
     """
-    name, content = recorded_model(reader, record)
-    guarded = guarded_model(f"{reader.path}:{name}", content=content)
-    return ModelFields(guarded.model)  # whatever digest the file says it has
+    # Whatever digest the file says it has.
+    return ModelFields(_tried_model(reader, record).model)
+
+
+def _tried_model(reader: TrajectoryReader, record: SceneRecord) -> GuardedModel:
+    """Return the recorded model, compiled and tried, which belongs to nobody else."""
+    tried = reader.made.get(record.model)
+    if not isinstance(tried, GuardedModel):
+        name, content = recorded_model(reader, record)
+        tried = guarded_model(f"{reader.path}:{name}", content=content)
+        if sum(reader.scene(each).model == record.model for each in reader.scenes) == 1:
+            return tried
+        # A process of its own for each of thousands of environments would take minutes.
+        reader.made[record.model] = tried
+    return dataclasses.replace(tried, model=copy.copy(tried.model))
 
 
 def recorded_model(reader: TrajectoryReader, record: SceneRecord) -> tuple[str, bytes]:

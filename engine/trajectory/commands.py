@@ -294,6 +294,7 @@ def _verify(options: argparse.Namespace) -> int:
             for name, trajectory in chosen.items():
                 with progress_bar(f"verifying {name}") as show:
                     found = trajectory.verify(jobs=options.jobs, progress=show)
+                trajectory.release()  # of thousands of environments not all at once
                 if not _goes_on(same, name, str(found)):
                     _say_of(same)
                     same = {}

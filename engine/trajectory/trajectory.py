@@ -180,6 +180,11 @@ class Trajectory:
         self._replayed.close()
         self._reader.close()
 
+    def release(self) -> None:
+        """End what was built to compute something, until it is needed again; for the engine."""
+        if not self._replayed.is_given:
+            self._replayed.close()
+
     def __enter__(self) -> "Trajectory":
         """Return itself."""
         return self

@@ -20,6 +20,9 @@ from stroboscope.engine.files.bundle import pack_archive
 from stroboscope.engine.files.errors import FileError, FileFormatError
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_manifest import MANIFEST, SceneManifest
+from stroboscope.engine.outside.answers import Question
+from stroboscope.engine.outside.compiler import CompilerProcess
+from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.trajectory import commands
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 
@@ -383,6 +386,34 @@ def test_verify_says_once_what_it_finds_of_many_environments(
     assert told == (
         "Arms[0] to Arms[3] (4 scenes): reproduces bit for bit (20 of 21 frames compared)\n"
     )
+
+
+def test_verify_has_the_model_of_many_environments_compiled_once_and_leaves_nothing_built(
+    environments: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, ask = [], CompilerProcess.ask
+
+    def counting(compiler: CompilerProcess, question: Question) -> int | None:
+        asked.append(question)
+        return ask(compiler, question)
+
+    monkeypatch.setattr(CompilerProcess, "ask", counting)
+    before = len(current_runtime().scenes)
+    assert main(["verify", str(environments)]) == 0
+    assert len(asked) == 1
+    assert len(current_runtime().scenes) == before
+
+
+def test_what_was_built_to_verify_is_built_again_when_it_is_needed(environments: Path) -> None:
+    with load_trajectory(environments, scene="Arms[1]") as trajectory:
+        found = trajectory.verify()
+        trajectory.release()
+        assert trajectory.verify() == found
+        scene = trajectory.scene
+        trajectory.release()  # somebody has it
+        assert not scene.is_destroyed
+        assert trajectory.scene is scene
+        scene.destroy()
 
 
 def test_verify_says_by_itself_what_it_finds_of_one_environment_only(
