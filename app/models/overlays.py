@@ -523,7 +523,14 @@ OVERLAYS: tuple[Overlay, ...] = (
         tip="The model's: from fogstart to fogend, in its colour.",
         words="mist distance depth",
     ),
-    Overlay(name="grid", title="Ground where there is none", group=_P, words="floor grid"),
+    Overlay(
+        name="grid",
+        title="Lines where there is no floor",
+        group=_P,
+        tip="The world's x-y plane at z = 0, where the model has no level plane: nothing stands "
+        "on it.",
+        words="floor ground grid reference",
+    ),
     Overlay(
         name="xray",
         title="Overlays through everything",

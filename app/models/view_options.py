@@ -190,7 +190,7 @@ class ViewOptions:
     fog: bool = False
     additive: bool = False  # see-through things add their light
     cull_face: bool = True
-    grid: bool = True  # a ground where the model has none
+    grid: bool = True  # lines at z = 0 where the model has no floor
     triad: bool = True
     environment_marks: bool = True  # where several are drawn: numbers, a frame around one
     info: bool = False  # numbers of the scene in a corner

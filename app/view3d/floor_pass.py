@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vispy import gloo
 
+from stroboscope.app.models.overlay_words import Role
 from stroboscope.app.view3d import shapes
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.floors import Floor, FloorPattern
@@ -13,6 +14,7 @@ from stroboscope.app.view3d.programs import Program
 from stroboscope.app.view3d.shaders import (
     FLOOR_FRAGMENT,
     FLOOR_VERTEX,
+    GRID_FRAGMENT,
     PICK_FRAGMENT,
     with_defines,
 )
@@ -36,6 +38,7 @@ class FloorPass:
         self._finite = _buffers(finite)
         self._programs: dict[tuple[int, int, int, int], Any] = {}
         self._pick: Any = None
+        self._grid: Any = None
 
     def draw(
         self,
@@ -61,6 +64,9 @@ class FloorPass:
         known: looking the map up costs a third of a picture, and elsewhere there is nothing in it.
         """
         pattern = floor.pattern
+        if pattern is FloorPattern.GRID:
+            self._draw_grid(floor, matrix, view=view)
+            return
         if pattern is FloorPattern.IMAGE and image is None:
             pattern = FloorPattern.LINES
         areas: list[tuple[int, Rect | None]] = [(taps, None)]
@@ -105,6 +111,19 @@ class FloorPass:
         if rows is not None:
             gloo.set_scissor(0, rows[0], pixels[0], rows[1] - rows[0])
 
+    def _draw_grid(self, floor: Floor, matrix: NDArray[np.float64], *, view: View) -> None:
+        if self._grid is None:
+            self._grid = Program(with_defines(FLOOR_VERTEX, PICKING=0), GRID_FRAGMENT)
+            self._grid["u_color_x"] = Role.AXIS_X.value[:3]
+            self._grid["u_color_y"] = Role.AXIS_Y.value[:3]
+        program = self._grid
+        vertices, faces = self._place(program, floor, matrix, eye=view.eye, reach=view.far)
+        program["a_position"] = vertices
+        program["u_line_color"] = floor.line
+        program["u_repeat"] = floor.repeat
+        program["u_fade"] = 1.0 / (0.9 * view.far)
+        program.draw("triangles", faces)
+
     def draw_pick(
         self,
         floor: Floor,
@@ -121,8 +140,7 @@ class FloorPass:
             program = self._pick
         vertices, faces = self._place(program, floor, matrix, eye=eye, reach=reach)
         program["a_position"] = vertices
-        # The ground (-1) must leave a trace too: half a number means "a surface, no item".
-        program["u_item"] = float(floor.item) if floor.item >= 0 else -0.5
+        program["u_item"] = float(floor.item)
         program.draw("triangles", faces)
 
     def _place(

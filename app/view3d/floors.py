@@ -14,7 +14,8 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["Checker", "Floor", "FloorPattern", "find_checker", "floors_of", "highlighted"]
 
-GROUND = -1  # the item of the ground that is drawn where a model has none
+GROUND = -1  # the item of the lines that are drawn where a model has no floor
+_GRID_STRENGTH = 0.26
 Rgba = tuple[float, float, float, float]
 
 
@@ -24,6 +25,8 @@ class FloorPattern(enum.IntEnum):
     LINES = 0
     CHECKER = 1
     IMAGE = 2
+    GRID = 3
+    """Lines and nothing between them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,8 +43,7 @@ class Floor:
     """One plane, ready to draw. ``half`` [m] are its half sizes, None for no end.
 
     ``repeat`` turns metres on the plane into squares (or images), ``offset`` is added to them;
-    ``item`` is GROUND for the
-    ground that no model asked for.
+    ``item`` is GROUND for the lines that no model asked for.
     """
 
     item: int
@@ -115,7 +117,8 @@ def floors_of(
 ) -> list[Floor]:
     """Return every plane to draw now; ``checkers`` says which textures are checkers.
 
-    When the model has no level plane and ``options.grid`` is on, there is a ground of ours.
+    When the model has no level plane and ``options.grid`` is on, lines show where the world's
+    x-y plane is. A floor of ours would seem to hold what falls through it.
     """
     items = scene.items
     shown = np.flatnonzero(scene.visible(options) & items.is_plane)
@@ -128,7 +131,7 @@ def floors_of(
     # A floor that people have hidden is not replaced.
     grounded = (items.is_plane & (scene.item_mat[:, 2, 2] > 0.5)).any()
     if not grounded and options.grid and scene.description is not None:
-        floors.append(_ground(scene, palette=palette, extent=extent))
+        floors.append(_grid(palette=palette, extent=extent))
     return floors
 
 
@@ -149,20 +152,21 @@ def highlighted(floor: Floor) -> Floor:
     return dataclasses.replace(floor, color_a=tint(floor.color_a), color_b=tint(floor.color_b))
 
 
-def _ground(scene: DrawnScene, *, palette: Palette, extent: float) -> Floor:
-    color_a, color_b, line, repeat = _themed(palette, extent=extent)
+def _grid(*, palette: Palette, extent: float) -> Floor:
+    nothing = (0.0, 0.0, 0.0, 0.0)
+    cell = 1.0 / _nice_cell(extent)
     return Floor(
         item=GROUND,
-        pos=np.array([0.0, 0.0, scene.ground_height]),
+        pos=np.zeros(3),
         mat=np.eye(3),
         half=None,
-        pattern=FloorPattern.CHECKER,
-        color_a=color_a,
-        color_b=color_b,
-        line=line,
-        line_width=0.014,
-        repeat=(repeat, repeat),
-        surface=(0.2, 0.5, 0.0, 0.12),
+        pattern=FloorPattern.GRID,
+        color_a=nothing,
+        color_b=nothing,
+        line=(*rgb(palette.muted), _GRID_STRENGTH),
+        line_width=0.0,
+        repeat=(cell, cell),
+        surface=nothing,
     )
 
 

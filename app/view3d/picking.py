@@ -19,7 +19,7 @@ __all__ = ["Hit", "Picker"]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Hit:
-    """A point (3,) [m] on a surface; ``element`` is None on a ground that no model has.
+    """A point (3,) [m] on a surface; ``element`` is None where that is no element's.
 
     ``env``: of another environment than the one that is looked at; -1: of that one.
     """
@@ -90,8 +90,7 @@ class Picker:
             pixels = read_float_pixels(width, height)
         self._canvas.flush()
         target.delete()
-        # Half a number is the ground that no model has.
-        hit = pixels[..., 3] > 0.75
+        hit = pixels[..., 3] > 0.5
         depth = (pixels[..., :3] - frame.view.eye) @ frame.view.forward
         return Measured(
             item=np.where(hit, np.rint(pixels[..., 3]).astype(np.int64) - 1, -1),

@@ -17,7 +17,7 @@ from stroboscope.app.models.view_options import Quality, RenderMode, ViewOptions
 from stroboscope.app.view3d.camera import View
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.floor_pass import FloorPass, Rect, screen_area
-from stroboscope.app.view3d.floors import Floor, floors_of, highlighted
+from stroboscope.app.view3d.floors import GROUND, Floor, floors_of, highlighted
 from stroboscope.app.view3d.fog import (
     haze_color,
     haze_distance,
@@ -227,8 +227,7 @@ class Renderer:
             between=depth_range(scene, options, frame.view),
             buffers=self.buffers,
             programs=self._programs,
-            # The ground that no model has is no element.
-            floors=[f for f in floors if f.item >= 0 and not _from_behind(frame, f)],
+            floors=[f for f in floors if _is_solid(frame, f)],
             floor_pass=self._floors,
         )
 
@@ -303,7 +302,7 @@ class Renderer:
             checkers=self.buffers.checkers,
             extent=frame.extent,
         ):
-            if not _from_behind(frame, floor):  # from there one sees, and points, through it
+            if _is_solid(frame, floor):  # else one sees, and points, through it
                 self._floors.draw_pick(floor, matrix, eye=frame.view.eye, reach=frame.view.far)
 
     def _light_uniforms(self, scene: DrawnScene, frame: Frame, ground: _Ground) -> dict[str, Any]:
@@ -430,7 +429,7 @@ class Renderer:
     ) -> None:
         mirrored = self._mirrored(floors, frame)
         for floor in floors:
-            below = _from_behind(frame, floor)
+            below = _from_behind(frame, floor) and floor.item != GROUND
             see_through = below or floor.color_a[3] < 0.999
             if see_through != behind:
                 continue
@@ -581,6 +580,11 @@ def _detail(frame: Frame) -> Detail:
 def gl_matrix(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return a column-vector matrix the way gloo sends it: transposed, single precision."""
     return np.ascontiguousarray(matrix.T, dtype=np.float32)
+
+
+def _is_solid(frame: Frame, floor: Floor) -> bool:
+    """Return whether a plane is the model's and seen from its front."""
+    return floor.item != GROUND and not _from_behind(frame, floor)
 
 
 def _from_behind(frame: Frame, floor: Floor) -> bool:

@@ -12,6 +12,7 @@ __all__ = [
     "FLOOR_FRAGMENT",
     "FLOOR_VERTEX",
     "GREY_FRAGMENT",
+    "GRID_FRAGMENT",
     "IDS_FRAGMENT",
     "ITEMS_PER_ROW",
     "ITEM_FRAGMENT",
@@ -527,4 +528,41 @@ DOWNSAMPLE_FRAGMENT = """
 uniform sampler2D u_picture;
 varying vec2 v_uv;
 void main() { gl_FragColor = texture2D(u_picture, v_uv); }
+"""
+
+# Lines and nothing between them, unlit: a drawing of the world's x-y plane, never a floor. They
+# fade where their squares get narrow, so that the horizon stays the sky's.
+GRID_FRAGMENT = """
+uniform vec4 u_line_color;
+uniform vec3 u_color_x;
+uniform vec3 u_color_y;
+uniform vec2 u_repeat;
+uniform vec2 u_center;
+uniform float u_fade;
+varying vec3 v_world;
+varying vec2 v_plane;
+
+float line(float d, float w) {
+    return 1.0 - smoothstep(0.0, 1.2, abs(d) / w);
+}
+
+float lines(vec2 p, vec2 w) {
+    vec2 d = abs(fract(p - 0.5) - 0.5);
+    return max(line(d.x, w.x), line(d.y, w.y)) * (1.0 - smoothstep(0.06, 0.2, max(w.x, w.y)));
+}
+
+void main() {
+    vec2 p = v_plane * u_repeat;
+    vec2 w = max(fwidth(p), vec2(1e-6));
+    float alpha = u_line_color.a * max(0.45 * lines(p, w), lines(0.1 * p, 0.1 * w));
+    vec3 color = u_line_color.rgb;
+    // The axes where they cross the origin, in the colours of the axes everywhere.
+    float axis_x = line(p.y, w.y);
+    float axis_y = line(p.x, w.x);
+    float axis = 0.75 * max(axis_x, axis_y) * (1.0 - smoothstep(0.05, 0.15, max(w.x, w.y)));
+    color = mix(color, axis_x > axis_y ? u_color_x : u_color_y, step(alpha, axis));
+    alpha = max(alpha, axis);
+    alpha *= 1.0 - smoothstep(0.5, 0.95, u_fade * distance(v_plane, u_center));
+    gl_FragColor = vec4(color, alpha);
+}
 """

@@ -392,6 +392,7 @@ SCENES: dict[str, ReferenceScene] = {
         ),
         (110.0, -25.0, 1.6, (0.0, 0.0, 0.15)),
         seconds=0.05,
+        options={"grid": False},
     ),
     "camera rays": ReferenceScene(
         "What a camera sees, and a range finder's ray through each of its pixels",

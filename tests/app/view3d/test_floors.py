@@ -120,13 +120,21 @@ def test_a_coloured_plane_keeps_its_colour(scene: SceneDescription, poses: tuple
     assert floor.color_a == pytest.approx((0.2, 0.6, 0.2, 1.0))
 
 
-def test_a_scene_without_a_plane_stands_on_a_ground_of_ours(
+def test_a_scene_without_a_plane_gets_lines_at_the_worlds_zero_and_no_floor(
     scene: SceneDescription, poses: tuple[Any, Any]
 ) -> None:
     description = msgspec.structs.replace(scene, geoms=scene.geoms[1:])
-    (floor,) = floors(description, poses, FloorStyle.AUTO)
-    assert floor.item == GROUND
-    assert floor.half is None
+    xpos, xquat = poses
+    for lower in (0.0, 2.0):
+        (grid,) = floors(description, (xpos - [0.0, 0.0, lower], xquat), FloorStyle.AUTO)
+        assert grid.item == GROUND
+        assert grid.pattern is FloorPattern.GRID
+        assert grid.half is None
+        # Not below the lowest thing, where that would seem to stand on it.
+        assert grid.pos == pytest.approx(0.0)
+        # Nothing is between the lines, and nothing is mirrored in them.
+        assert grid.color_a[3] == 0.0
+        assert grid.surface[3] == 0.0
 
 
 def test_a_hidden_floor_is_not_replaced_and_a_wall_is_no_floor(

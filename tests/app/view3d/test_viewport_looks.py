@@ -54,6 +54,29 @@ def test_a_shadow_is_darker_than_the_floor_beside_it(
     assert at(front, shadow).mean() == pytest.approx(sunny.mean(), abs=0.05)
 
 
+@pytest.mark.parametrize("elevation", [-89.0, -25.0, 30.0])
+def test_a_scene_without_a_floor_is_drawn_before_the_sky_with_a_few_thin_lines(
+    elevation: float, front: Any, scene: SceneDescription, poses: Any, pixels: Read
+) -> None:
+    front.set_description(msgspec.structs.replace(scene, geoms=scene.geoms[1:]), {})
+    front.set_poses(*poses)
+    front.set_camera(looking(elevation=elevation))
+    with_lines = pixels(front)
+    replace_options(front, grid=False)
+    without = pixels(front)
+    changed = np.abs(with_lines - without).max(axis=2) > 0.015
+    assert 0.003 < changed.mean() < 0.15
+
+
+def test_nobody_points_at_the_lines_of_a_scene_without_a_floor(
+    front: Any, scene: SceneDescription, poses: Any
+) -> None:
+    front.set_description(msgspec.structs.replace(scene, geoms=scene.geoms[1:]), {})
+    front.set_poses(*poses)
+    front.set_camera(looking(elevation=-60.0))
+    assert front.pick_at(10.0, front.height() - 10.0) is None
+
+
 def test_a_lit_surface_has_no_shadow_acne(front: Any, pixels: Read) -> None:
     front.set_camera(looking(lookat=BOX, distance=1.6, elevation=-50.0))
     picture = pixels(front)
