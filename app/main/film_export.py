@@ -27,6 +27,7 @@ from stroboscope.app.panels.style import apply_theme, palette_named
 from stroboscope.app.view3d.still import Still
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.arrays import Arrays, parse_asset
+from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.debugger_protocol.scene_description import (
     BodyInfo,
     CameraInfo,
@@ -34,8 +35,9 @@ from stroboscope.debugger_protocol.scene_description import (
 )
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.errors import EngineError
+from stroboscope.engine.trajectory.choosing import TO_SHOW, add_choice, choice_of
 from stroboscope.engine.trajectory.commands import progress_bar
-from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
+from stroboscope.engine.trajectory.trajectory import Trajectory, load_chosen
 
 __all__ = ["FILMS", "FilmExportError", "main", "wants_film", "write_film"]
 
@@ -71,10 +73,14 @@ def main(argv: Sequence[str]) -> int:
         with _display():
             return _export(options)
     except (EngineError, FilmExportError, ValueError) as error:
-        sys.stderr.write(f"stroboscope export: {error}\n")
+        _note(str(error))
         return _EXIT_FAILED
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(plain_text(f"stroboscope export: {text}\n"))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", help="a recorded run (.mcap)")
     parser.add_argument("--to", required=True, choices=sorted(FILMS))
     parser.add_argument("-o", "--output", default=None, help="(default: beside it)")
-    parser.add_argument("--scene", default=None, help="one of several, by name")
+    add_choice(parser, default=TO_SHOW)
     parser.add_argument("--fps", type=float, default=30.0, help="of the film (default: 30)")
     parser.add_argument(
         "--speed", type=float, default=1.0, help="times real time; 0.1 is slow motion (default: 1)"
@@ -110,7 +116,10 @@ def _export(options: argparse.Namespace) -> int:
     spec = FilmSpec(path=target, size=_size(options.size), fps=options.fps, speed=options.speed)
     app = make_qapplication(sys.argv[:1])
     apply_theme(app, palette_named(options.theme))
-    with load_trajectory(source, scene=options.scene) as trajectory, progress_bar("filming") as bar:
+    with (
+        load_chosen(source, choice_of(options), say=_note) as trajectory,
+        progress_bar("filming") as bar,
+    ):
         frames = write_film(
             trajectory,
             spec,

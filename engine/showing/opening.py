@@ -33,12 +33,15 @@ Nothing in the file is executed, and a model may only name files in its own fold
 options:
   --trust FOLDER   from now on, models in FOLDER may name all files of FOLDER
   --mode MODE      paused (default), playing or fast_forward: how the scene begins
+  --scene NAME     of a recorded run: the scene to begin with, by name or number
+                   (default: the one that stopped, else the first)
+  --env N          of a recorded run: which of many environments
   --wait SECONDS   open no window; wait that long for one, or for `stroboscope ctl`
   --dialog         show what goes wrong in a dialog as well (for double clicks)
   -h, --help       this text
 """
 _MODES = ("paused", "playing", "fast_forward")
-_WITH_VALUE = ("--trust", "--mode", "--wait")
+_WITH_VALUE = ("--trust", "--mode", "--wait", "--scene", "--env")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,8 @@ class OpenOptions:
     mode: str = "paused"
     wait: float | None = None
     dialog: bool = False
+    scene: str | None = None
+    env: int | None = None
 
 
 def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) -> int:
@@ -62,7 +67,7 @@ def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) 
     try:
         return show_file(options)
     except EngineError as error:
-        sys.stderr.write(plain_text(f"stroboscope open: {error}\n"))
+        _note(str(error))
         if complain is not None and options.dialog:
             complain(str(error))
         return 1
@@ -95,13 +100,22 @@ def _trust(options: OpenOptions) -> None:
 
     folder = trust_folder(options.trust)
     if not Path(os.path.realpath(options.file)).is_relative_to(folder):
-        note = f"stroboscope open: note: {options.file} is not in {folder}\n"
-        sys.stderr.write(plain_text(note))
+        _note(f"note: {options.file} is not in {folder}")
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(plain_text(f"stroboscope open: {text}\n"))
 
 
 def _show_scene(options: OpenOptions) -> int:
     from stroboscope.engine.scene_loading import load_scene
 
+    if options.scene is not None or options.env is not None:
+        raise FileFormatError(
+            options.file,
+            "it is no recorded run, whose scenes and environments could be chosen",
+            "leave --scene and --env out",
+        )
     return _follow(load_scene(options.file), options)
 
 
@@ -110,7 +124,13 @@ def _show_trajectory(options: OpenOptions) -> int:
 
     sys.argv[:] = [os.path.abspath(options.file)]
     seconds = 5.0 if options.wait is None else options.wait
-    shown = show_trajectory(options.file, launch=options.wait is None, timeout_seconds=seconds)
+    shown = show_trajectory(
+        options.file,
+        launch=options.wait is None,
+        timeout_seconds=seconds,
+        choice=(options.scene, options.env),
+        say=_note,
+    )
     return 0 if shown else 1
 
 
@@ -185,6 +205,8 @@ def parse_arguments(argv: Sequence[str]) -> OpenOptions:
         mode=mode,
         wait=_seconds(values.get("--wait")),
         dialog=dialog,
+        scene=values.get("--scene"),
+        env=_environment(values.get("--env")),
     )
 
 
@@ -198,6 +220,12 @@ def _seconds(text: str | None) -> float | None:
     if not seconds >= 0.0:
         _refuse(f"--wait is {text!r}; it must be a number of seconds, 0 or more (inf: no limit)")
     return seconds
+
+
+def _environment(text: str | None) -> int | None:
+    if text is not None and not text.isdecimal():
+        _refuse(f"--env is {text!r}; it must be the number of an environment, 0 or more")
+    return None if text is None else int(text)
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -20,6 +20,13 @@ from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
 from stroboscope.engine.trajectory.alike import alike, family, names_together
+from stroboscope.engine.trajectory.choosing import (
+    ALL,
+    TO_SHOW,
+    add_choice,
+    choice_of,
+    scenes_meant,
+)
 from stroboscope.engine.trajectory.scene_told import scene_lines, scene_told
 
 if TYPE_CHECKING:
@@ -60,6 +67,15 @@ def main(command: str, argv: Sequence[str]) -> int:
 
 def _say(text: str) -> None:
     sys.stdout.write(plain_text(text) + "\n")
+
+
+def _note(command: str) -> Callable[[str], None]:
+    """Return what tells on standard error what is no result."""
+
+    def note(text: str) -> None:
+        sys.stderr.write(plain_text(f"stroboscope {command}: {text}\n"))
+
+    return note
 
 
 @contextmanager
@@ -271,7 +287,7 @@ def _most_telling(groups: list[list[FileEvent]]) -> list[list[FileEvent]]:
 
 def _verify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=None, help="threads (default: all cores)")
-    parser.add_argument("--scene", default=None, help="one of several, by name (default: all)")
+    add_choice(parser, default="all")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -279,7 +295,9 @@ def _verify(options: argparse.Namespace) -> int:
 
     if options.jobs is not None and options.jobs < 1:
         raise ValueError(f"--jobs must be 1 or more, not {options.jobs}")
+    choice = choice_of(options)
     with TrajectoryReader(options.file) as reader:
+        meant = scenes_meant(reader, choice)
         with progress_bar("comparing checksums") as show:
             damage = reader.check(show)
         damaged = [each for each in damage if not each.is_cut_off]
@@ -287,8 +305,8 @@ def _verify(options: argparse.Namespace) -> int:
             _say(f"DAMAGED {each}")
         ends = [each.offset for each in damage if each.is_cut_off]
         worst = 2 if damaged else 0
-    with load_trajectory(options.file, scene=options.scene) as first:
-        chosen = {first.name: first} if options.scene is not None else first.others()
+    with load_trajectory(options.file, scene=min(meant) if choice != ALL else None) as first:
+        chosen = {name: each for name, each in first.others().items() if each.record.index in meant}
         same: dict[str, str] = {}
         try:
             for name, trajectory in chosen.items():
@@ -424,11 +442,11 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
         "--to", required=True, choices=(*sorted(_EXPORTS), *_FILMS), help=_EXPORT_KINDS
     )
     parser.add_argument("-o", "--output", default=None, help="(default: beside it)")
-    parser.add_argument("--scene", default=None, help="one of several, by name")
+    add_choice(parser, default=TO_SHOW)
 
 
 def _export(options: argparse.Namespace) -> int:
-    from stroboscope.engine.trajectory.trajectory import load_trajectory
+    from stroboscope.engine.trajectory.trajectory import load_chosen
 
     if options.to in _FILMS:
         raise ValueError(
@@ -441,18 +459,13 @@ def _export(options: argparse.Namespace) -> int:
         raise ValueError(f"{target} is the file itself: name another one with --output")
     module = importlib.import_module(f"stroboscope.engine.trajectory.export.{function[0]}")
     with (
-        load_trajectory(source, scene=options.scene) as trajectory,
+        load_chosen(source, choice_of(options), say=_note("export")) as trajectory,
         progress_bar("exporting") as show,
     ):
         made = getattr(module, function[1])(trajectory, target, progress=show)
-    with TrajectoryReader(source) as reader:
-        names = scene_names(reader)
+        is_one_of_several = len(trajectory.manifest.scenes) > 1
     told = f"{made}: {counted(len(trajectory), 'frame')}"
-    if len(names) > 1:
-        told += f" of {trajectory.name!r}"
-        if options.scene is None:
-            told += f", one of {len(names):,} scenes: name another one with --scene"
-    _say(told)
+    _say(told + (f" of {trajectory.name!r}" if is_one_of_several else ""))
     return 0
 
 
@@ -475,6 +488,7 @@ _EXPORT_KINDS = (
 def _replay_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speed", type=float, default=1.0, help="times real time (default: 1)")
     parser.add_argument("--loop", action="store_true", help="again and again")
+    add_choice(parser, default=TO_SHOW)
 
 
 def _replay(options: argparse.Namespace) -> int:
@@ -485,7 +499,10 @@ def _replay(options: argparse.Namespace) -> int:
     # What the window calls this application, and where it finds the file.
     sys.argv[:] = [str(Path(options.file).absolute())]
     playing = Playing(speed=options.speed, loop=options.loop)
-    return 0 if show_trajectory(options.file, playing=playing) else 1
+    shown = show_trajectory(
+        options.file, playing=playing, choice=choice_of(options), say=_note("replay")
+    )
+    return 0 if shown else 1
 
 
 _FILE_HELP = {"info": "a recorded run (.mcap), or a scene (.strobe)"}

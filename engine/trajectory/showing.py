@@ -28,7 +28,8 @@ from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.outside.compiler import compiler_ahead
 from stroboscope.engine.recording.recorded_stops import stop_of
 from stroboscope.engine.runtime import current_runtime
-from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
+from stroboscope.engine.trajectory.choosing import ALL, Choice
+from stroboscope.engine.trajectory.trajectory import Trajectory, load_chosen, load_trajectory
 from stroboscope.engine.trajectory.transforms_shown import show_transforms
 
 if TYPE_CHECKING:
@@ -59,22 +60,29 @@ def show_trajectory(
     launch: bool = True,
     timeout_seconds: float = 5.0,
     playing: Playing | None = None,
+    choice: Choice = ALL,
+    say: Callable[[str], None] = lambda _: None,
 ) -> bool:
     """Open a file in the debugger's window and serve it until that has gone; False: no window.
 
-    It opens where the run stopped by itself, else with its first frame; of many environments it
-    shows the one that did. ``launch=False`` opens no window and waits for any client. Where the
-    model can't be built, the transforms that were recorded for other tools are shown. Raises
-    FileError and its kinds.
+    It opens where the run stopped by itself, else with its first frame; of several scenes, or
+    environments, it opens with the one that did, or the ``choice``, and ``say`` is told which.
+    Of each other scene one environment is there, too. ``launch=False`` opens no window and waits
+    for any client. Where the model can't be built, the transforms that were recorded for other
+    tools are shown. Raises FileError and its kinds.
     """
-    with _first_to_show(path) as first:
+    with load_chosen(path, choice, say=say) as first:
         # Nothing is stepped here until somebody continues it.
         debugger.the_session().paused_text = plain_text(f"showing {first.path.name}")
         try:
             shown = [_Shown(first)]
         except (ModelError, FileError) as error:
             return show_transforms(
-                first.path, error, launch=launch, timeout_seconds=timeout_seconds
+                first.path,
+                error,
+                first=first.record.index,
+                launch=launch,
+                timeout_seconds=timeout_seconds,
             )
         for scene, name in first.to_show().items():
             if scene != first.scene_name:
@@ -92,16 +100,6 @@ def show_trajectory(
             for each in shown:
                 each.end()
     return True
-
-
-def _first_to_show(path: str | os.PathLike[str]) -> Trajectory:
-    """Open the first scene of a file; of many environments the one that stopped."""
-    first = load_trajectory(path)
-    name = first.to_show()[first.scene_name]
-    if name == first.name:
-        return first
-    first.close()
-    return load_trajectory(path, scene=name)
 
 
 class _NobodyLooksError(Exception):

@@ -27,9 +27,17 @@ from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
-from stroboscope.engine.recording.recorded_stops import ends_in_step, ends_script
+from stroboscope.engine.recording.recorded_stops import ends_in_step
 from stroboscope.engine.scene_loading import show_scene
 from stroboscope.engine.trajectory.building import recorded_fields, recorded_model
+from stroboscope.engine.trajectory.choosing import (
+    ALL,
+    Choice,
+    one_to_show,
+    scene_named,
+    to_show,
+    told_choice,
+)
 from stroboscope.engine.trajectory.finding import FrameFinder
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.last_frame import LastFrame, compute_last
@@ -48,10 +56,7 @@ if TYPE_CHECKING:
 
     from stroboscope.engine.scene import Scene
 
-__all__ = ["Trajectory", "load_trajectory"]
-
-# Scenes that an error lists: a file of environments has thousands.
-_NAMED_SCENES = 10
+__all__ = ["Trajectory", "load_chosen", "load_trajectory"]
 
 
 class Trajectory:
@@ -165,15 +170,8 @@ class Trajectory:
         Of many environments the one that stopped last, or the first: what ends the script ends
         them all.
         """
-        found: dict[str, tuple[int, str]] = {}
-        for index, name in scene_names(self._reader).items():
-            if self._reader.frame_count(index):
-                events = self._reader.events(index)
-                stops = [e.axis for e in events if e.kind == "stop" and not ends_script(e)]
-                scene, newest = self._reader.scene(index).name, max(stops, default=-1)
-                if scene not in found or newest > found[scene][0]:
-                    found[scene] = newest, name
-        return {scene: name for scene, (_, name) in found.items()}
+        names = scene_names(self._reader)
+        return {scene: names[index] for scene, index in to_show(self._reader).items()}
 
     def close(self) -> None:
         """Let the file go; ``scene`` stays where it was asked for, without its recorded past."""
@@ -508,7 +506,7 @@ def load_trajectory(
     is_shown = flag(show, "show")
     reader = TrajectoryReader(Path(checked_path(path, "path")))
     try:
-        trajectory = Trajectory(reader, _scene_index(reader, scene))
+        trajectory = Trajectory(reader, scene_named(reader, scene))
         if is_shown:
             show_scene(trajectory.scene)
     except BaseException:
@@ -517,25 +515,23 @@ def load_trajectory(
     return trajectory
 
 
-def _scene_index(reader: TrajectoryReader, scene: str | int | None) -> int:
-    if not reader.scenes:
-        raise FileError(reader.path, "holds no scene", "record it again")
-    if scene is None:
-        return next((each for each in reader.scenes if reader.frame_count(each)), reader.scenes[0])
-    names = {name: index for index, name in scene_names(reader).items()}
-    if isinstance(scene, bool) or not isinstance(scene, str | int):
-        raise TypeError(f"scene must be the name or the number of one, not {shown(scene)}")
-    if isinstance(scene, int) and scene in reader.scenes:
-        return scene
-    if isinstance(scene, str) and scene in names:
-        return names[scene]
-    found = [name for name, index in names.items() if reader.scene(index).name == scene]
-    if len(found) == 1:
-        return names[found[0]]
-    if found:
-        what = f"has {len(found):,} environments of the scene {shown(scene)}"
-        raise FileError(reader.path, what, f"name one of them, {found[0]!r} to {found[-1]!r}")
-    known = ", ".join(f"{index}: {name!r}" for name, index in list(names.items())[:_NAMED_SCENES])
-    more = len(names) - _NAMED_SCENES
-    known += f" and {more:,} more, up to {list(names)[-1]!r}" if more > 0 else ""
-    raise FileError(reader.path, f"has no scene {shown(scene)}", f"it has {known}")
+def load_chosen(
+    path: str | os.PathLike[str],
+    choice: Choice = ALL,
+    *,
+    say: Callable[[str], None] = lambda _: None,
+) -> Trajectory:
+    """Open a trajectory file at the scene that was chosen, else at the one that stopped last.
+
+    ``say`` is told which of several that is, where nobody had named it. For command lines; raises
+    FileError and its kinds.
+    """
+    reader = TrajectoryReader(Path(path))
+    try:
+        index = one_to_show(reader, choice)
+        if told := told_choice(reader, index, choice):
+            say(f"{path}: {told}")
+        return Trajectory(reader, index)
+    except BaseException:
+        reader.close()
+        raise

@@ -259,15 +259,18 @@ class ShownTransforms:
         self._link.close()
 
 
-def show_transforms(path: Path, why: EngineError, *, launch: bool, timeout_seconds: float) -> bool:
+def show_transforms(
+    path: Path, why: EngineError, *, first: int, launch: bool, timeout_seconds: float
+) -> bool:
     """Show the transforms of all scenes of a file until the window has gone; False: no window.
 
-    Raises ``why``, which keeps its model from being built, where the file has none.
+    ``first``: the scene to begin with. Raises ``why``, which keeps its model from being built,
+    where the file has none.
     """
     shown: list[ShownTransforms] = []
     try:
         with TrajectoryReader(path) as reader:
-            for index in reader.scenes:
+            for index in sorted(reader.scenes, key=lambda each: each != first):
                 with contextlib.suppress(FileError):  # none of that scene
                     shown.append(ShownTransforms(reader, reader.scene(index), why))
         if not shown:

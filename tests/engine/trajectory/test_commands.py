@@ -436,13 +436,11 @@ def test_verify_says_by_itself_what_it_finds_of_one_environment_only(
     ]
 
 
-def test_the_name_of_many_environments_is_refused_where_one_is_meant(
-    environments: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_name_of_many_environments_is_refused_where_one_is_meant(environments: Path) -> None:
     with pytest.raises(FileError, match="has 4 environments of the scene 'Arms'"):
         load_trajectory(environments, scene="Arms")
-    assert main(["verify", str(environments), "--scene", "Arms"]) == 4
-    assert "name one of them, 'Arms[0]' to 'Arms[3]'" in capsys.readouterr().err
+    with pytest.raises(FileError, match=r"name one of them, 'Arms\[0\]' to 'Arms\[3\]'"):
+        load_trajectory(environments, scene="Arms")
     with load_trajectory(environments, scene="Arms[2]") as trajectory:
         assert trajectory.name == "Arms[2]"
     with load_trajectory(environments, scene=3) as trajectory:
@@ -501,16 +499,6 @@ def test_info_says_how_a_file_of_a_flight_recorder_begins(
     assert [line.partition(" begin ")[2].strip() for line in begins] == [
         "what was kept begins here"
     ]
-
-
-def test_export_says_which_scene_of_several_it_has_taken(
-    environments: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["export", str(environments), "--to", "csv"]) == 0
-    told = capsys.readouterr().out
-    assert "21 frames of 'Arms[0]', one of 4 scenes: name another one with --scene" in told
-    assert main(["export", str(environments), "--to", "csv", "--scene", "Arms[2]"]) == 0
-    assert capsys.readouterr().out.endswith("21 frames of 'Arms[2]'\n")
 
 
 def test_verify_claims_nothing_of_a_file_with_a_single_state(

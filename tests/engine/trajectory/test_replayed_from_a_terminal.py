@@ -96,14 +96,14 @@ OPEN = """
 import sys
 from stroboscope.app.main.cli import main
 
-sys.exit(main(["open", "--wait", "60", sys.argv[1]]))
+sys.exit(main(["open", "--wait", "60", *sys.argv[1:]]))
 """
 
 
 @contextlib.contextmanager
-def opened(start_warm: Start, path: Path) -> Iterator[DebuggerClient]:
+def opened(start_warm: Start, path: Path, *words: str) -> Iterator[DebuggerClient]:
     """Open a file as a person does, and be its window."""
-    script = start_warm(OPEN, str(path))
+    script = start_warm(OPEN, str(path), *words)
     with script.connect() as client:
         # Who leaves before it stands has not been there.
         assert client.wait_until(
@@ -146,6 +146,35 @@ def test_all_scenes_of_a_file_are_opened(start_warm: Start, tmp_path: Path) -> N
             client.goto(each.scene_id, axis=19)
             found = client.read_rows(each.scene_id, ["qpos"], first=19, last=19)["qpos"][0]
             assert np.abs(found - expected).max() > 0.0  # of the step before the end
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ((), ["Right", "Left"]),
+        pytest.param(("--scene", "Left"), ["Left", "Right"], marks=pytest.mark.slow),
+        (("--env", "0"), ["Many[0]"]),
+    ],
+)
+def test_a_file_is_opened_at_the_scene_that_stopped_or_that_is_named(
+    words: tuple[str, ...], names: list[str], start_warm: Start, tmp_path: Path
+) -> None:
+    scenes: list[Any]
+    if "--env" in words:
+        scenes = [physics.create_scene("Many", MODEL, n_envs=3)]
+    else:
+        scenes = [physics.create_scene(name, MODEL) for name in ("Left", "Right")]
+    with physics.start_recording(tmp_path / "run", scenes=scenes) as recording:
+        for scene in scenes:
+            scene.step(nstep=3)
+        scenes[-1].qvel[-1] = np.nan
+        scenes[-1].step()
+    for scene in scenes:
+        scene.destroy()
+    with opened(start_warm, recording.path, *words) as client:
+        assert client.wait_until(lambda c: len(c.scenes()) == len(names), 60)
+        # Windows begin with the first.
+        assert [each.name for each in client.scenes()] == names
 
 
 @pytest.mark.parametrize("form", ["mjz", "mjb", "urdf", "mjcf"])

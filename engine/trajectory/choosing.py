@@ -1,0 +1,214 @@
+"""Which scene of a recorded run is meant: by name, number and environment, or the one that stopped.
+
+A file holds several scenes, and of a scene of many the environments, each a scene of its own.
+"""
+
+import argparse
+from collections.abc import Iterable
+
+from stroboscope.engine.arguments import shown
+from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import scene_names
+from stroboscope.engine.recording.recorded_stops import ends_script
+from stroboscope.engine.trajectory.lookup import known_names
+
+__all__ = [
+    "ALL",
+    "TO_SHOW",
+    "Choice",
+    "add_choice",
+    "choice_of",
+    "one_to_show",
+    "scene_named",
+    "scenes_meant",
+    "to_show",
+    "told_choice",
+]
+
+# Scenes that an error lists: a file of environments has thousands.
+_NAMED_SCENES = 10
+
+TO_SHOW = "the one that stopped, else the first"
+"""Which scene commands take that need one, in the words of their help."""
+
+Choice = tuple[str | int | None, int | None]
+"""The name or the number of a scene, and the number of an environment; None: not said."""
+
+ALL: Choice = (None, None)
+"""No choice."""
+
+
+def add_choice(parser: argparse.ArgumentParser, *, default: str) -> None:
+    """Let a command line say which scene of a file is meant; ``default``: what is, unless said."""
+    parser.add_argument(
+        "--scene",
+        metavar="NAME|NUMBER",
+        default=None,
+        help=f"one of several, as in --scene 'Arms[3]' (default: {default})",
+    )
+    parser.add_argument(
+        "--env", metavar="N", type=int, default=None, help="one of many environments, by number"
+    )
+
+
+def choice_of(options: argparse.Namespace) -> Choice:
+    """Return what a command line with :func:`add_choice` says."""
+    return options.scene, options.env
+
+
+def scene_named(reader: TrajectoryReader, scene: str | int | None, env: int | None = None) -> int:
+    """Return which scene of a file has a name, or a number; None: the first that has frames.
+
+    ``env``: the number of one of its environments, or of the only ones that the file has. Raises
+    FileError, which says what there is; TypeError for what is neither name nor number.
+    """
+    if not reader.scenes:
+        raise FileError(reader.path, "holds no scene", "record it again")
+    if env is not None:
+        return _environment(reader, scene, env)
+    if scene is None:
+        return next((each for each in reader.scenes if reader.frame_count(each)), reader.scenes[0])
+    if isinstance(scene, bool) or not isinstance(scene, str | int):
+        raise TypeError(f"scene must be the name or the number of one, not {shown(scene)}")
+    names = scene_names(reader)
+    found = _meant(reader, scene)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        what = f"has {len(found):,} environments of the scene {shown(scene)}"
+        first, last = names[found[0]], names[found[-1]]
+        raise FileError(reader.path, what, f"name one of them, {first!r} to {last!r}")
+    raise FileError(reader.path, f"has no scene {shown(scene)}", f"it has {_known(names)}")
+
+
+def scenes_meant(reader: TrajectoryReader, choice: Choice) -> list[int]:
+    """Return all scenes that a choice fits: of the name of many environments all of them.
+
+    Raises FileError, which says what there is.
+    """
+    scene, env = choice
+    scene = _typed(reader, scene)
+    if env is None and scene is not None and (found := _meant(reader, scene)):
+        return found
+    return list(reader.scenes) if choice == ALL else [scene_named(reader, scene, env)]
+
+
+def to_show(reader: TrajectoryReader) -> dict[str, int]:
+    """Return by the name of each scene which environment of it to look at, or the scene itself.
+
+    Of many environments the one that stopped last, or the first: what ends the script ends
+    them all.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for index in reader.scenes:
+        if reader.frame_count(index):
+            scene, newest = reader.scene(index).name, _newest_stop(reader, index)[1]
+            if scene not in found or newest > found[scene][0]:
+                found[scene] = newest, index
+    return {scene: index for scene, (_, index) in found.items()}
+
+
+def one_to_show(reader: TrajectoryReader, choice: Choice = ALL) -> int:
+    """Return which scene to look at first: the chosen one, else the one that stopped last.
+
+    Of a choice that fits many environments, the one of them that stopped last, or the first; where
+    nothing stopped, the first that has frames. A number may be text, as on a command line. Raises
+    FileError, which says what there is.
+    """
+    scene, env = choice
+    scene = _typed(reader, scene)
+    shown_of = to_show(reader)
+    if env is None and isinstance(scene, str) and len(_meant(reader, scene)) > 1:
+        return shown_of.get(scene, _meant(reader, scene)[0])
+    if scene is not None or env is not None or not shown_of:
+        return scene_named(reader, scene, env)
+    stops = {index: _newest_stop(reader, index) for index in shown_of.values()}
+    return max(stops, key=lambda index: stops[index])  # of several the first
+
+
+def told_choice(reader: TrajectoryReader, index: int, choice: Choice) -> str:
+    """Return which of several was taken though nobody had named it; empty where somebody had."""
+    names = {each: name for each, name in scene_names(reader).items() if reader.frame_count(each)}
+    scene, env = choice
+    fitting = _meant(reader, _typed(reader, scene)) if scene is not None else list(names)
+    if env is not None or len(fitting) < 2:
+        return ""
+    why = "which stopped" if _newest_stop(reader, index)[1] >= 0 else "the first"
+    records = [reader.scene(each) for each in fitting]
+    if len({each.name for each in records}) == 1 and records[0].env >= 0:
+        numbers = _span([each.env for each in records])
+        how = f"one of {len(fitting):,} environments: another one with --env ({numbers})"
+    else:
+        how = f"one of {len(fitting):,} scenes: another one with --scene ({_known(names)})"
+    return f"this is {names[index]!r}, {why}, {how}"
+
+
+def _newest_stop(reader: TrajectoryReader, index: int) -> tuple[int, int]:
+    """Return when a scene stopped by itself, on the clock [ns] and on its axis; -1: it didn't."""
+    stops = [
+        (event.wall, event.axis)
+        for event in reader.events(index)
+        if event.kind == "stop" and not ends_script(event)
+    ]
+    return max(stops, key=lambda each: each[1], default=(-1, -1))
+
+
+def _typed(reader: TrajectoryReader, scene: str | int | None) -> str | int | None:
+    """Return what somebody has typed: a number, unless a scene is called so."""
+    if isinstance(scene, str) and scene.isdecimal() and not _meant(reader, scene):
+        return int(scene)
+    return scene
+
+
+def _meant(reader: TrajectoryReader, scene: str | int | None) -> list[int]:
+    """Return the one that has a name of its own, or that number; else all scenes of that name."""
+    names = scene_names(reader)
+    own = [index for index, name in names.items() if scene in (name, index)]
+    return own[:1] or [index for index in names if reader.scene(index).name == scene]
+
+
+def _environment(reader: TrajectoryReader, scene: str | int | None, env: int) -> int:
+    """Return one of many environments by its number."""
+    records = [reader.scene(index) for index in reader.scenes]
+    if scene is not None:
+        meant = _meant(reader, scene)
+        if not meant:
+            return scene_named(reader, scene)  # which says what there is
+        names = {reader.scene(index).name for index in meant}
+        if len(meant) == 1 and scene not in names and reader.scene(meant[0]).env != env:
+            what = f"has {scene_names(reader)[meant[0]]!r} at {shown(scene)}, not environment {env}"
+            raise FileError(reader.path, what, "name the scene, or the environment, not both")
+        records = [each for each in records if each.name in names]
+    there = [each for each in records if each.env >= 0]
+    found = [each for each in there if each.env == env]
+    if len(found) == 1:
+        return found[0].index
+    if found:
+        known = known_names(repr(each.name) for each in found)
+        what = f"has several scenes with an environment {env}"
+        raise FileError(reader.path, what, f"name one of them as well: {known}")
+    what = f"has no environment {env}"
+    if not there:
+        known = _known({each.index: scene_names(reader)[each.index] for each in records})
+        raise FileError(reader.path, what, f"it holds no scene of many, but {known}")
+    known = "; ".join(
+        f"of {name!r} it has {_span([each.env for each in there if each.name == name])}"
+        for name in dict.fromkeys(each.name for each in there)
+    )
+    raise FileError(reader.path, what, known)
+
+
+def _span(numbers: Iterable[int]) -> str:
+    """Return numbers as a message shows them: "0 to 63", or each where some are left out."""
+    every = sorted(numbers)
+    if len(every) > 1 and every == list(range(every[0], every[-1] + 1)):
+        return f"{every[0]} to {every[-1]}"
+    return known_names(map(str, every))
+
+
+def _known(names: dict[int, str]) -> str:
+    """Return which scenes there are, with their numbers: all, or how many more."""
+    known = ", ".join(f"{index}: {name!r}" for index, name in list(names.items())[:_NAMED_SCENES])
+    more = len(names) - _NAMED_SCENES
+    return known + (f" and {more:,} more, up to {list(names.values())[-1]!r}" if more > 0 else "")
