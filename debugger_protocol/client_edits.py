@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from stroboscope.debugger_protocol import messages as wire
+from stroboscope.debugger_protocol.edit_words import control_index, option_values
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import EditField, PerturbKind
-from stroboscope.debugger_protocol.scene_description import Vec3, Vec4
+from stroboscope.debugger_protocol.near_names import suggestion
+from stroboscope.debugger_protocol.scene_description import SceneDescription, Vec3, Vec4
 
 __all__ = ["EditingClient"]
 
@@ -23,6 +26,10 @@ class EditingClient(abc.ABC):
         self._interventions: dict[int, wire.SceneInterventions] = {}
         self._checkpoints: dict[int, tuple[wire.CheckpointInfo, ...]] = {}
         self._findings: dict[int, tuple[wire.Finding, ...]] = {}
+
+    @abc.abstractmethod
+    def description(self, scene_id: int, timeout: float = 5.0) -> SceneDescription:
+        """Return the description of a scene."""
 
     @abc.abstractmethod
     def _done(self, kind: type[wire.Command], /, **fields: Any) -> wire.Done:
@@ -75,17 +82,34 @@ class EditingClient(abc.ABC):
         """Let go of the perturbed body."""
         self._command(wire.ReleasePerturb, scene_id=scene_id)
 
-    def override_control(self, scene_id: int, index: int, value: float | None) -> None:
-        """Use ``value`` for one control whatever the script writes; None gives it back."""
+    def override_control(self, scene_id: int, index: int | str, value: float | None) -> None:
+        """Use ``value`` for one control whatever the script writes; None gives it back.
+
+        ``index``: its number in ``ctrl``, or its name.
+        """
         number = None if value is None else float(value)
+        if isinstance(index, str):
+            index = control_index(self.description(scene_id), index)
         self._command(wire.OverrideControl, scene_id=scene_id, index=index, value=number)
 
     def set_control_noise(self, scene_id: int, std: float, rate: float = 0.0) -> None:
         """Add noise to all controls: ``std`` of their range, correlated over ``rate`` [s]."""
         self._command(wire.SetControlNoise, scene_id=scene_id, std=float(std), rate=float(rate))
 
-    def edit_option(self, scene_id: int, option: str, *values: float) -> None:
-        """Set a physics option of the description; flags are 0 or 1, choices their index."""
+    def edit_option(self, scene_id: int, option: str, *values: float | str) -> None:
+        """Set a physics option of the description, which also says its unit and how many values.
+
+        ``edit_option(id, "timestep", 0.001)``, ``("integrator", "implicitfast")``,
+        ``("disable.contact", "on")``: choices by name or index, flags as on and off or 1 and 0.
+        """
+        if any(isinstance(value, str) for value in values):
+            options = {each.name: each for each in self.description(scene_id).options}
+            if option not in options:
+                raise CommandError(
+                    f"there is no option {option!r}{suggestion(option, options)}; it is in the "
+                    "description's options"
+                )
+            values = option_values(options[option], values)
         self._command(wire.EditOption, scene_id=scene_id, option=option, values=_floats(values))
 
     def load_keyframe(self, scene_id: int, index: int) -> None:
@@ -164,5 +188,5 @@ class EditingClient(abc.ABC):
             table.pop(scene_id, None)
 
 
-def _floats(values: Iterable[float]) -> tuple[float, ...]:
+def _floats(values: Iterable[float | str]) -> tuple[float, ...]:
     return tuple(map(float, values))

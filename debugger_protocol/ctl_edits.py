@@ -9,7 +9,9 @@ from typing import Final, TextIO
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
 from stroboscope.debugger_protocol.edit_messages import Finding, SceneEdited
+from stroboscope.debugger_protocol.edit_words import control_index
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.near_names import suggestion
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.debugger_protocol.undone_text import undone_text
@@ -59,12 +61,12 @@ def _option(
     options = {option.name: option for option in client.description(scene_id).options}
     info = options.get(arguments.name)
     if info is None and arguments.name is not None:
-        raise CommandError(f"there is no option {arguments.name!r}; there are {', '.join(options)}")
+        near = suggestion(arguments.name, options) or f"; there are {', '.join(options)}"
+        raise CommandError(f"there is no option {arguments.name!r}{near}")
     if info is None or not arguments.values:
         _list_options(client, scene_id, tuple(options.values()), only=info, out=out)
         return
-    values = [_option_value(info, text) for text in arguments.values]
-    client.edit_option(scene_id, info.name, *values)
+    client.edit_option(scene_id, info.name, *arguments.values)
     tell_last_edit(client, scene_id, out)
 
 
@@ -110,51 +112,30 @@ def _values_now(client: DebuggerClient, scene_id: int, topic: Topic, name: str) 
     )
 
 
-def _option_value(info: OptionInfo, text: str) -> float:
-    words: dict[str, float] = {}
-    if info.kind is OptionKind.FLAG:
-        words = {"off": 0.0, "on": 1.0}
-    elif info.kind is OptionKind.CHOICE:
-        words = {choice.lower(): float(index) for index, choice in enumerate(info.choices)}
-    if text.lower() in words:
-        return words[text.lower()]
-    return _number(text, more=words)
-
-
-def _number(text: str, *, more: Sequence[str] | dict[str, float] = ()) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        also = f", nor one of {', '.join(more)}" if more else ""
-        raise CommandError(f"{text!r} is not a number{also}")
-    return value
-
-
 def _override(
     client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
 ) -> None:
     if arguments.control is None:
         _list_controls(client, scene_id, None, out)
         return
-    found = [
-        actuator.ctrl if actuator.ctrl >= 0 else index
-        for index, actuator in enumerate(client.description(scene_id).actuators)
-        if actuator.name == arguments.control
-    ]
-    if not found and not arguments.control.isdecimal():
-        names = ", ".join(a.name for a in client.description(scene_id).actuators)
-        raise CommandError(
-            f"there is no actuator {arguments.control!r}; there are {names or 'none'}"
-        )
-    index = found[0] if found else int(arguments.control)
+    index = control_index(client.description(scene_id), arguments.control)
     if arguments.value is None:
         _list_controls(client, scene_id, index, out)
         return
-    value = None if arguments.value.lower() == "off" else _number(arguments.value, more=["off"])
-    client.override_control(scene_id, index, value)
+    client.override_control(scene_id, index, _override_value(arguments.value))
     tell_last_edit(client, scene_id, out)
+
+
+def _override_value(text: str) -> float | None:
+    if text.lower() == "off":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise CommandError(f"{text!r} is not a number, nor off")
+    return value
 
 
 def _list_controls(client: DebuggerClient, scene_id: int, only: int | None, out: TextIO) -> None:

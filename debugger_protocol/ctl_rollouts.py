@@ -5,8 +5,7 @@ from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
-from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.time_messages import EditKind, Reduction, RolloutInfo, WhatIf
+from stroboscope.debugger_protocol.time_messages import Reduction, RolloutInfo
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
@@ -22,7 +21,8 @@ def add_arguments(add: Add) -> None:
         action="append",
         default=[],
         metavar="WHAT=VALUES",
-        help="option.timestep=0.001, ctrl[2]=0.5, qfrc_applied[0]=3, actuator_gainprm[20]=50",
+        help="option.timestep=0.001, integrator=implicitfast, ctrl.wrist=0.5, kp.wrist=50, "
+        "dof_damping.elbow=1, actuator_gainprm.wrist=100,0,0, geom_solref[4]=0.01",
     )
     rollouts = add("rollouts", "list the rollouts of a scene, or of scenes that have ended")
     rollouts.add_argument("--ended", action="store_true", help="of scenes that have ended")
@@ -43,33 +43,10 @@ def only_looks(name: str, _: argparse.Namespace) -> bool:
 
 
 def _resimulate(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
-    edits = [_what_if(text) for text in a.set]
-    made = client.resimulate(scene_id, axis=a.axis, steps=a.steps, edits=edits, name=a.name)
+    made = client.resimulate(scene_id, axis=a.axis, steps=a.steps, edits=a.set, name=a.name)
     for info in client.rollouts(scene_id):
         if info.rollout_id == made:
             out.write(_rollout(info))
-
-
-def _what_if(text: str) -> WhatIf:
-    """Return the edit that ``ctrl[2]=0.5`` means."""
-    what, equals, numbers = text.partition("=")
-    name, bracket, index = what.strip().partition("[")
-    try:
-        values = tuple(float(number) for number in numbers.replace(",", " ").split())
-        first = int(index.rstrip("]")) if bracket else 0
-    except ValueError:
-        values, first = (), 0
-    if not equals or not name or not values:
-        raise CommandError(
-            f"{text!r} is no edit: write option.timestep=0.001, ctrl[2]=0.5 or "
-            "actuator_gainprm[20]=50"
-        )
-    if name.startswith("option."):
-        option = name.removeprefix("option.")
-        return WhatIf(kind=EditKind.OPTION, name=option, index=first, values=values)
-    if name in (EditKind.CONTROL, EditKind.FORCE):
-        return WhatIf(kind=EditKind(name), index=first, values=values)
-    return WhatIf(kind=EditKind.MODEL, name=name, index=first, values=values)
 
 
 def _rollouts(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:

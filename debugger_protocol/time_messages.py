@@ -123,7 +123,9 @@ class EditKind(enum.StrEnum):
     OPTION = "option"
     """One of the description's options (``timestep``, ``integrator``, …)."""
     MODEL = "model"
-    """A field of the engine's model, flat (``actuator_gainprm``, ``dof_armature``, …)."""
+    """A field of the engine's model, counted flat (``actuator_gainprm``, ``dof_armature``, …), or
+    from the first number of one element (``dof_armature.elbow``).
+    """
     CONTROL = "ctrl"
     """Controls, held at a value over the whole re-simulation."""
     FORCE = "qfrc_applied"

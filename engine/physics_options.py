@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.near_names import suggestion
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 from stroboscope.engine.model_option_fields import (
     FIELD_OPTION,
@@ -199,9 +200,11 @@ def _listed(values: Sequence[float]) -> str:
 
 
 def _option(name: str, adapter: MujocoAdapter) -> _Option:
-    option = _options(adapter).get(name)
+    options = _options(adapter)
+    option = options.get(name)
     if option is None:
-        raise CommandError(f"there is no physics option {name!r}: see the description's options")
+        near = suggestion(name, options) or ": see the description's options"
+        raise CommandError(f"there is no physics option {name!r}{near}")
     return option
 
 

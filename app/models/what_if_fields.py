@@ -13,6 +13,7 @@ from stroboscope.debugger_protocol.scene_description import (
     OptionKind,
     SceneDescription,
 )
+from stroboscope.debugger_protocol.servo_gains import servo_gains
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -166,23 +167,18 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
     for index, actuator in enumerate(d.actuators):
         whose = actuator.name or f"actuator {index}"
         words = f"gain {actuator.kind} {actuator.target}"
-        gain, bias = index * len(actuator.gainprm), index * len(actuator.biasprm)
+        gain = index * len(actuator.gainprm)
         fixed = actuator.gain == "fixed" and bool(actuator.gainprm)
         if actuator.bias == "affine" and len(actuator.biasprm) > 2:
-            both = (("kp", 1, actuator.kp), ("kv", 2, actuator.kv))
-            for short, place, value in both:
-                if value is None:
-                    continue
-                targets = [_model("actuator_biasprm", bias + place, -1.0)]
-                if fixed and value and actuator.gainprm[0] == value:
-                    targets.insert(0, _model("actuator_gainprm", gain))
+            for each in servo_gains(actuator, index):
+                targets = tuple(_model(*target) for target in each.targets)
                 yield TryField(
-                    name=f"{short} of {whose}",
+                    name=f"{each.word} of {whose}",
                     key=_key(targets[0]),
-                    targets=tuple(targets),
-                    unit=_gain_unit(actuator, short),
+                    targets=targets,
+                    unit=_gain_unit(actuator, each.word),
                     words=words,
-                    described=value,
+                    described=each.value,
                 )
         elif fixed:
             yield TryField(

@@ -22,7 +22,6 @@ from stroboscope.debugger_protocol.expressions.arithmetic import (
     invert,
     negate,
 )
-from stroboscope.debugger_protocol.expressions.errors import suggestion
 from stroboscope.debugger_protocol.expressions.memory import REMEMBERING, Remembered, remembering
 from stroboscope.debugger_protocol.expressions.nodes import Inputs, Node, Run
 from stroboscope.debugger_protocol.expressions.parser import SyntaxPlace, parse
@@ -32,6 +31,7 @@ from stroboscope.debugger_protocol.expressions.signal_table import (
     SignalTable,
     SignalTableEntry,
 )
+from stroboscope.debugger_protocol.near_names import suggestion
 
 __all__ = ["MAX_WIDTH", "ChannelUse", "Expression", "compile_expression"]
 

@@ -1,11 +1,8 @@
 """What is wrong with an expression, and where."""
 
-import difflib
-from collections.abc import Iterable
-
 from stroboscope.debugger_protocol.exceptions import ProtocolError
 
-__all__ = ["ExpressionError", "suggestion"]
+__all__ = ["ExpressionError"]
 
 
 class ExpressionError(ProtocolError):
@@ -28,16 +25,3 @@ class ExpressionError(ProtocolError):
         # Tabs and the like would put the carets elsewhere.
         shown = "".join(each if each.isprintable() else " " for each in self.text)
         return f"    {shown}\n    {' ' * self.start}{'^' * (self.end - self.start)}"
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean …?" with the closest known words, or what there is if it is little."""
-    names = list(dict.fromkeys(known))
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(word.casefold(), folded, n=3, cutoff=0.6)
-    if close:
-        quoted = " or ".join(repr(folded[each]) for each in close)
-        return f"; did you mean {quoted}?"
-    if 0 < len(names) <= 8:
-        return f"; there is {', '.join(repr(name) for name in names)}"
-    return ""

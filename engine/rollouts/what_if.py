@@ -1,20 +1,25 @@
 """Edits of a re-simulation: what they change in a copy of the model, or in every step's inputs.
 
 A field of the model may be edited when a step reads it as it stands, or when MuJoCo can work out
-anew what was derived from it; what decides over sizes and addresses may not.
+anew what was derived from it; what decides over sizes and addresses may not. Its numbers are
+counted flat, or from the first of an element that is named behind a dot: ``dof_damping.elbow``.
 """
 
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.codec import trim_text
+from stroboscope.debugger_protocol.edit_words import check_fit, named_place
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.edit_texts import change_text, option_text
+from stroboscope.debugger_protocol.near_names import suggestion
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
-from stroboscope.engine.element_names import ElementNames
+from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
 from stroboscope.engine.interventions import LARGEST_VALUE
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.physics_options import option_info, read_option, write_option
@@ -98,8 +103,9 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
                 if edit.name == _TIMESTEP:
                     timestep = float(values[0])
             case EditKind.MODEL:
-                texts.append(_edit_model(model, edit, adapter))
-                constants = constants or _gives_constants(edit.name, adapter)
+                placed = _placed(model, edit, adapter)
+                texts.append(_edit_model(model, placed, adapter))
+                constants = constants or _gives_constants(placed.name, adapter)
             case EditKind.CONTROL:
                 texts.append(_input_text(model, edit, "ctrl", int(model.nu), "held at", adapter))
                 controls.append((edit.index, values))
@@ -140,16 +146,25 @@ def _edit_option(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
     return option_text(info, old, new)
 
 
+def _placed(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> WhatIf:
+    """Return the edit of a named element with its index counted flat; any other as it is."""
+    name, dot, element = edit.name.partition(".")
+    field = _field(model, name)
+    if not dot:
+        return edit
+    labels = _labels(model, field, name, adapter)
+    row, count = named_place(labels, trim_text(element, SHOWN_NAME_BYTES), what=name)
+    width = field[0].size
+    check_fit(edit.name, size=count * width, index=edit.index, count=len(edit.values))
+    return msgspec.structs.replace(edit, name=name, index=row * width + edit.index)
+
+
 def _edit_model(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
     name = edit.name
     field = _field(model, name)
     flat = field.reshape(-1)
+    check_fit(name, size=flat.size, index=edit.index, count=len(edit.values))
     end = edit.index + len(edit.values)
-    if edit.index < 0 or end > flat.size:
-        raise CommandError(
-            f"{name} has {flat.size} values; {len(edit.values)} from index {edit.index} on do not "
-            "fit"
-        )
     if edit.name in _FLAGS and not all(value in (0.0, 1.0) for value in edit.values):
         raise CommandError(f"{name} is 0 (off) or 1 (on), not {edit.values}")
     old = tuple(map(float, flat[edit.index : end]))
@@ -162,15 +177,10 @@ def _field(model: Any, name: str) -> "np.ndarray[Any, Any]":
     field = None if name.startswith("_") else getattr(model, name, None)
     if not isinstance(field, np.ndarray):
         is_option = not name.startswith("_") and hasattr(model.opt, name)
-        where = f"the option is written option.{name}" if is_option else "see mujoco.MjModel"
-        raise CommandError(f"a MuJoCo model has no field {name!r}: {where}")
-    prefix = name.partition("_")[0]
-    is_physics = name in _WHOLE or (
-        prefix in _ELEMENTS
-        and field.dtype == np.float64
-        and not any(name.endswith(ending) for ending in _DERIVED)
-    )
-    if not is_physics and name not in _FLAGS:
+        near = suggestion(name, (each for each in dir(model) if _is_physics(model, each)))
+        where = f": the option is written option.{name}" if is_option else near
+        raise CommandError(f"a MuJoCo model has no field {name!r}{where or ': see mujoco.MjModel'}")
+    if not _is_physics(model, name):
         raise CommandError(
             f"{name} can't be tried out: only numbers that a step reads as they stand can be, like "
             "actuator_gainprm, dof_damping, geom_friction; change the model's file instead"
@@ -178,30 +188,46 @@ def _field(model: Any, name: str) -> "np.ndarray[Any, Any]":
     return field
 
 
+def _is_physics(model: Any, name: str) -> bool:
+    """Return whether a step reads these numbers as they stand, or what is derived anew."""
+    if name in _WHOLE or name in _FLAGS:
+        return hasattr(model, name)
+    return (
+        name.partition("_")[0] in _ELEMENTS
+        and not any(name.endswith(ending) for ending in _DERIVED)
+        and getattr(getattr(model, name), "dtype", None) == np.float64
+    )
+
+
 def _label(model: Any, field: "np.ndarray[Any, Any]", edit: WhatIf, adapter: MujocoAdapter) -> str:
-    """Return "actuator_gainprm of elbow"."""
-    names = ElementNames(model, adapter=adapter)
+    """Return "actuator_gainprm[0] of elbow"."""
     width = field[0].size
-    element, column = divmod(edit.index, width)
-    kind = _ELEMENTS.get(edit.name.partition("_")[0], "")
-    if edit.name in _WHOLE:
-        whose = names.qpos()[edit.index]
-    elif kind == "dof":
-        whose = names.dofs()[element]
-    else:
-        whose = getattr(names, kind)(element)
+    row, column = divmod(edit.index, width)
     place = f"[{column}]" if width > 1 else ""
-    return f"{edit.name}{place} of {whose}"
+    return f"{edit.name}{place} of {_labels(model, field, edit.name, adapter)[row]}"
+
+
+def _labels(
+    model: Any, field: "np.ndarray[Any, Any]", name: str, adapter: MujocoAdapter
+) -> tuple[str, ...]:
+    """Return what the rows of a field are called, (len(field),)."""
+    names = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES)
+    kind = _ELEMENTS.get(name.partition("_")[0], "")
+    if name in _WHOLE:
+        return names.qpos()
+    if kind == "dof":
+        return names.dofs()
+    if kind == "actuator" and len(field) != adapter.actuator_count(model):
+        # Since 4.0 one may have several controls and outputs, and some fields a row for each.
+        return names.outputs() if len(names.outputs()) == len(field) else names.controls()
+    return tuple(map(getattr(names, kind), range(len(field))))
 
 
 def _input_text(
     model: Any, edit: WhatIf, field: str, size: int, words: str, adapter: MujocoAdapter
 ) -> str:
     """Return "ctrl of elbow held at 0.5"; CommandError when the values do not fit."""
-    if edit.index < 0 or edit.index + len(edit.values) > size:
-        raise CommandError(
-            f"{field} has {size} values; {len(edit.values)} from index {edit.index} on do not fit"
-        )
+    check_fit(field, size=size, index=edit.index, count=len(edit.values))
     channel = channel_table(model, adapter=adapter)[field]
     unit = channel.units[edit.index] if channel.units else channel.unit
     numbers = ", ".join(f"{value:g}" for value in edit.values)
