@@ -1,5 +1,6 @@
 """How a client looks at the past of scenes, branches them, and has them stop."""
 
+import contextlib
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol import messages as wire
 from stroboscope.debugger_protocol import time_messages as tm
 from stroboscope.debugger_protocol.client_edits import EditingClient
+from stroboscope.debugger_protocol.edit_words import WhatIfEdits, what_ifs
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.trials import trial_begin
 
 __all__ = ["TimeClient"]
 
@@ -110,21 +113,108 @@ class TimeClient(EditingClient):
         *,
         axis: int | None = None,
         steps: int = 0,
-        edits: Iterable[tm.WhatIf] = (),
+        edits: WhatIfEdits = (),
         name: str = "",
     ) -> int:
         """Simulate recorded inputs again beside the scene, with edits; return the rollout's id.
 
         From the row in view, or ``axis``, for so many physics steps; 0: to the segment's end.
+        ``edits`` say by name what is different, a number or several, SI units and radians:
+
+            client.resimulate(scene_id, axis=118, edits={
+                "option.timestep": 0.001,  # an option of the description, its choices by name
+                "integrator": "implicitfast",
+                "disable.contact": "on",
+                "kp.wrist": 50,  # kp or kv of a servo, whose target stays
+                "actuator_gainprm.wrist": [100, 0, 0],  # a field of mujoco.MjModel, from the
+                "dof_damping.elbow": 1.0,  # first number of that actuator, joint, geom … on
+                "geom_solref[4]": 0.01,  # or from an index on, counted flat
+                "ctrl.wrist": 0.3,  # a control, held at that all the way
+                "qfrc_applied.elbow": 2.0,  # added to the force that was recorded [N, N·m]
+            })
+
+        Texts as ``stroboscope ctl`` takes them (``["ctrl.wrist=0.3"]``) and
+        :class:`~stroboscope.debugger_protocol.time_messages.WhatIf` do as well. Raises CommandError
+        for names and values that there are not, saying which there are.
         """
         return self._made(
             tm.Resimulate,
             scene_id=scene_id,
             axis=axis,
             steps=steps,
-            edits=tuple(edits),
+            edits=what_ifs(edits, description=lambda: self.description(scene_id)),
             name=name,
         )
+
+    def try_offer(
+        self,
+        scene_id: int,
+        offer: int | str = 1,
+        *,
+        stop_id: int | None = None,
+        steps: int = 0,
+    ) -> tm.RolloutInfo:
+        """Try what a stop offers, as a window does; return the rollout, which says what came of it.
+
+        What led to the stop (the newest, or ``stop_id``) is simulated once more beside the scene,
+        with the edits of ``offer``: its place in ``StopInfo.what_if``, counted from 1, or its
+        label. It begins with the row in view, where that is before the stop, else half a second
+        before it; ``steps`` physics steps (beyond what was recorded the last inputs are held), 0:
+        as far as it was recorded. Ghosts of the scene show it where there is room for one more.
+        ``outcome`` is "ended" when nothing went wrong.
+        """
+        stop = self.stop_with_offers(scene_id, stop_id)
+        label, edits = _offer_of(stop, offer)
+        history = self.history(scene_id)
+        begin = None
+        if history is not None:
+            begin = trial_begin(
+                stop,
+                first=history.first,
+                view=history.view,
+                segments=history.segments,
+                timestep=self.description(scene_id).timestep,
+            )
+        if begin is None:
+            raise CommandError(
+                f"nothing from before stop {stop.stop_id} is kept in the history, so that it can't "
+                "be simulated again"
+            )
+        self._look_at(scene_id, stop.env)
+        made = self.resimulate(scene_id, axis=begin, steps=steps, edits=edits, name=label)
+        ghost = tm.GhostRef(source=tm.GhostSource.ROLLOUT, number=made, scene_id=scene_id)
+        with contextlib.suppress(CommandError):  # there are as many as can be shown
+            self.show_ghosts(scene_id, (*self.ghosts(scene_id), ghost))
+        for info in self.rollouts(scene_id):
+            if info.rollout_id == made:
+                return info
+        raise CommandError(f"rollout {made} was made, and is gone already: there was no room")
+
+    def stop_with_offers(self, scene_id: int, stop_id: int | None = None) -> tm.StopInfo:
+        """Return the newest stop of a scene, or another; CommandError where it offers nothing."""
+        stops = self.stops(scene_id)
+        if not stops:
+            raise CommandError("nothing has stopped this scene, so that there is nothing to try")
+        chosen = stops[-1]
+        if stop_id is not None:
+            found = [stop for stop in stops if stop.stop_id == stop_id]
+            if not found:
+                known = ", ".join(str(stop.stop_id) for stop in stops[-10:])
+                raise CommandError(f"there is no stop {stop_id}; the newest are {known}")
+            chosen = found[0]
+        if not chosen.what_if:
+            others = ", ".join(str(stop.stop_id) for stop in stops if stop.what_if)
+            raise CommandError(
+                f"stop {chosen.stop_id} offers nothing to try"
+                f"{f'; these do: {others}' if others else ''}"
+            )
+        return chosen
+
+    def _look_at(self, scene_id: int, env: int) -> None:
+        """Select an environment that something is about; -1: none."""
+        told = self.environments(scene_id)
+        if told is not None and 0 <= env < told.count and env != told.selected:
+            self.select_environments(scene_id, env, told.shown if env in told.shown else ())
 
     # --- checkpoints
 
@@ -398,6 +488,18 @@ class TimeClient(EditingClient):
         )
         for table in tables:
             table.pop(scene_id, None)
+
+
+def _offer_of(stop: tm.StopInfo, offer: int | str) -> tuple[str, tuple[tm.WhatIf, ...]]:
+    """Return label and edits of an offer, by its place from 1 on or its label; CommandError."""
+    labels = [label for label, _ in stop.what_if]
+    if isinstance(offer, str):
+        if offer in labels:
+            return stop.what_if[labels.index(offer)]
+    elif 1 <= offer <= len(labels):
+        return stop.what_if[offer - 1]
+    known = ", ".join(f"{at} ({label})" for at, label in enumerate(labels, 1))
+    raise CommandError(f"stop {stop.stop_id} offers {known}, and no {offer!r}")
 
 
 def _joined(pieces: Sequence[tm.Rows], channels: Sequence[str]) -> dict[str, NDArray[Any]]:

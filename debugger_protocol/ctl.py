@@ -80,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NOBODY_READS
     except ProtocolError as error:
-        sys.stderr.write(plain_text(f"stroboscope ctl: {error}\n"))
+        PlainTextOut(sys.stderr).write(f"stroboscope ctl: {error}\n")
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("\n")
@@ -382,7 +382,7 @@ def _session_state(status: SessionStatus) -> str:
         case PlaybackMode.FAST_FORWARD if not status.clients:
             return "running free, nobody attached"
         case PlaybackMode.PLAYING:
-            mode = f"playing at {status.speed:g}×"
+            mode = f"playing at {status.speed:g}x"
         case mode_word:
             mode = _word(mode_word)
     if not status.clients:
@@ -397,7 +397,7 @@ def _word(mode: PlaybackMode) -> str:
 
 
 def _row(scene: SceneInfo, width: int, *, is_free: bool) -> str:
-    rate = "" if scene.rtf is None else f"{scene.rtf:.2f}×"
+    rate = "" if scene.rtf is None else f"{scene.rtf:.2f}x"
     mode = "running free" if is_free else _word(scene.mode)
     held = f"held: {scene.hold_reason}" if scene.held else mode
     where = f"{scene.activity.value} {scene.activity_s:.1f} s {scene.location}".rstrip()

@@ -55,7 +55,7 @@ def _line(info: CheckpointInfo) -> str:
     note = f"  {info.note}" if info.note else ""
     return (
         f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
-        f"{info.nbytes:>9,} bytes  {info.name}{script}{approximate}{note}\n"
+        f"{info.nbytes:>9} bytes  {info.name}{script}{approximate}{note}\n"
     )
 
 

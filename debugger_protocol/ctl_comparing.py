@@ -48,7 +48,7 @@ def _ghosts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
     count = len(references)
     out.write("1 ghost is shown\n" if count == 1 else f"{count or 'no'} ghosts are shown\n")
     if count:
-        out.write("in the windows of this session, and in the topic “ghosts”\n")
+        out.write("in the windows of this session, and in the topic 'ghosts'\n")
 
 
 def _ghost_line(ghost: GhostRef, scene_id: int) -> str:

@@ -7,6 +7,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
+from stroboscope.debugger_protocol.trials import trial_text
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
@@ -14,6 +15,19 @@ __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 def add_arguments(add: Add) -> None:
     """Add the parsers of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
     add("stops", "list what has stopped a scene, and its rules")
+    offer = add(
+        "try",
+        "simulate what led to the last stop once more, beside the scene, with what the stop "
+        "offers; without a number: list that",
+    )
+    offer.add_argument("offer", nargs="?", metavar="NUMBER|all", type=_offer)
+    offer.add_argument("--stop", type=int, help="another stop: its number in stops")
+    offer.add_argument(
+        "--steps",
+        type=int,
+        default=0,
+        help="physics steps, beyond what was recorded with the last inputs; 0: what was recorded",
+    )
     rules = add("stop-rules", "tell the rules; with options: set them, all that is not named is on")
     rules.add_argument(
         "--off",
@@ -52,8 +66,20 @@ def add_arguments(add: Add) -> None:
     remove.add_argument("condition", type=int, help="its number: see conditions")
 
 
+def _offer(text: str) -> int:
+    """Return the number of an offer, 0 for all of them."""
+    number = int(text) if text.isdecimal() else 0
+    if number < 1 and text != "all":
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of what a stop offers (1, 2, …), nor all"
+        )
+    return number
+
+
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
     """Return whether a command changes nothing, so that it needs no control."""
+    if name == "try":
+        return arguments.offer is None
     return name in ("conditions", "stops") or (name == "stop-rules" and _asks_for_rules(arguments))
 
 
@@ -61,20 +87,39 @@ def _stops(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: Te
     told = client.stop_rules(scene_id)
     if told.count > len(told.stops):
         out.write(f"+{told.count - len(told.stops)} older ones\n")
-    write_list(out, map(_stop, told.stops), "nothing has stopped it")
+    newest = told.stops[-1].stop_id if told.stops else 0
+    lines = (_stop(stop, is_newest=stop.stop_id == newest) for stop in told.stops)
+    write_list(out, lines, "nothing has stopped it")
     rules = [f"{rule.value} is off" for rule in told.off]
     rules += ["a stop pauses all scenes"] * told.stop_all + ["stops only mark"] * told.mark_only
     if rules:
         out.write(f"rules: {'; '.join(rules)}\n")
 
 
-def _stop(stop: StopInfo) -> str:
+def _stop(stop: StopInfo, *, is_newest: bool = True) -> str:
     held = "" if stop.held else " (only marked)"
-    more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice) if text)
+    which = "" if is_newest else f" --stop {stop.stop_id}"
+    offers = (f"ctl try {at}{which}: {label}" for at, (label, _) in enumerate(stop.what_if, 1))
+    more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice, *offers) if text)
     return (
         f"{stop.stop_id:>4}  episode {stop.episode}, step {stop.step}, {stop.time:.6g} s, "
         f"{stop.signal or stop.reason.value}{held}: {stop.message}{more}\n"
     )
+
+
+def _try(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    stop = client.stop_with_offers(scene_id, a.stop)
+    if a.offer is None:
+        newest = client.stops(scene_id)[-1]
+        out.write(_stop(stop, is_newest=stop == newest))
+        return
+    for number in range(1, len(stop.what_if) + 1) if a.offer == 0 else (a.offer,):
+        tried = client.try_offer(scene_id, number, stop_id=stop.stop_id, steps=a.steps)
+        edits = ", ".join(tried.edits)
+        out.write(
+            f"{tried.name}: {trial_text(tried)}, to {tried.time:.6g} s\n"
+            f"      rollout {tried.rollout_id}, from axis {tried.from_axis}; {edits}\n"
+        )
 
 
 def _stop_rules(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
@@ -123,7 +168,7 @@ def _conditions(client: DebuggerClient, scene_id: int, _: argparse.Namespace, ou
 
 
 def _condition(info: ConditionInfo) -> str:
-    words = [f"true {info.hit_count}×"]
+    words = [f"true {info.hit_count}x"]
     words += ["off"] * (not info.enabled) + ["once"] * info.once + ["log only"] * info.log_only
     words += [f"from the {info.hits}. time on"] * (info.hits > 1)
     words += [info.where] * bool(info.where)
@@ -156,6 +201,7 @@ def _remove_condition(
 
 COMMANDS: dict[str, Command] = {
     "stops": _stops,
+    "try": _try,
     "stop-rules": _stop_rules,
     "break-when": _break_when,
     "conditions": _conditions,

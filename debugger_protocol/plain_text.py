@@ -1,13 +1,18 @@
 """Text for terminals: whatever a stranger calls a scene or a file is shown, never obeyed."""
 
+import re
 import unicodedata
 from typing import Final, TextIO
 
-__all__ = ["PlainTextOut", "plain_text"]
+__all__ = ["PlainTextOut", "plain_text", "typed_numbers"]
 
 # Control characters, those that turn the direction of writing, halves of characters.
 _OBEYED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _STAYS: Final = "\n\t\u200c\u200d"
+
+# Signs and spaces of numbers, as windows show them. Names may have such characters, too.
+_MINUS: Final = re.compile("(?:(?<!\\w)|(?<=\\d[eE]))\u2212(?=[\\d.]|inf)")
+_THIN_SPACE: Final = re.compile("(?:(?<=\\d)|(?<=inf)|(?<=nan))[\u2009\u202f\u00a0]")
 
 
 def plain_text(text: str) -> str:
@@ -20,6 +25,15 @@ def plain_text(text: str) -> str:
     return "".join(map(_plain, text))
 
 
+def typed_numbers(text: str) -> str:
+    """Return ``text`` with its numbers as they are typed: "-0.5 s", also where a window shows a
+    longer minus and a thin space.
+    """
+    if text.isascii():
+        return text
+    return _THIN_SPACE.sub(" ", _MINUS.sub("-", text))
+
+
 def _plain(character: str) -> str:
     if character in _STAYS or unicodedata.category(character) not in _OBEYED:
         return character
@@ -27,14 +41,14 @@ def _plain(character: str) -> str:
 
 
 class PlainTextOut:
-    """Writes :func:`plain_text` to ``out``."""
+    """Writes :func:`plain_text` with :func:`typed_numbers` to ``out``."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
     def write(self, text: str) -> int:
         """Write it."""
-        return self._out.write(plain_text(text))
+        return self._out.write(typed_numbers(plain_text(text)))
 
     def flush(self) -> None:
         """Have it written now."""

@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.time_messages import RolloutInfo, StopInfo
+from stroboscope.debugger_protocol.trials import trial_begin
 
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
 __all__ = ["Trial", "TrialsModel"]
-
-# How much of what led to the stop is simulated again [s], and at least so many steps.
-_BEFORE_S = 0.5
-_LEAST_STEPS = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,21 +40,15 @@ class TrialsModel:
         return self._scene.rollouts.find(trial.rollout_id) if trial.rollout_id else None
 
     def begin(self, stop: StopInfo) -> int | None:
-        """Return the row that a trial of a stop begins with; None: nothing before it is kept.
-
-        The row that is looked at, when that is before the stop; else half a second before it.
-        """
-        history = self._scene.history
-        segment = history.segment_at(stop.axis - 1)
-        first = max(history.first, segment.begin if segment is not None else 0)
-        if history.view is not None and first <= history.view < stop.axis:
-            return history.view
-        if stop.axis <= first:
-            return None
-        description = self._scene.description
-        timestep = description.timestep if description is not None else 0.0
-        steps = max(round(_BEFORE_S / timestep) if timestep > 0.0 else 0, _LEAST_STEPS)
-        return max(first, stop.axis - steps)
+        """Return the row that a trial of a stop begins with; None: nothing before it is kept."""
+        history, description = self._scene.history, self._scene.description
+        return trial_begin(
+            stop,
+            first=history.first,
+            view=history.view,
+            segments=history.segments,
+            timestep=description.timestep if description is not None else 0.0,
+        )
 
     def start(self, stop: StopInfo, label: str) -> str:
         """Try one of a stop's offers; return why not, empty when it runs."""

@@ -143,7 +143,7 @@ def test_a_list_is_whole_in_a_pipe_however_narrow_the_terminal_is(
     assert window.wait_until(lambda c: all(s.held or s.mode for s in c.scenes()), DEADLINE_S)
     assert ctl.main(["list"]) == 0
     (row,) = (line for line in capsys.readouterr().out.splitlines() if " left " in line)
-    assert re.search(r" s +([\d.]+×)?  (paused|held: .*)  \w+ [\d.]+ s", row)
+    assert re.search(r" s +([\d.]+x)?  (paused|held: .*)  \w+ [\d.]+ s", row)
     assert len(row) > 40
 
 

@@ -142,7 +142,7 @@ def test_a_condition_stops_a_script_and_the_console_tells_of_it(
     assert client.wait_until(held, 60)
     assert client.scenes()[0].time == pytest.approx(0.2, abs=0.005)
     assert "condition" in say("stops")
-    assert "true 1×" in say("conditions")
+    assert "true 1x" in say("conditions")
     assert "looking at step" in say("step-back", "-n", "10")
     rows = say("rows", "qpos", "--first", "5", "--last", "8").splitlines()
     assert [line.split(",")[0] for line in rows[1:]] == ["5", "6", "7", "8"]

@@ -25,6 +25,8 @@ from stroboscope.app.panels.labels import icon_button, label
 from stroboscope.app.panels.style import METRICS
 from stroboscope.debugger_protocol.edit_messages import ElementRef
 from stroboscope.debugger_protocol.time_messages import StopInfo
+from stroboscope.debugger_protocol.trials import trial_text as rollout_text
+from stroboscope.debugger_protocol.trials import trial_word as rollout_word
 from stroboscope.resources.themes import Palette
 
 __all__ = ["StopDetails", "trial_text", "trial_word"]
@@ -39,18 +41,13 @@ def trial_word(scene: SceneModel, trial: Trial) -> str:
         done = f" {round(100.0 * told.progress)} %" if told is not None and told.busy else ""
         return f"simulating{done}…"
     rollout = scene.trials.rollout(trial)
-    if rollout is None:
-        return "dropped"
-    return "no stop" if rollout.outcome == "ended" else rollout.outcome
+    return "dropped" if rollout is None else rollout_word(rollout)
 
 
 def trial_text(scene: SceneModel, trial: Trial) -> str:
     """Return what has become of an offer that was tried."""
-    rollout, word = scene.trials.rollout(trial), trial_word(scene, trial)
-    if rollout is None:
-        return word
-    event = f", first event at its step {rollout.event_step}" if rollout.event_step >= 0 else ""
-    return f"{word} in {rollout.steps} steps{event}"
+    rollout = scene.trials.rollout(trial)
+    return trial_word(scene, trial) if rollout is None else rollout_text(rollout)
 
 
 class StopDetails(QScrollArea):
