@@ -18,6 +18,7 @@ from stroboscope.debugger_protocol.exceptions import (
     ConnectionFileError,
     NoSessionError,
 )
+from stroboscope.debugger_protocol.file_kinds import what_opens
 from stroboscope.debugger_protocol.handshake import SECRET_BYTES, Endpoint, make_secret
 from stroboscope.debugger_protocol.process_identity import process_is, process_start
 from stroboscope.debugger_protocol.runtime_directory import find_runtime_directory
@@ -133,9 +134,19 @@ class ConnectionFile:
 def read_connection_file(path: str | os.PathLike[str]) -> ConnectionInfo:
     """Return what a connection file says.
 
-    Raises ConnectionFileError unless it is a regular file of our own that nobody else can read.
+    Raises ConnectionFileError unless it is a regular file of our own that nobody else can read; of
+    a recorded run, a scene or a model it says what opens it.
     """
-    data = _read_private(Path(path))
+    try:
+        return _read(Path(path))
+    except ConnectionFileError:
+        if told := what_opens(path):
+            raise ConnectionFileError(f"{path} is no session, it {told}") from None
+        raise
+
+
+def _read(path: Path) -> ConnectionInfo:
+    data = _read_private(path)
     try:
         info = msgspec.json.decode(data, type=ConnectionInfo)
     except msgspec.MsgspecError as error:

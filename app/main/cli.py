@@ -218,6 +218,11 @@ def _window(arguments: list[str]) -> int:
     if rest:
         _complain(f"stroboscope: unknown option {rest[0]!r}\n\n{_USAGE}")
         return 2
+    from stroboscope.debugger_protocol.file_kinds import what_opens
+
+    if told := what_opens(options.session):
+        _complain(f"stroboscope: {options.session} is no session, it {told}")
+        return 2
     if missing := _missing_for_the_window():
         _complain(f"The window needs {missing}")
         return 1

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
+from stroboscope.debugger_protocol.file_kinds import what_opens
+
 __all__ = ["run_module", "run_script"]
 
 
@@ -46,6 +48,9 @@ def run_script(path: str, args: Sequence[str]) -> None:
         text = f"{os.path.abspath(path)!r}: [Errno {number}] {os.strerror(number)}"
         sys.stderr.write(f"stroboscope: can't open file {text}\n")
         raise SystemExit(2) from None
+    if told := what_opens(path):
+        sys.stderr.write(f"stroboscope: {path} is no script, it {told}\n")
+        raise SystemExit(2)
     sys.argv = [path, *args]
     path = _absolute(path)
     if not sys.flags.safe_path:

@@ -10,6 +10,8 @@ import sys
 import msgspec
 import pytest
 
+from stroboscope.debugger_protocol import ctl
+from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionFile,
     find_session,
@@ -124,6 +126,29 @@ def test_damage_is_a_connection_file_error(tmp_path, data):
     path.chmod(0o600)
     with pytest.raises(ConnectionFileError):
         read_connection_file(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\x89MCAP0\r\n" + bytes(99), "a recorded run or a checkpoint"),
+        (b"PK\x03\x04" + bytes(22) + b"\x0d\0\0\0manifest.json", "a scene"),
+        (b"<mujoco/>", r"a model \(MJCF\)"),
+        (b'<?xml version="1.0"?>\n<robot name="r"/>', r"a model \(URDF\)"),
+    ],
+)
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_of_a_file_that_is_opened_otherwise_it_says_how(tmp_path, data, kind, mode, capsys):
+    path = tmp_path / "my file.json"
+    path.write_bytes(data)
+    path.chmod(mode)
+    told = rf"no session, it is {kind}: stroboscope open '.*my file.json'$"
+    with pytest.raises(ConnectionFileError, match=told):
+        read_connection_file(path)
+    with pytest.raises(ConnectionFileError, match=told):
+        DebuggerClient.connect(path)
+    assert ctl.main(["--session", str(path), "list"]) == 1
+    assert "stroboscope open" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from stroboscope.debugger_protocol.exceptions import NoSessionError, ProtocolErr
 from stroboscope.debugger_protocol.window_link import WindowClient, find_window
 
 COMMAND = [sys.executable, "-m", "stroboscope.app.main.cli"]
+ROBOT = str(Path(__file__).parents[2] / "engine" / "every_element.xml")
 
 
 def run(*arguments, **environment):
@@ -85,6 +86,8 @@ def test_help_names_every_command():
         (("demo", "nothing"), "no demo called 'nothing'"),
         (("demo", "explode", "--nowindow"), "no option '--nowindow': a demo takes --no-window"),
         (("screenshot",), "usage: stroboscope screenshot"),
+        (("run", ROBOT), f"no script, it is a model (MJCF): stroboscope open {ROBOT}"),
+        (("--session", ROBOT), f"it is a model (MJCF): stroboscope open {ROBOT}"),
     ],
 )
 def test_what_is_not_understood_gets_a_hint_and_code_2(arguments, hint):
