@@ -121,13 +121,32 @@ class EditingClient(abc.ABC):
         self._command(wire.SaveCheckpoint, scene_id=scene_id, name=name)
         return self.checkpoints(scene_id)[-1].checkpoint_id
 
-    def restore_checkpoint(self, scene_id: int, checkpoint_id: int) -> None:
-        """Put a scene back to a checkpoint."""
-        self._command(wire.RestoreCheckpoint, scene_id=scene_id, checkpoint_id=checkpoint_id)
+    def find_checkpoint(self, scene_id: int, chosen: int | str) -> int:
+        """Return the id of the newest checkpoint of a scene that is called so, or has that id.
 
-    def drop_checkpoint(self, scene_id: int, checkpoint_id: int) -> None:
-        """Forget a checkpoint."""
-        self._command(wire.DropCheckpoint, scene_id=scene_id, checkpoint_id=checkpoint_id)
+        Raises CommandError, which names those that there are, for a name that there is not.
+        """
+        if not isinstance(chosen, str):
+            return chosen
+        kept = self.checkpoints(scene_id)
+        found = [info for info in kept if info.name == chosen] or [
+            info for info in kept if str(info.checkpoint_id) == chosen
+        ]
+        if not found:
+            newest = ", ".join(f"{info.name!r} ({info.checkpoint_id})" for info in kept[-10:])
+            known = f"the newest are {newest}" if newest else "there are none"
+            raise CommandError(f"there is no checkpoint {chosen!r}; {known}")
+        return found[-1].checkpoint_id
+
+    def restore_checkpoint(self, scene_id: int, checkpoint_id: int | str) -> None:
+        """Put a scene back to a checkpoint, given by id or name; of several the newest."""
+        number = self.find_checkpoint(scene_id, checkpoint_id)
+        self._command(wire.RestoreCheckpoint, scene_id=scene_id, checkpoint_id=number)
+
+    def drop_checkpoint(self, scene_id: int, checkpoint_id: int | str) -> None:
+        """Forget a checkpoint, given by id or name."""
+        number = self.find_checkpoint(scene_id, checkpoint_id)
+        self._command(wire.DropCheckpoint, scene_id=scene_id, checkpoint_id=number)
 
     def revert_edit(self, scene_id: int, edit_id: int) -> None:
         """Undo an edit of :meth:`edits`."""

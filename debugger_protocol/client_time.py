@@ -223,25 +223,35 @@ class TimeClient(EditingClient):
         return self._made(wire.SaveCheckpoint, scene_id=scene_id, name=name, note=note)
 
     def label_checkpoint(
-        self, scene_id: int, checkpoint_id: int, *, name: str | None = None, note: str | None = None
+        self,
+        scene_id: int,
+        checkpoint_id: int | str,
+        *,
+        name: str | None = None,
+        note: str | None = None,
     ) -> None:
-        """Give a checkpoint another name, another note, or both."""
+        """Give a checkpoint, known by id or name, another name, another note, or both."""
         self._command(
             wire.LabelCheckpoint,
             scene_id=scene_id,
-            checkpoint_id=checkpoint_id,
+            checkpoint_id=self.find_checkpoint(scene_id, checkpoint_id),
             name=name,
             note=note,
         )
 
     def restore(
-        self, scene_id: int, checkpoint_id: int, *, source_scene_id: int | None = None
+        self, scene_id: int, checkpoint_id: int | str, *, source_scene_id: int | None = None
     ) -> None:
-        """Put a scene back to a checkpoint, which may be another scene's."""
+        """Put a scene back to a checkpoint, which may be another scene's; by id or name.
+
+        Of several with that name the newest; CommandError, with the names that there are, for
+        another.
+        """
+        keeper = scene_id if source_scene_id is None else source_scene_id
         self._command(
             wire.RestoreCheckpoint,
             scene_id=scene_id,
-            checkpoint_id=checkpoint_id,
+            checkpoint_id=self.find_checkpoint(keeper, checkpoint_id),
             source_scene_id=source_scene_id,
         )
 

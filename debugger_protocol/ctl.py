@@ -184,6 +184,16 @@ def _steps_meant(chosen: str | None) -> str:
     return f"; for {chosen} steps: -n {chosen}" if chosen is not None and chosen.isdecimal() else ""
 
 
+def _checkpoint_meant(client: DebuggerClient, chosen: str | None) -> str:
+    """Return how to go back to a checkpoint, where one stands in the place of a scene."""
+    scenes = client.scenes() if chosen is not None else ()
+    names = [info.name for scene in scenes for info in client.checkpoints(scene.scene_id)]
+    if not names:
+        return ""
+    meant = chosen if chosen in names else " or ".join(map(repr, dict.fromkeys(names[-5:])))
+    return f"; to a checkpoint: back {meant}"
+
+
 def _scene_id(client: DebuggerClient, chosen: str | None) -> int | None:
     return None if chosen is None else find_scene(client, chosen).scene_id
 
@@ -264,7 +274,8 @@ def _step(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
-        client.restore_initial(find_scene(client, arguments.scene).scene_id)
+        hint = _checkpoint_meant(client, arguments.scene)
+        client.restore_initial(find_scene(client, arguments.scene, hint=hint).scene_id)
         if holds and _is_paused(client):
             _hold(client, "restored", out)
     return 0

@@ -7,9 +7,8 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_edits import tell_last_edit
 from stroboscope.debugger_protocol.ctl_words import Add, Command, find_scene, write_list
 from stroboscope.debugger_protocol.edit_messages import CheckpointInfo, CheckpointOrigin
-from stroboscope.debugger_protocol.exceptions import CommandError
 
-__all__ = ["COMMANDS", "add_arguments", "find_checkpoint", "only_looks"]
+__all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
 
 def add_arguments(add: Add) -> None:
@@ -63,36 +62,21 @@ def _back(
     client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
 ) -> None:
     source = find_scene(client, arguments.source).scene_id if arguments.source else scene_id
-    number = find_checkpoint(client, source, arguments.checkpoint)
-    client.restore(scene_id, number, source_scene_id=source)
+    client.restore(scene_id, arguments.checkpoint, source_scene_id=source)
     tell_last_edit(client, scene_id, out)
-
-
-def find_checkpoint(client: DebuggerClient, scene_id: int, chosen: str) -> int:
-    """Return the id of the newest checkpoint of a scene that is called so, or has that id."""
-    kept = client.checkpoints(scene_id)
-    found = [info for info in kept if info.name == chosen] or [
-        info for info in kept if str(info.checkpoint_id) == chosen
-    ]
-    if not found:
-        newest = ", ".join(f"{info.name!r} ({info.checkpoint_id})" for info in kept[-10:])
-        known = f"the newest are {newest}" if newest else "there are none"
-        raise CommandError(f"there is no checkpoint {chosen!r}; {known}")
-    return found[-1].checkpoint_id
 
 
 def _drop_checkpoint(
     client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
 ) -> None:
-    client.drop_checkpoint(scene_id, find_checkpoint(client, scene_id, a.checkpoint))
+    client.drop_checkpoint(scene_id, a.checkpoint)
     out.write(f"checkpoint {a.checkpoint} dropped\n")
 
 
 def _label_checkpoint(
     client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
 ) -> None:
-    number = find_checkpoint(client, scene_id, a.checkpoint)
-    client.label_checkpoint(scene_id, number, name=a.name, note=a.note)
+    client.label_checkpoint(scene_id, a.checkpoint, name=a.name, note=a.note)
     _checkpoints(client, scene_id, a, out)
 
 

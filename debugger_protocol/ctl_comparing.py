@@ -4,7 +4,6 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_checkpoints import find_checkpoint
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
@@ -82,7 +81,7 @@ def _compare(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: 
 def _reference(client: DebuggerClient, scene_id: int, text: str) -> GhostRef:
     kind, _, what = text.partition(":")
     if kind == "checkpoint":
-        what = str(find_checkpoint(client, scene_id, what))
+        what = str(client.find_checkpoint(scene_id, what))
     if kind not in _SOURCES or not what.isdecimal():
         raise CommandError(f"{text!r} is nothing to compare with or show: write {_REFERENCE}")
     scene = 0 if kind == "ended" else scene_id

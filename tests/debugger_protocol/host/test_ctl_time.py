@@ -8,6 +8,7 @@ from remembering import GuardedStepper, Memory
 
 from stroboscope.debugger_protocol import ctl, ctl_rollouts
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.server import DebugServer
 from stroboscope.debugger_protocol.time_messages import RolloutInfo
 
@@ -215,3 +216,35 @@ def test_checkpoints_are_listed_alike_by_both_words(scene: GuardedStepper, say: 
 def test_a_scene_without_environments_says_so(scene: GuardedStepper, say: Say) -> None:
     assert say("environments") == "this scene has no environments: it is one world\n"
     assert "has no environments" in say("fork", "0", "1", code=1)
+
+
+def test_a_checkpoint_is_meant_by_its_name_and_those_that_exist_are_told(
+    window: DebuggerClient, scene: GuardedStepper, say: Say
+) -> None:
+    assert "there is no checkpoint 'grasp'; there are none" in say("back", "grasp", code=1)
+    with pytest.raises(CommandError, match="there is no checkpoint 'grasp'; there are none"):
+        window.restore(scene.id, "grasp")
+    first = window.checkpoint(scene.id, "grasp")
+    at = scene.scene.backend.q
+    window.step(scene.id, 5)
+    second = window.checkpoint(scene.id, "grasp")
+    window.step(scene.id, 5)
+    for restore in (window.restore, window.restore_checkpoint):
+        restore(scene.id, "grasp")  # the newest of that name
+        assert window.scenes()[0].step_count == 25
+        restore(scene.id, first)
+        assert scene.scene.backend.q == at
+    known = rf"the newest are 'grasp' \({first}\), 'grasp' \({second}\)"
+    for refused in (window.restore, window.drop_checkpoint):
+        with pytest.raises(CommandError, match=f"there is no checkpoint 'gras'; {known}"):
+            refused(scene.id, "gras")
+    window.label_checkpoint(scene.id, "grasp", name="hold")
+    window.drop_checkpoint(scene.id, "hold")
+    assert [each.checkpoint_id for each in window.checkpoints(scene.id)] == [first]
+    # The word of that name is about scenes.
+    told = say("restore", "grasp", code=1)
+    assert told.startswith(
+        "stroboscope ctl: there is no scene 'grasp'; to a checkpoint: back grasp"
+    )
+    told = say("restore", "gras", code=1)
+    assert "there is no scene 'gras'; to a checkpoint: back 'grasp':\n  1  arm\n" in told
