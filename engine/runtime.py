@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.scene_life import SceneLife
 
-__all__ = ["Runtime", "current_runtime", "initialize", "is_initialized", "shutdown"]
+__all__ = ["Runtime", "current_runtime", "initialize", "is_initialized", "shutdown", "watch_scenes"]
 
 _log = logging.getLogger(__name__)
 
@@ -59,11 +59,16 @@ class Runtime:
     def add(self, scene: "SceneLife") -> None:
         """Keep ``scene`` until it is destroyed; raises EngineError after shutdown."""
         with self._lock:
-            if not self._closed:
+            is_closed = self._closed
+            if not is_closed:
                 # One of many environments has a world, a link and counters, too: of the selected.
                 self._scenes[scene.scene_id] = cast("Scene", scene)
-                return
-        raise EngineError("the engine was shut down while the scene was made; initialize() again")
+        if is_closed:
+            raise EngineError(
+                "the engine was shut down while the scene was made; initialize() again"
+            )
+        if _current.on_scene is not None:
+            _current.on_scene(scene)
 
     def remove(self, scene: "SceneLife") -> None:
         """Forget a scene that is being destroyed."""
@@ -136,9 +141,18 @@ class _Current:
         self.lock = threading.RLock()
         self.runtime: Runtime | None = None
         self.exit_registered = False
+        self.on_scene: Callable[[SceneLife], None] | None = None
 
 
 _current = _Current()
+
+
+def watch_scenes(action: "Callable[[SceneLife], None] | None") -> None:
+    """Have ``action`` called with each scene that is made, by its owner; None: no more.
+
+    Not in forked children.
+    """
+    _current.on_scene = action
 
 
 def initialize(num_worker_threads: int = 0) -> None:
@@ -199,5 +213,6 @@ def forget_parent() -> None:
     The parent's sockets and files are not touched.
     """
     _current.lock = threading.RLock()
+    _current.on_scene = None
     if _current.runtime is not None:
         _current.runtime.forget_parent()

@@ -104,7 +104,7 @@ class AdoptedScenes:
         entries, self._entries = self._entries, {}
         for entry in entries.values():
             if entry.scene is not None:
-                _end(entry.scene, "it belongs to the parent process")
+                _close(entry.scene, "it belongs to the parent process")
 
     # --- wrapped calls
 
@@ -376,6 +376,13 @@ def _end(scene: "Scene", reason: str) -> None:
     scene.end(reason)
     current_runtime().remove(scene)
 
+    """End a scene that nobody steps any more, whoever owned it, and what records it."""
+    scene.refuse(reason)
+    scene.recorders.finish()
+    _close(scene, reason)
+
+
+def _close(scene: "Scene", reason: str) -> None:
 
 def _mujoco_error(error: StepFailedError) -> BaseException:
     """Return the error that MuJoCo raised: the script knows nothing of ours."""

@@ -4,6 +4,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from stroboscope.engine import debugger
+from stroboscope.engine.recording.run_recording import RunRecording
+from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
 if TYPE_CHECKING:
     from stroboscope.engine.instrument.run import RunOptions
@@ -14,13 +16,20 @@ __all__ = ["attach_at_first_step"]
 def attach_at_first_step(options: "RunOptions") -> None:
     """Wrap MuJoCo's functions, and open the session that ``options`` ask for at the first step.
 
-    Raises MujocoUnavailableError when this MuJoCo can't be used; nothing is wrapped then.
+    What it is to record begins, too. Raises MujocoUnavailableError when this MuJoCo can't be used;
+    nothing is wrapped then.
     """
     session = debugger.the_session()
     instrumentation = session.instrumentation
     instrumentation.install(adopt_unknown=True)
     if options.detached:
         return
+    if options.record is not None:
+        wanted = TrajectoryFile(
+            options.record, keep_last=options.keep_last, save_on_stop=options.save_on_stop
+        )
+        RunRecording(wanted, tell=_tell, over=lambda: instrumentation.record_all(on=False))
+        instrumentation.record_all(on=True)
     # The first step may be a worker thread's, which can't take the descriptor any more.
     session.watch_signals()
     session.holds_at_end = options.hold_at_end
@@ -40,4 +49,8 @@ def _open_session(options: "RunOptions") -> None:
         on_disconnect=options.on_disconnect,
     )
     if not attached:
-        sys.stderr.write("stroboscope: the script runs on without the debugger\n")
+        _tell("the script runs on without the debugger")
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"stroboscope: {text}\n")

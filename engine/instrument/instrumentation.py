@@ -30,6 +30,7 @@ class Instrumentation:
         self._session_open = False
         self._waits_for_first = False
         self._recordings: RecordingRegistry | None = None
+        self._records_all = False
         self._files = ModelFiles(adapter.module)
         self.scenes = AdoptedScenes(self._make_scene, gate=self._gate, adapter=adapter)
         self._wrapping = Wrapping(adapter.module, self._gate, self.scenes)
@@ -89,14 +90,21 @@ class Instrumentation:
         self._session_open = False
         self._update_gate()
 
+    def record_all(self, *, on: bool) -> None:
+        """Have wrapped calls make scenes, and step them, whether a session is open or not."""
+        self._records_all = on
+        self._update_gate()
+
     def forget_parent(self) -> None:
         """In a forked child: start detached."""
         self.scenes.forget_parent()
-        self._session_open = self._waits_for_first = False
+        self._session_open = self._waits_for_first = self._records_all = False
         self._update_gate()
 
     def _update_gate(self) -> None:
-        records = self._recordings is not None and bool(self._recordings.recordings)
+        records = self._records_all or (
+            self._recordings is not None and bool(self._recordings.recordings)
+        )
         self._gate.idle = not (self._session_open or self._waits_for_first or records)
 
     def _make_scene(self, model: Any, data: Any) -> "Scene":

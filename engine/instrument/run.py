@@ -7,6 +7,7 @@ imported before the script's own code runs, so that settings it makes first keep
 
 import dataclasses
 import math
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -31,19 +32,24 @@ options:
   --end-on-exception    don't stop at an exception that ends the script while a debugger is there
   --no-window           open no window; run at once, clients may join (stroboscope ctl)
   --wait SECONDS        open no window; wait that long for a client before the first step
+  --record FILE         record every physics step into FILE (.mcap), other scenes than the first
+                        into FILE.NAME.mcap; look at it with stroboscope open FILE
+  --keep-last SECONDS   … only the last seconds of simulation time, when the script ends
+  --save-on-stop        … only when a simulation stops by itself, or an exception or SIGTERM ends it
   --detached            wrap MuJoCo's functions and do nothing else
   -h, --help            this text
 """
 
 _MODES = ("paused", "playing", "fast_forward")
 _DISCONNECTS = ("continue", "hold")
-_WITH_VALUE = ("--mode", "--timeout", "--on-disconnect", "--wait")
-_FLAGS = ("--hold-at-end", "--end-on-exception", "--no-window", "--detached")
+_WITH_VALUE = ("--mode", "--timeout", "--on-disconnect", "--wait", "--record", "--keep-last")
+_FLAGS = ("--hold-at-end", "--end-on-exception", "--no-window", "--detached", "--save-on-stop")
+_RECORDED = ".mcap"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What the command line asks for. Times in seconds."""
+    """What the command line asks for. Times in seconds; ``record``: an absolute path."""
 
     target: str
     is_module: bool
@@ -56,6 +62,9 @@ class RunOptions:
     window: bool = True
     wait: float | None = None
     detached: bool = False
+    record: str | None = None
+    keep_last: float | None = None
+    save_on_stop: bool = False
 
 
 def main(argv: Sequence[str]) -> int:
@@ -78,6 +87,9 @@ def main(argv: Sequence[str]) -> int:
         if options.hold_on_exception:
             _call_debugger("hold_at_exception", error)
         raise
+    finally:
+        if options.record is not None and "mujoco" not in sys.modules:
+            sys.stderr.write("stroboscope: nothing was recorded: the script imports no mujoco\n")
     _note_exit_code(0)
     _call_debugger("hold_at_end")
     return 0
@@ -135,6 +147,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
             _refuse(f"unknown option {name}")
     if not rest:
         _refuse("which module?" if "-m" in flags else "which script?")
+    record, keep_last = _recorded(values, flags)
     return RunOptions(
         target=rest[0],
         is_module="-m" in flags,
@@ -147,7 +160,45 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         window="--no-window" not in flags and "--wait" not in values,
         wait=_seconds("--wait", values, default=0.0) if "--wait" in values else None,
         detached="--detached" in flags,
+        record=record,
+        keep_last=keep_last,
+        save_on_stop="--save-on-stop" in flags,
     )
+
+
+def _recorded(values: dict[str, str], flags: set[str]) -> tuple[str | None, float | None]:
+    """Return the file to record into, and how much of the past is kept [s]; None: all of it.
+
+    Refuses now what would be found out when hours are over.
+    """
+    file = values.get("--record")
+    if file is None:
+        for name in ("--keep-last", "--save-on-stop"):
+            if name in values or name in flags:
+                _refuse(f"{name} needs --record FILE: where it is to be written")
+        return None, None
+    if "--detached" in flags:
+        _refuse("--detached does nothing else: leave it out, or --record")
+    if "--save-on-stop" in flags and "--keep-last" not in values:
+        _refuse("--save-on-stop needs --keep-last SECONDS: how much of what led there is written")
+    keep_last = None
+    if "--keep-last" in values:
+        keep_last = _seconds("--keep-last", values, default=0.0)
+        if not 0.0 < keep_last < math.inf:
+            _refuse(f"--keep-last is {values['--keep-last']!r}; it must be above 0, and finite")
+    return _checked_file(file), keep_last
+
+
+def _checked_file(file: str) -> str:
+    path = os.path.abspath(file)
+    folder, name = os.path.split(path)
+    if not name or os.path.splitext(name)[1] not in ("", _RECORDED):
+        _refuse(f"--record is {file!r}; it must name a file of recorded runs, NAME{_RECORDED}")
+    if os.path.isdir(path):
+        _refuse(f"--record is {file!r}, which is a folder; name a file in it")
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        _refuse(f"--record is {file!r}; there is no folder {folder} where that may be written")
+    return path
 
 
 def _one_of(name: str, values: dict[str, str], allowed: tuple[str, ...]) -> str:

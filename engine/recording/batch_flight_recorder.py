@@ -17,6 +17,7 @@ from stroboscope.engine.recording.batch_tap import EnvTap
 from stroboscope.engine.recording.env_rows import EnvRows, EnvSteps
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed, Value
 from stroboscope.engine.recording.flight_recorder import MOST_VALUES, FlightRecorder, rows_of
+from stroboscope.engine.recording.saved_causes import SavedCauses
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_records import records_of
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
@@ -42,9 +43,14 @@ class BatchFlightRecorder(FlightRecorder):
     _scene: "BatchScene"
 
     def __init__(
-        self, wanted: TrajectoryFile, scene: "BatchScene", *, disk: Disk | None = None
+        self,
+        wanted: TrajectoryFile,
+        scene: "BatchScene",
+        *,
+        causes: SavedCauses | None = None,
+        disk: Disk | None = None,
     ) -> None:
-        super().__init__(wanted, scene, disk=disk)
+        super().__init__(wanted, scene, causes=causes, disk=disk)
         # What takes long of it is kept with the scene's model: a stop should not have to wait.
         records = records_of(scene, wanted, first=0, attachments=Attachments())
         envs = np.array([record.env for record in records], dtype=np.intp)
@@ -53,8 +59,6 @@ class BatchFlightRecorder(FlightRecorder):
         row_bytes = 8 * scene.environments.layout.size * len(envs)
         rows = rows_of(self.keep_last, shortest, row_bytes=row_bytes)
         self._tap = _EnvsInMemory(scene, envs, rows=rows + 1)
-        self._concerns = False
-        """Whether a stop that was told is one of these environments, or of all."""
 
     @property
     def nbytes(self) -> int:
@@ -72,20 +76,18 @@ class BatchFlightRecorder(FlightRecorder):
     def add_event(self, event: FileEvent) -> None:
         """Keep what happened to one of the environments, or to all."""
         place = self._tap.place_of(event)
-        if place < 0:
-            return
-        self._concerns = self._concerns or event.kind == "stop"
-        self._tap.keep(place, event)
+        if place >= 0:
+            self._tap.keep(place, event)
 
     def add_value(self, value: Value) -> None:
         """Keep a value of a channel of the script."""
         self._tap.values.append(value)
 
-    def stopped(self, final: FinalRow | None) -> None:
+    def stopped(self, final: FinalRow | None, stops: Sequence[FileEvent]) -> None:
         """Write a file of what led to a stop of one of these environments, if that is wanted."""
-        concerns, self._concerns = self._concerns, False
-        if concerns:
-            super().stopped(final)
+        mine = [stop for stop in stops if self._tap.place_of(stop) >= 0]
+        if mine:
+            super().stopped(final, mine)
 
     def _saving(self, path: Path, final: FinalRow | None, *, knows: bool) -> Saving:
         scene, wanted = self._scene, self._wanted

@@ -34,8 +34,10 @@ class BatchRecorders(SceneRecorders):
 
     def warned(self, env: int, stop: StopInfo) -> None:
         """Record what a stop would have said of an environment, which is only noted."""
+        if not self.wants:
+            return
         data: dict[str, object] = {"reason": str(stop.reason), "env": env}
-        self.happened_at(
+        event = self.event_at(
             "warning",
             f"environment {env}: {stop.message}",
             time=stop.time,
@@ -43,12 +45,13 @@ class BatchRecorders(SceneRecorders):
             counts=(stop.physics_step, stop.step),
             data=data,
         )
+        self._add(event)
 
     def script_ended(self, text: str, data: dict[str, object]) -> None:
         """Record what ends the script, in each of the recorded environments."""
         envs, counters = self._batch.environments, self._batch.environments.counters
-        for env in self._recorded_envs():
-            self.happened_at(
+        stops = [
+            self.event_at(
                 "stop",
                 text,
                 time=float(envs.time[env]),
@@ -56,7 +59,9 @@ class BatchRecorders(SceneRecorders):
                 counts=(counters.physics_count(env), counters.step_count(env)),
                 data={**data, "env": env},
             )
-        self._tell_stopped(None)
+            for env in self._recorded_envs()
+        ]
+        self._add_stops(None, stops)
 
     def _recorded_envs(self) -> list[int]:
         recorded = set[int]()
@@ -68,6 +73,4 @@ class BatchRecorders(SceneRecorders):
         """Record the stops of one step, each of another environment."""
         if not self.wants:
             return
-        for stop in stops:
-            self._add_stop(stop)
-        self._tell_stopped(None)
+        self._add_stops(None, [self._stop_event(stop) for stop in stops])

@@ -61,9 +61,9 @@ class OwnersTask:
 
 
 def is_mine(scene: "SceneLife") -> bool:
-    """Return whether the calling thread may use a scene: it owns it, or whoever did has ended."""
+    """Return whether the calling thread may use a scene: it owns it, or nobody does any more."""
     owner = scene.owner
-    return owner is threading.current_thread() or not owner.is_alive()
+    return owner is threading.current_thread() or not owner.is_alive() or scene.is_destroyed
 
 
 def wait_for(tasks: "Sequence[OwnersTask]", *, patience: float) -> None:

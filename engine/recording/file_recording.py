@@ -12,7 +12,7 @@ import numpy as np
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.errors import RecordingError, RecordingFullError
 from stroboscope.engine.files.disk import Disk
-from stroboscope.engine.files.frames import SceneRecord
+from stroboscope.engine.files.frames import FileEvent, SceneRecord
 from stroboscope.engine.foxglove_messages import SceneMessages
 from stroboscope.engine.recording.batch_tap import BatchTap
 from stroboscope.engine.recording.by_owner import PATIENCE_S, SHORT_PATIENCE_S, OwnersTask, wait_for
@@ -217,7 +217,7 @@ class FileRecording(Recording):
 
         return tell
 
-    def stopped(self, final: FinalRow | None) -> None:
+    def stopped(self, final: FinalRow | None, stops: Sequence[FileEvent]) -> None:
         """Have all that led to a stop in the file at once."""
         if self._wanted.save_on_stop:
             self._thread.flush_soon()

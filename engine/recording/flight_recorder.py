@@ -3,11 +3,14 @@
 import logging
 import math
 import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.arguments import check_memory
+from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError, RecordingError
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import FileEvent
@@ -17,7 +20,9 @@ from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.by_owner import PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.feed import Attachments, FinalRow, Value
 from stroboscope.engine.recording.model_stages import ModelStages
+from stroboscope.engine.recording.recorded_stops import ends_script
 from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.saved_causes import SavedCauses
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_records import record_of
 from stroboscope.engine.recording.scene_tap import final_row
@@ -32,7 +37,6 @@ __all__ = ["MOST_VALUES", "FlightRecorder", "SceneFlightRecorder", "rows_of"]
 
 _log = logging.getLogger(__name__)
 
-_MOST_FILES: Final = 10
 MOST_VALUES: Final = 1_000_000
 """Values of the script's channels that are kept at most."""
 
@@ -41,16 +45,24 @@ class FlightRecorder(Recording):
     """Keeps what a scene did in the last ``keep_last`` seconds; by its owner.
 
     What keeps the rows says :class:`SceneFlightRecorder`, and of environments another one.
+    ``causes``: what several of them have saved together.
     """
 
     def __init__(
-        self, wanted: TrajectoryFile, scene: "Scene | BatchScene", *, disk: Disk | None = None
+        self,
+        wanted: TrajectoryFile,
+        scene: "Scene | BatchScene",
+        *,
+        causes: SavedCauses | None = None,
+        disk: Disk | None = None,
     ) -> None:
         self._wanted = wanted
         self._scene = scene
         self._disk = disk
         self._savings: list[Saving] = []
-        self._attempts = 0
+        self._causes = SavedCauses() if causes is None else causes
+        self._left_out = 0
+        """Stops that were not worth a file."""
         self._error: EngineError | None = None
         self._is_over = False
         _check_folder(wanted.path)
@@ -93,7 +105,12 @@ class FlightRecorder(Recording):
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files that were written; before there is any, the one that would be."""
-        return tuple(each.path for each in self._savings) or (self._wanted.part(self._number),)
+        return self.written or (self._wanted.part(self._number),)
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """The files that were written."""
+        return tuple(each.path for each in self._savings)
 
     @property
     def frames(self) -> int:
@@ -132,21 +149,32 @@ class FlightRecorder(Recording):
 
     # --- files
 
-    def stopped(self, final: FinalRow | None) -> None:
-        """Write a file of what led to a stop, if that is wanted."""
-        if self._wanted.save_on_stop:
-            self.save(final, level=logging.WARNING)
+    def stopped(self, final: FinalRow | None, stops: Sequence[FileEvent]) -> None:
+        """Write a file of what led to a stop, if that is wanted, and worth one."""
+        if self._is_over or not self._wanted.save_on_stop or not stops:
+            return
+        verdict = self._causes.judge(stops, scene=self._scene.name)
+        if verdict.saves:
+            note = f" ({verdict.text})" if verdict.text else ""
+            self.save(final, why=_told(stops), note=note, level=logging.WARNING)
+            return
+        self._left_out += 1
+        if verdict.text:
+            self._tell(f"{_told(stops)}; {verdict.text}", level=logging.WARNING)
 
     def save(
-        self, final: FinalRow | None = None, *, knows: bool = True, level: int = logging.INFO
+        self,
+        final: FinalRow | None = None,
+        *,
+        why: str,
+        note: str = "",
+        knows: bool = True,
+        level: int = logging.INFO,
     ) -> None:
         """Write what there is into the next file, and say so; the scene goes on meanwhile.
 
         Files that are there stay: what an earlier run has left may be looked for only now.
         """
-        if self._is_over or self._attempts == _MOST_FILES:
-            return
-        self._attempts += 1
         number = self._free_number(self._number)
         self._number = number + 1
         path = self._wanted.part(number)
@@ -158,8 +186,10 @@ class FlightRecorder(Recording):
             self._scene.link.log_text(LogLevel.WARNING, str(self.error))
             return
         self._savings.append(saving)
-        more = " (the last file of this recorder)" if self._attempts == _MOST_FILES else ""
-        text = f"what led here is being written into {path}{more}"
+        command = f"stroboscope open {shlex.quote(str(path))}"
+        self._tell(f"{why}; what led there is being written{note}: {command}", level=level)
+
+    def _tell(self, text: str, *, level: int) -> None:
         _log.log(level, "scene %r: %s", self._scene.name, text)
         self._scene.link.log_text(LogLevel.INFO, text)
 
@@ -170,24 +200,28 @@ class FlightRecorder(Recording):
 
     def finish(self) -> None:
         """Write what there is, and keep no more."""
-        self._end(saves=True)
+        self._end(saves=True, why="recording was stopped")
 
     def shut_down(self) -> None:
         """Write what there is, unless only stops are worth it."""
-        self._end(saves=not self._wanted.save_on_stop)
+        self._end(saves=not self._wanted.save_on_stop, why="the script ends")
 
     def end_scene(self, scene: "Scene | BatchScene", *, saves: bool) -> None:
         """Keep no more; write what there is unless only stops are worth it."""
-        self._end(saves=saves or not self._wanted.save_on_stop)
+        why = "recording was stopped" if saves else "the scene ends"
+        self._end(saves=saves or not self._wanted.save_on_stop, why=why)
 
-    def _end(self, *, saves: bool) -> None:
+    def _end(self, *, saves: bool, why: str) -> None:
         scene = self._scene
 
         def end(stands_still: bool) -> None:
             if self._is_over:
                 return
             if saves:
-                self.save(knows=stands_still)
+                self.save(why=f"{why} at {self._place}", knows=stands_still)
+            if self._left_out:
+                more = counted(self._left_out, "more stop")
+                self._tell(f"{more} had no file of their own", level=logging.WARNING)
             self._is_over = True
             if stands_still:
                 self._leave()
@@ -195,6 +229,10 @@ class FlightRecorder(Recording):
         wait_for([OwnersTask(scene, end, late=self._leave)], patience=PATIENCE_S)
         for saving in self._savings:
             saving.finish()
+
+    @property
+    def _place(self) -> str:
+        return f"physics step {self._scene.counters.axis:,}"
 
     def _leave(self) -> None:
         scene = self._scene
@@ -218,8 +256,15 @@ class SceneFlightRecorder(FlightRecorder):
 
     _scene: "Scene"
 
-    def __init__(self, wanted: TrajectoryFile, scene: "Scene", *, disk: Disk | None = None) -> None:
-        super().__init__(wanted, scene, disk=disk)
+    def __init__(
+        self,
+        wanted: TrajectoryFile,
+        scene: "Scene",
+        *,
+        causes: SavedCauses | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        super().__init__(wanted, scene, causes=causes, disk=disk)
         # What takes long of it is kept with the scene's model: a stop should not have to wait.
         record_of(scene, wanted, index=0, attachments=Attachments())
         self._models = ModelStages(scene.world, axis=scene.counters.axis)
@@ -287,6 +332,19 @@ def rows_of(seconds: float, timestep: float, *, row_bytes: int) -> int:
     rows = seconds / timestep if timestep > 0.0 else 1.0
     check_memory(math.ceil(min(row_bytes * rows, 1 << 62)), f"keep_last={seconds:g} s")
     return math.ceil(rows)
+
+
+def _told(stops: Sequence[FileEvent]) -> str:
+    """Return what has stopped a scene, and where."""
+    stop = stops[0]
+    more = 0 if ends_script(stop) else len(stops) - 1
+    culprit = stop.data.get("culprit")
+    return (
+        f"stopped at episode {stop.episode}, physics step {stop.physics_step:,} "
+        f"(t = {stop.time:g}\u2009s): {stop.text}"
+        + (f"; {culprit}" if culprit else "")
+        + (f"; and {more} more in the same step" if more else "")
+    )
 
 
 def _check_folder(path: Path) -> None:

@@ -1,6 +1,7 @@
 """One recording, as scripts see it."""
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from stroboscope.engine.errors import RecordingError, RecordingFullError
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
+    from stroboscope.engine.files.frames import FileEvent
     from stroboscope.engine.recording.feed import FinalRow
     from stroboscope.engine.scene import Scene
 
@@ -30,6 +32,11 @@ class Recording:
     def paths(self) -> tuple[Path, ...]:
         """All files of it, oldest first."""
         raise NotImplementedError
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """Those of them that there are."""
+        return self.paths
 
     @property
     def frames(self) -> int:
@@ -112,8 +119,11 @@ class Recording:
         """Those that are still recorded."""
         raise NotImplementedError
 
-    def stopped(self, final: "FinalRow | None") -> None:
-        """Hear that one of the scenes has stopped, by its owner; ``final``: before which step."""
+    def stopped(self, final: "FinalRow | None", stops: "Sequence[FileEvent]") -> None:
+        """Hear that one of the scenes has stopped, by its owner; ``final``: before which step.
+
+        ``stops``: what was recorded of it; of many environments one each.
+        """
 
     def disown(self) -> None:
         """In a forked child: leave the file to the parent."""

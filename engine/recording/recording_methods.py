@@ -14,6 +14,7 @@ from stroboscope.engine.recording.file_recording import FileRecording
 from stroboscope.engine.recording.flight_recorder import SceneFlightRecorder
 from stroboscope.engine.recording.past_of_batch import saving_of_batch
 from stroboscope.engine.recording.recording import Recording, stop_of_scene
+from stroboscope.engine.recording.saved_causes import SavedCauses
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_recorders import SceneRecorders
 from stroboscope.engine.recording.scene_tap import final_row
@@ -24,7 +25,24 @@ if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.scene import Scene
 
-__all__ = ["RecordingMethods"]
+__all__ = ["RecordingMethods", "new_recording"]
+
+
+def new_recording(
+    scene: "Scene | BatchScene", wanted: TrajectoryFile, *, causes: SavedCauses | None = None
+) -> Recording:
+    """Return a recording of a scene as it is wanted, to begin with; by its owner.
+
+    ``causes``: what flight recorders have saved together. Raises what
+    :meth:`RecordingMethods.start_recording` does.
+    """
+    if not wanted.is_flight_recorder:
+        return FileRecording(wanted, [scene])
+    if hasattr(scene, "n_envs"):
+        return BatchFlightRecorder(wanted, cast("BatchScene", scene), causes=causes)
+    if wanted.envs is not None:
+        refuse_environments(wanted.envs, scene_name=scene.name)
+    return SceneFlightRecorder(wanted, scene, causes=causes)
 
 
 class RecordingMethods:
@@ -47,16 +65,7 @@ class RecordingMethods:
         """
         self._guard()
         scene = cast("Scene", self)
-        wanted = trajectory_file(file)
-        recording: Recording
-        if not wanted.is_flight_recorder:
-            recording = FileRecording(wanted, [scene])
-        elif self._has_environments:
-            recording = BatchFlightRecorder(wanted, cast("BatchScene", self))
-        else:
-            if wanted.envs is not None:
-                refuse_environments(wanted.envs, scene_name=scene.name)
-            recording = SceneFlightRecorder(wanted, scene)
+        recording = new_recording(scene, trajectory_file(file))
         recording.begin(scene)
         return recording
 

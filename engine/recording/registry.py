@@ -45,6 +45,8 @@ class RecordingRegistry:
         """Where clients' recordings go; None: where the script was started."""
         self.on_change: Callable[[], None] = _nobody
         """Called when there is something to record, and when there is nothing any more."""
+        self.when_complete: Callable[[], None] = _nobody
+        """Called when the process, or the engine, ends: all files are complete."""
         self._lock = threading.Lock()
         self._recordings: list[_Recording] = []
         self._knows_forks = False
@@ -119,19 +121,26 @@ class RecordingRegistry:
         """Complete all files, and say in them why they end."""
         text = f"the process was ended by {name}"
         data = signal_data(name, text)
-        self._tell_all(lambda scene: scene.recorders.script_ended(text, data))
-        for recording in self.recordings:
-            recording.shut_down()
+        try:
+            self._tell_all(lambda scene: scene.recorders.script_ended(text, data))
+        finally:
+            self._complete()
 
     def finish(self) -> None:
         """Complete all files."""
         self._errors.end()
         error, self._ends_with = self._ends_with, None
-        if error is not None:
-            # Those of other threads end with the script, too.
-            self._tell_all(lambda scene: scene.recorders.failed(error))
+        try:
+            if error is not None:
+                # Those of other threads end with the script, too.
+                self._tell_all(lambda scene: scene.recorders.failed(error))
+        finally:
+            self._complete()
+
+    def _complete(self) -> None:
         for recording in self.recordings:
             recording.shut_down()
+        self.when_complete()
 
     def _tell_all(self, tell: "Callable[[SceneLife], None]") -> None:
         tasks = [OwnersTask(scene, _telling(scene, tell)) for scene in self._scenes()]

@@ -1,5 +1,6 @@
 """Who records a scene, and what they are told besides its rows."""
 
+import contextlib
 import logging
 import threading
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.host.script_end import describe_error, error_location
 from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
-from stroboscope.engine.errors import SimulationStopped
+from stroboscope.engine.errors import SceneDestroyedError, SimulationStopped
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.feed import FinalRow, Value, wall_ns
 from stroboscope.engine.recording.notes import Notes
@@ -41,8 +42,8 @@ class _Recording(Protocol):
     def end_scene(self, scene: Any, *, saves: bool) -> None:
         """Record the scene no more."""
 
-    def stopped(self, final: FinalRow | None) -> None:
-        """Hear that the scene has stopped."""
+    def stopped(self, final: FinalRow | None, stops: Sequence[FileEvent]) -> None:
+        """Hear that the scene has stopped, and what was recorded of that."""
 
 
 class Listener(Protocol):
@@ -100,18 +101,24 @@ class SceneRecorders:
         self, kind: str, text: str = "", *, axis: int = -1, data: dict[str, object] | None = None
     ) -> None:
         """Record what has happened where the scene stands, or before physics step ``axis``."""
+        if self.wants:
+            self._add(self._event(kind, text, axis=axis, data=data))
+
+    def _event(
+        self, kind: str, text: str, *, axis: int = -1, data: dict[str, object] | None = None
+    ) -> FileEvent:
         counters = self._scene.counters
-        self.happened_at(
+        return self.event_at(
             kind,
             text,
             axis=axis,
-            time=self._time if self.wants else 0.0,
+            time=self._time,
             episode=self._scene.history.episode,
             counts=(counters.physics_step_count, counters.step_count),
             data=data,
         )
 
-    def happened_at(
+    def event_at(
         self,
         kind: str,
         text: str,
@@ -121,24 +128,20 @@ class SceneRecorders:
         episode: int,
         counts: tuple[int, int],
         data: dict[str, object] | None = None,
-    ) -> None:
-        """Record what has happened to a state; ``counts``: physics and application steps."""
-        if not self.wants:
-            return
+    ) -> FileEvent:
+        """Return what has happened to a state; ``counts``: physics and application steps."""
         counters = self._scene.counters
-        self._add(
-            FileEvent(
-                kind=kind,
-                axis=counters.axis if axis < 0 else axis,
-                time=time,
-                wall=wall_ns(),
-                text=text,
-                episode=episode,
-                physics_step=counts[0],
-                step_count=counts[1],
-                total_steps=counters.total_steps,
-                data=data or {},
-            )
+        return FileEvent(
+            kind=kind,
+            axis=counters.axis if axis < 0 else axis,
+            time=time,
+            wall=wall_ns(),
+            text=text,
+            episode=episode,
+            physics_step=counts[0],
+            step_count=counts[1],
+            total_steps=counters.total_steps,
+            data=data or {},
         )
 
     @property
@@ -233,28 +236,28 @@ class SceneRecorders:
         """Record a stop, of the step that ``trouble`` is about or of one that is complete."""
         if not self.wants:
             return
-        self._add_stop(stop)
-        self._tell_stopped(None if trouble is None else self._state_before(trouble))
+        final = None if trouble is None else self._state_before(trouble)
+        self._add_stops(final, [self._stop_event(stop)])
 
-    def _add_stop(self, stop: StopInfo) -> None:
-        self._add(
-            FileEvent(
-                kind="stop",
-                axis=stop.axis,
-                time=stop.time,
-                wall=wall_ns(),
-                text=stop.message,
-                episode=stop.episode,
-                physics_step=stop.physics_step,
-                step_count=stop.step,
-                total_steps=self._scene.counters.total_steps,
-                data=stop_data(stop),
-            )
+    def _stop_event(self, stop: StopInfo) -> FileEvent:
+        return FileEvent(
+            kind="stop",
+            axis=stop.axis,
+            time=stop.time,
+            wall=wall_ns(),
+            text=stop.message,
+            episode=stop.episode,
+            physics_step=stop.physics_step,
+            step_count=stop.step,
+            total_steps=self._scene.counters.total_steps,
+            data=stop_data(stop),
         )
 
-    def _tell_stopped(self, final: FinalRow | None) -> None:
+    def _add_stops(self, final: FinalRow | None, stops: Sequence[FileEvent]) -> None:
+        for stop in stops:
+            self._add(stop)
         for recording, _, _ in self._feeds:
-            recording.stopped(final)
+            recording.stopped(final, stops)
 
     def _state_before(self, trouble: "Trouble") -> FinalRow:
         counters = self._scene.counters
@@ -280,8 +283,11 @@ class SceneRecorders:
 
     def script_ended(self, text: str, data: dict[str, object]) -> None:
         """Record what ends the script, and with it the scene where it stands."""
-        self.happened("stop", text, data=data)
-        self._tell_stopped(None)
+        if not self.wants:
+            return
+        # Where the script has dropped its data, the scene has ended before, and well.
+        with contextlib.suppress(SceneDestroyedError):
+            self._add_stops(None, [self._event("stop", text, data=data)])
 
     def note_failure(self, error: Exception) -> None:
         """Note that a stop was recorded for an exception, which will end the script."""

@@ -67,7 +67,7 @@ class TrajectoryFile:
     scene runs, that much of it is kept in memory. It is written when recording stops; with
     ``save_on_stop`` when the simulation stops by itself, or an exception or a signal (SIGTERM) ends
     the script, and only then. Further stops go into files of their own (``run-2.mcap``, …), up to
-    ten.
+    ten, of which no cause gets more than three.
 
     ``transforms_hz``: how often per second of wall time the file says, at most, in a form that
     Foxglove and PlotJuggler show, where each body is and what joints and controls are (topics

@@ -96,18 +96,60 @@ def test_files_of_earlier_runs_stay_and_whoever_looks_for_the_new_one_is_told(
     assert not any("flight-4.mcap" in text for text in told)  # somebody has asked for that one
 
 
-def test_at_most_ten_files_are_written_for_stops(
-    make_scene: Make, oracle_of: OracleOf, tmp_path: Path
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+def blow_up(scene: physics.Scene, oracle: Any) -> None:
+    scene.data.qvel[:] = 1e9
+    oracle.step(1)
+
+
+def test_a_stop_that_is_saved_says_why_and_where_and_how_to_open_the_file(
+    model_path: Callable[[str], Path],
+    oracle_of: OracleOf,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene = physics.create_scene("left arm", model_path("arm"))
+    oracle = oracle_of(scene)
+    (tmp_path / "my runs").mkdir()
+    scene.start_recording(recorder(tmp_path / "my runs", save_on_stop=True))
+    oracle.step(5)
+    scene.reset()
+    oracle.step(20)
+    blow_up(scene, oracle)
+    stop = scene.last_stop
+    assert stop is not None
+    (told,) = warnings_of(caplog)
+    assert told.startswith("scene 'left arm': stopped at episode 1, physics step 20 (t = 0.04")
+    for part in (stop.message, stop.culprit):
+        assert part
+        assert part in told
+    assert told.endswith(f"stroboscope open '{tmp_path / 'my runs' / 'flight.mcap'}'")
+
+
+def test_what_repeats_leaves_room_for_files_of_other_causes_and_says_so_once(
+    make_scene: Make, oracle_of: OracleOf, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene = make_scene("arm")
     oracle = oracle_of(scene)
     recording = scene.start_recording(recorder(tmp_path, save_on_stop=True))
     for _ in range(12):
         oracle.step(5)
-        scene.data.qvel[:] = 1e9
-        oracle.step(1)
+        blow_up(scene, oracle)
+    assert len(list(recording.paths)) == 3
+    told = warnings_of(caplog)
+    assert len(told) == 4
+    assert "not saved, nor will others like it be: 3 files of this cause are written" in told[-1]
+    scene.break_when("qpos[0] > 100")
+    scene.data.qpos[0] = 101
+    oracle.step(1)
+    assert len(recording.paths) == 4
+    assert "“qpos[0] > 100”" in warnings_of(caplog)[-1]
     recording.finish()
-    assert len(recording.paths) == 10
+    assert len(recording.paths) == 5  # somebody has asked for that one
+    assert "9 more stops had no file of their own" in warnings_of(caplog)[-1]
 
 
 def test_only_stops_are_worth_a_file_where_that_is_asked_for(
