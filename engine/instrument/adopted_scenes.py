@@ -373,9 +373,6 @@ def _data_of(scene: "Scene") -> Any:
 
 
 def _end(scene: "Scene", reason: str) -> None:
-    scene.end(reason)
-    current_runtime().remove(scene)
-
     """End a scene that nobody steps any more, whoever owned it, and what records it."""
     scene.refuse(reason)
     scene.recorders.finish()
@@ -383,6 +380,9 @@ def _end(scene: "Scene", reason: str) -> None:
 
 
 def _close(scene: "Scene", reason: str) -> None:
+    scene.end(reason)
+    current_runtime().remove(scene)
+
 
 def _mujoco_error(error: StepFailedError) -> BaseException:
     """Return the error that MuJoCo raised: the script knows nothing of ours."""
