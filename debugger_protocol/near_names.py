@@ -3,17 +3,22 @@
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["suggestion"]
+__all__ = ["near_names", "suggestion"]
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean …?" with the closest known words, or what there is if it is little."""
     names = list(dict.fromkeys(known))
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(word.casefold(), folded, n=3, cutoff=0.6)
+    close = near_names(word, names)
     if close:
-        quoted = " or ".join(repr(folded[each]) for each in close)
-        return f"; did you mean {quoted}?"
+        return f"; did you mean {' or '.join(map(repr, close))}?"
     if 0 < len(names) <= 8:
         return f"; there is {', '.join(repr(name) for name in names)}"
     return ""
+
+
+def near_names(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the closest known words, at most three; empty where none is close."""
+    folded = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(word.casefold(), folded, n=3, cutoff=0.6)
+    return tuple(folded[each] for each in close)

@@ -42,6 +42,9 @@ class ConditionMethods:
         ``once`` it is removed then; with ``log_only`` it is only told and marked.
 
         What is true already has become true with the next step; the log says what will come of it.
+        One that speaks of a number which the script has not logged yet (:meth:`log`) waits for it,
+        and the log says so; names that are close to a signal there is were mistyped, and are
+        written ``user['name']`` where they were not.
 
         Raises ConditionError, which shows the place, for an expression that this scene can't
         evaluate, TypeError for what is no text, and ValueError for ``hits`` out of range.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.recording.scene_recorders import SceneRecorders
     from stroboscope.engine.runtime import Runtime
     from stroboscope.engine.scene import Scene
+    from stroboscope.engine.stops.scene_stops import SceneStops
 
 __all__ = ["SceneLife"]
 
@@ -43,6 +44,7 @@ class SceneLife:
     _forget_history: Callable[[], None]
     _end_history: Callable[[], None]
     recorders: "SceneRecorders"
+    stops: "SceneStops"
     call_soon: Callable[[Callable[[], None]], None]
 
     @property
@@ -126,13 +128,20 @@ class SceneLife:
             for key, each in name.items():
                 check_values(key, each, names=None)  # all of them before any is logged
             for key, each in name.items():
-                log_values(
-                    self.link, self.recorders, key, each, names=None, logged=self.logged_names
-                )
+                self._log(key, each, names=None)
         else:
-            log_values(
-                self.link, self.recorders, name, value, names=names, logged=self.logged_names
-            )
+            self._log(name, value, names=names)
+
+    def _log(self, name: object, value: object, *, names: object) -> None:
+        log_values(
+            self.link,
+            self.recorders,
+            name,
+            value,
+            names=names,
+            logged=self.logged_names,
+            is_followed=self.stops.follows_logged,
+        )
 
     @property
     def debug_draw(self) -> DebugDraw:

@@ -32,11 +32,12 @@ def log_values(
     *,
     names: object,
     logged: LoggedNames,
+    is_followed: bool = False,
 ) -> None:
     """Log and record a number, vector or text. Wrong values raise also when nobody is attached.
 
     A script that works alone must not fail because somebody looks at it. The name of a new channel
-    goes into ``logged``.
+    goes into ``logged``. ``is_followed``: numbers count although nothing is attached.
     """
     name, values, labels = check_values(name, value, names=names)
     if isinstance(values, str):
@@ -48,9 +49,9 @@ def log_values(
     if channel not in logged and len(logged) < _LIMITS.channels:
         logged[channel] = tuple(labels or ())
     recorders.logged(channel, values, labels)
-    if link.active:
+    if link.active or is_followed:
         try:
-            link.log(channel, np.atleast_1d(values), names=labels)
+            link.log(channel, np.atleast_1d(values), names=labels, detached=is_followed)
         except ValueError as error:
             # Only an attached host knows a channel's width: the run must not depend on that.
             link.log_problem(str(error))

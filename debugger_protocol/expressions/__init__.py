@@ -23,6 +23,7 @@ from stroboscope.debugger_protocol.expressions.compiler import (
     compile_expression,
 )
 from stroboscope.debugger_protocol.expressions.condition_check import (
+    awaited_channels,
     check_condition,
     constants_of,
 )
@@ -32,7 +33,7 @@ from stroboscope.debugger_protocol.expressions.contact_sums import (
     geom_mask,
     pair_of_contacts,
 )
-from stroboscope.debugger_protocol.expressions.errors import ExpressionError
+from stroboscope.debugger_protocol.expressions.errors import ExpressionError, UnknownSignal
 from stroboscope.debugger_protocol.expressions.memory import REMEMBERING
 from stroboscope.debugger_protocol.expressions.parser import MAX_BYTES
 from stroboscope.debugger_protocol.expressions.signal_table import (
@@ -57,6 +58,8 @@ __all__ = [
     "ParameterKind",
     "ReadyMade",
     "SignalTable",
+    "UnknownSignal",
+    "awaited_channels",
     "channel_reference",
     "check_condition",
     "compile_expression",

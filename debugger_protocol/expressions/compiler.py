@@ -6,7 +6,7 @@ Everything that can be wrong with an expression is found here, once; evaluating 
 import ast
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from stroboscope.debugger_protocol.expressions.arithmetic import (
     invert,
     negate,
 )
+from stroboscope.debugger_protocol.expressions.errors import UnknownSignal
 from stroboscope.debugger_protocol.expressions.memory import REMEMBERING, Remembered, remembering
 from stroboscope.debugger_protocol.expressions.nodes import Inputs, Node, Run
 from stroboscope.debugger_protocol.expressions.parser import SyntaxPlace, parse
@@ -31,7 +32,7 @@ from stroboscope.debugger_protocol.expressions.signal_table import (
     SignalTable,
     SignalTableEntry,
 )
-from stroboscope.debugger_protocol.near_names import suggestion
+from stroboscope.debugger_protocol.near_names import near_names, suggestion
 
 __all__ = ["MAX_WIDTH", "ChannelUse", "Expression", "compile_expression"]
 
@@ -311,7 +312,19 @@ class _Compiler:
                 tree,
             )
         known = (*self._table.names, *FUNCTIONS, *REMEMBERING, "contact")
-        raise self._place.error(f"there is no signal {name!r}{suggestion(name, known)}", tree)
+        raise self._unknown(name, tree, known)
+
+    def _unknown(self, name: str, tree: ast.expr, known: Iterable[str]) -> UnknownSignal:
+        """Return the error about a signal that there is not."""
+        problem = f"there is no signal {name!r}{suggestion(name, known)}"
+        signals = self._table.names
+        first, dot, _ = name.partition(".")
+        taken = {"contact", *(each.partition(".")[0] for each in signals if "." in each)}
+        return UnknownSignal(
+            self._place.error(problem, tree),
+            name=name,
+            may_be_logged=not near_names(name, signals) and not (dot and first in taken),
+        )
 
     def _attribute(self, tree: ast.Attribute) -> Node:
         if isinstance(tree.value, ast.Subscript) and _is_name(tree.value.value, "contact"):
@@ -322,7 +335,7 @@ class _Compiler:
         entry = self._table.find(name)
         if entry is None:
             known = (*self._table.names, "contact.count", "contact.force", "contact.depth")
-            raise self._place.error(f"there is no signal {name!r}{suggestion(name, known)}", tree)
+            raise self._unknown(name, tree, known)
         return self._signal(entry)
 
     def _signal(self, entry: SignalTableEntry) -> Node:
@@ -406,8 +419,9 @@ class _Compiler:
             raise self._place.error("the name of a logged channel is needed, in quotes", index)
         entry = self._table.find(index.value)
         if entry is None:
-            hint = suggestion(index.value, self._table.names)
-            raise self._place.error(f"there is no signal {index.value!r}{hint}", index)
+            error = self._unknown(index.value, index, self._table.names)
+            # Somebody who writes it like that knows that the script logs it.
+            raise UnknownSignal(error, name=index.value, may_be_logged=True)
         return self._signal(entry)
 
     def _columns(self, node: Node, tree: ast.Subscript) -> tuple[tuple[int, ...], tuple[str, ...]]:

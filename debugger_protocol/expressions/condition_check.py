@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.expressions.compiler import Expression, compile_expression
-from stroboscope.debugger_protocol.expressions.errors import ExpressionError
+from stroboscope.debugger_protocol.expressions.errors import ExpressionError, UnknownSignal
 from stroboscope.debugger_protocol.expressions.parser import SyntaxPlace, parse
 from stroboscope.debugger_protocol.expressions.signal_table import SignalTable
 
-__all__ = ["check_condition", "constants_of"]
+__all__ = ["awaited_channels", "check_condition", "constants_of"]
 
+# How many numbers a script may log under a name that it has not logged yet: one, or several.
+_GUESSED_WIDTHS: Final = (1, 64)
 _ALWAYS_OF_SAME: Final = (ast.LtE, ast.GtE, ast.Eq)
 
 
@@ -34,6 +36,30 @@ def check_condition(text: str, table: SignalTable) -> Expression:
         )
     _check(tree, place, table, is_whole=True)
     return expression
+
+
+def awaited_channels(text: str, table: SignalTable) -> tuple[str, ...]:
+    """Return what a script has to log before a condition can be looked at; empty: nothing.
+
+    Raises ExpressionError where that would not make a condition of it.
+    """
+    problem: ExpressionError | None = None
+    for width in _GUESSED_WIDTHS:
+        names: list[str] = []
+        while True:
+            try:
+                check_condition(text, table.with_logged(names, width=width) if names else table)
+                return tuple(names)
+            except UnknownSignal as error:
+                if not error.may_be_logged or error.name in names:
+                    raise
+                names.append(error.name)
+            except ExpressionError as error:
+                if not names:
+                    raise
+                problem = problem or error
+                break
+    raise problem or ExpressionError("a value is needed here", text=text, start=0)
 
 
 def constants_of(text: str, table: SignalTable) -> Iterator[float]:

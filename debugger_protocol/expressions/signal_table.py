@@ -84,6 +84,17 @@ class SignalTable:
             "geom_xpos": (geoms, _XYZ, ("m",) * 3),
         }
 
+    def with_logged(self, names: Iterable[str], *, width: int) -> "SignalTable":
+        """Return a table in which a script has logged these as well, ``width`` numbers each."""
+        logged = (ChannelInfo(name=name, width=width, kind=ChannelKind.USER) for name in names)
+        return SignalTable(
+            (*self._channels.values(), *logged),
+            bodies=self._bodies,
+            sites=self._sites,
+            geoms=self._geoms,
+            geom_bodies=self._geom_bodies,
+        )
+
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that an expression may begin with."""

@@ -273,13 +273,20 @@ class SceneLink(SceneSignals):
 
     # --- what the script says
 
-    def log(self, channel: str, value: LoggedValue, *, names: Sequence[str] | None = None) -> None:
+    def log(
+        self,
+        channel: str,
+        value: LoggedValue,
+        *,
+        names: Sequence[str] | None = None,
+        detached: bool = False,
+    ) -> None:
         """Append ``value``, a number or a vector, to a user channel at this instant.
 
-        The width of a channel is that of its first value. Nothing when detached. Raises
-        ValueError for another width or for what is no number.
+        The width of a channel is that of its first value. Nothing when detached, unless that
+        counts as well (``detached``). Raises ValueError for another width or for what is no number.
         """
-        if not self.active or self.closed:
+        if not (self.active or detached) or self.closed:
             return
         row = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
         ring = self.user_channels.get(channel)

@@ -5,6 +5,7 @@ true the scene is held where it stands. Nothing is taken back, so that the run g
 have without it.
 """
 
+import functools
 import logging
 import math
 from collections.abc import Callable
@@ -13,10 +14,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.expressions import ExpressionError, check_condition
+from stroboscope.debugger_protocol.expressions import (
+    ExpressionError,
+    UnknownSignal,
+    awaited_channels,
+    check_condition,
+)
+from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopReason
 from stroboscope.engine.arguments import flag
 from stroboscope.engine.expression_channels import ExpressionScope
+from stroboscope.engine.signal_channels import ENGINE_CHANNELS
 from stroboscope.engine.stops.already import already_text, is_true_now
 from stroboscope.engine.stops.condition_words import condition_stop
 from stroboscope.engine.stops.limits import LEAST_LIMITS, Limits
@@ -36,12 +44,21 @@ _log = logging.getLogger(__name__)
 class ConditionEntry:
     """One condition and where its evaluation stands."""
 
-    __slots__ = ("info", "was_true", "watched")
+    __slots__ = ("awaited", "info", "was_true", "watched")
 
     def __init__(self, info: ConditionInfo) -> None:
         self.info = info
         self.watched: WatchedExpression | None = None
+        self.awaited: tuple[str, ...] = ()
+        """What the script has to log before it can be looked at."""
         self.was_true = False
+
+    @property
+    def reads_logged(self) -> bool:
+        """Whether it speaks of what the script logs."""
+        watched = self.watched
+        uses = watched.expression.channels if watched is not None else ()
+        return bool(self.awaited) or any(use.is_user for use in uses)
 
 
 _Watching = tuple[ConditionEntry, Callable[[StepValues], float]]
@@ -64,6 +81,8 @@ class SceneConditions:
         self._world: World | None = None
         self._watcher: Watcher | None = None
         self._watcher_of: tuple[object, ...] = ()
+        self.reads_logged = False
+        """Whether anything that is looked at speaks of what the script logs."""
         self._limited: list[_Watching] = []
         """What is looked at at once, in the order of its limits."""
         self._at_hand: _AtHand
@@ -91,13 +110,12 @@ class SceneConditions:
             self._follow_world()
         known = self._entry(info.condition_id) if info.condition_id else None
         if known is None or known.info.expression != info.expression:
-            watched = self._compiled(info.expression)
+            entry = ConditionEntry(msgspec.structs.replace(info, hit_count=0))
+            self._compile(entry)
             if known is None:
-                info = msgspec.structs.replace(info, condition_id=self._next_id)
+                entry.info = msgspec.structs.replace(entry.info, condition_id=self._next_id)
                 self._next_id += 1
-            entry = ConditionEntry(msgspec.structs.replace(info, hit_count=0, failure=""))
-            entry.watched = watched
-            self._entries[info.condition_id] = entry
+            self._entries[entry.info.condition_id] = entry
         else:
             entry = known
             entry.info = info
@@ -119,21 +137,25 @@ class SceneConditions:
     def _changed(self) -> None:
         """Have the next step gather what is watched: adding one costs what that one costs."""
         self._infos = None
-        is_any = any(_is_active(entry) for entry in self._entries.values())
-        if is_any:
+        active = [entry for entry in self._entries.values() if _is_active(entry)]
+        self.reads_logged = any(entry.reads_logged for entry in active)
+        if active:
             history = self._scene.history
             known: _AtHand | None = getattr(self, "_at_hand", None)
             ends_at = math.nan if known is None else known[5]
             episode = -1 if known is None else known[6]
             self._at_hand = None, history, self.watcher().values, [], None, ends_at, episode
-        self._scene.stops.conditions = self if is_any else None
+        self._scene.stops.conditions = self if active else None
 
     def _gather(self) -> None:
         """Put together what every step looks at."""
         active: list[_Watching] = []
         limited: list[tuple[_Watching, tuple[int, float, float]]] = []
         for entry in self._entries.values():
-            if not _is_active(entry) or entry.watched is None:
+            if not _is_active(entry):
+                continue
+            if entry.watched is None:
+                active.append((entry, functools.partial(self._awaited_number, entry)))
                 continue
             watching = entry, entry.watched.number
             limit = entry.watched.limit
@@ -153,10 +175,42 @@ class SceneConditions:
         values, (ends_at, episode) = self.watcher().values, self._at_hand[5:]
         self._at_hand = history.ring, history, values, active, limits, ends_at, episode
 
-    def _compiled(self, text: str) -> WatchedExpression:
-        watcher = self.watcher()
-        check(text, watcher)
-        return WatchedExpression(text, watcher)
+    def _compile(self, entry: ConditionEntry) -> None:
+        """Make an entry ready to be looked at, or to wait for what the script logs; CommandError.
+
+        Nothing has changed then.
+        """
+        text, watcher = entry.info.expression, self.watcher()
+        awaited = _awaited(text, watcher)
+        entry.watched = None if awaited else WatchedExpression(text, watcher)
+        entry.awaited = awaited
+        failure = f"it {_waits(awaited)}" if awaited else ""
+        entry.info = msgspec.structs.replace(entry.info, failure=failure)
+
+    def _awaited_number(self, entry: ConditionEntry, values: StepValues) -> float:
+        """Return the value of a condition as soon as all it waits for is logged; NaN until then."""
+        logged = self._scene.link.user_channels
+        if not all(name in logged for name in entry.awaited):
+            return math.nan
+        failure = self._compile_or_fail(entry)
+        self._changed()
+        if failure:
+            text = (
+                f"condition “{entry.info.name or entry.info.expression}” is not watched: {failure}"
+            )
+            _log.warning("scene %r: %s", self._scene.name, text)
+            self._scene.link.log_text(LogLevel.WARNING, text)
+        return math.nan if entry.watched is None else entry.watched.number(values)
+
+    def _compile_or_fail(self, entry: ConditionEntry) -> str:
+        """Compile an entry anew; return why it can't be, "" if it can. It is kept, and says so."""
+        try:
+            self._compile(entry)
+        except CommandError as error:
+            entry.watched, entry.awaited = None, ()
+            entry.info = msgspec.structs.replace(entry.info, failure=str(error))
+            return str(error)
+        return ""
 
     def watcher(self) -> Watcher:
         """Return what reads the present world; made anew where the script logs more by now."""
@@ -179,10 +233,12 @@ class SceneConditions:
         return Watcher(world, scope, self._scene.history.packing)
 
     def note_of(self, condition_id: int) -> str:
-        """Return what whoever has set a condition should know, as it is true already; or ""."""
+        """Return what whoever has set it should know: it waits, or is true already; or ""."""
         entry = self._entries.get(condition_id)
         if entry is None or not _is_active(entry):
             return ""
+        if entry.awaited:
+            return _waits(entry.awaited)
         if entry.was_true and not self._will_forget():
             return ""  # it can't become true
         scene = self._scene
@@ -241,12 +297,7 @@ class SceneConditions:
     def _follow_world(self) -> None:
         """Compile anew for another model; what no longer fits is kept and says why."""
         for entry in self._entries.values():
-            failure = ""
-            try:
-                entry.watched = self._compiled(entry.info.expression)
-            except CommandError as error:
-                entry.watched, failure = None, str(error)
-            entry.info = msgspec.structs.replace(entry.info, failure=failure)
+            self._compile_or_fail(entry)
             entry.was_true = False
         self._world = self._scene.world
         self._changed()
@@ -275,7 +326,7 @@ class SceneConditions:
 
 
 def _is_active(entry: ConditionEntry) -> bool:
-    return entry.info.enabled and entry.watched is not None
+    return entry.info.enabled and (entry.watched is not None or bool(entry.awaited))
 
 
 def _age(watching: _Watching) -> int:
@@ -284,11 +335,39 @@ def _age(watching: _Watching) -> int:
 
 
 def check(text: str, watcher: Watcher) -> None:
-    """Raise CommandError for an expression that is no condition."""
+    """Raise CommandError for an expression that is no condition as things stand."""
     try:
         check_condition(text, watcher.scope.table)
+    except UnknownSignal as error:
+        advice = (
+            "what the script logs can be spoken of after the script has logged it with a debugger "
+            "attached"
+        )
+        raise CommandError(
+            str(error.with_advice(advice) if error.may_be_logged else error)
+        ) from error
     except ExpressionError as error:
         raise CommandError(str(error)) from error
+
+
+def _awaited(text: str, watcher: Watcher) -> tuple[str, ...]:
+    """Return what the script has to log before a condition can be looked at; CommandError."""
+    try:
+        awaited = awaited_channels(text, watcher.scope.table)
+    except UnknownSignal as error:
+        advice = f"if the script will log it: user[{error.name!r}]"
+        is_name = error.name.isidentifier() and error.name not in ENGINE_CHANNELS
+        raise CommandError(str(error.with_advice(advice) if is_name else error)) from error
+    except ExpressionError as error:
+        raise CommandError(str(error)) from error
+    # Under such a name the script's numbers are kept apart from the engine's.
+    if ENGINE_CHANNELS & {*awaited}:
+        check(text, watcher)
+    return awaited
+
+
+def _waits(awaited: tuple[str, ...]) -> str:
+    return f"waits until the script logs {' and '.join(map(repr, awaited))}"
 
 
 class Condition:

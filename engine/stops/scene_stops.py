@@ -122,6 +122,12 @@ class SceneStops:
 
     # --- conditions
 
+    @property
+    def follows_logged(self) -> bool:
+        """Whether what the script logs is looked at although nothing is attached."""
+        conditions = self.conditions
+        return self.guards_detached and conditions is not None and conditions.reads_logged
+
     def condition_infos(self) -> tuple[ConditionInfo, ...]:
         """Return all conditions, oldest first; the same object while nothing changed."""
         return self._all.infos
@@ -131,11 +137,11 @@ class SceneStops:
         return self._all.put(condition)
 
     def condition_note(self, condition_id: int) -> str:
-        """Return what whoever has set a condition should know, as it is true already; or ""."""
+        """Return what whoever has set it should know: it waits, or is true already; or ""."""
         return self._all.note_of(condition_id)
 
     def tell_note(self, info: ConditionInfo) -> None:
-        """Log that a condition of the script is true already, if it is."""
+        """Log what whoever has set a condition of the script should know, if there is anything."""
         note = self.condition_note(info.condition_id)
         if note:
             scene, text = self._scene, f"condition “{info.name or info.expression}” {note}"
