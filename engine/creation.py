@@ -69,17 +69,8 @@ def create_scene(
     ValueError for arguments that do not fit.
     """
     name = checked_scene_name(name)
-    if options is not None and not isinstance(options, SceneOptions):
-        raise TypeError(
-            f"options must be SceneOptions(...) or another scene's options, not {shown(options)}"
-        )
-    try:
-        wanted = playback
-        if wanted is None and options is not None:
-            wanted = options.playback
-        chosen = Playback.FOLLOW if wanted is None else Playback(wanted)
-    except ValueError:
-        raise ValueError(f"playback must be 'follow' or 'free', not {shown(playback)}") from None
+    options = checked_options(options)
+    chosen = checked_playback(playback, options) or Playback.FOLLOW
     if source is not None:
         source = plain_text(checked_path(source, "source"), "source")
     if n_envs is not None and data is not None:
@@ -172,6 +163,28 @@ def checked_scene_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"a scene needs a name, not {shown(name)}")
     return plain_text(name, "a scene's name")
+
+
+def checked_options(options: object) -> SceneOptions | None:
+    """Return the options of a scene; TypeError when they are none."""
+    if options is None or isinstance(options, SceneOptions):
+        return options
+    raise TypeError(
+        f"options must be SceneOptions(...) or another scene's options, not {shown(options)}"
+    )
+
+
+def checked_playback(playback: object, options: SceneOptions | None) -> Playback | None:
+    """Return how a scene is played, which ``options`` say otherwise; ValueError for anything else.
+
+    None: neither says anything.
+    """
+    if playback is None:
+        playback = options and options.playback
+    try:
+        return None if playback is None else Playback(playback)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"playback must be 'follow' or 'free', not {shown(playback)}") from None
 
 
 def checked_n_envs(n_envs: object) -> int:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from stroboscope.debugger_protocol.messages import LogLevel
-from stroboscope.engine.arguments import shown
+from stroboscope.engine.arguments import checked_path, shown
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.errors import EngineError, StateError
 from stroboscope.engine.files.atomic import write_file
@@ -28,6 +28,7 @@ from stroboscope.engine.files.scene_manifest import (
     ChangedField,
     SceneManifest,
 )
+from stroboscope.engine.files.suffixes import SCENE, with_suffix
 from stroboscope.engine.mjb import mjb_of
 from stroboscope.engine.model_fields import write_field
 from stroboscope.engine.options import SceneOptions
@@ -38,9 +39,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["SUFFIX", "export_scene", "scene_bundle"]
-
-SUFFIX = ".strobe"
+__all__ = ["export_scene", "scene_bundle"]
 
 _log = logging.getLogger(__name__)
 
@@ -57,8 +56,9 @@ def export_scene(
     allow_missing: Collection[str] = (),
 ) -> Path:
     """Write a scene file; see :meth:`Scene.export`."""
+    target = with_suffix(Path(checked_path(path, "path")), SCENE)
     content = scene_bundle(scene, allow_missing=allow_missing)
-    file = write_file(path, content)
+    file = write_file(target, content)
     for text in _left_out(scene):
         _log.warning("scene %r: %s", scene.name, text)
         scene.link.log_text(LogLevel.WARNING, text)

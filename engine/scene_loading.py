@@ -1,17 +1,20 @@
 """Scenes from files: ``physics.load_scene`` and what opens files by themselves."""
 
+import enum
 import logging
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine import creation
-from stroboscope.engine.arguments import checked_path, flag, plain_text
+from stroboscope.engine.arguments import checked_path, flag, plain_text, shown
 from stroboscope.engine.changed_fields import changed_values, write_changes
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.scene_manifest import ChangedField, SceneManifest
+from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
@@ -28,7 +31,14 @@ __all__ = ["load_scene", "scene_of", "show_scene"]
 
 _log = logging.getLogger(__name__)
 
-AS_IN_FILE = -1
+
+class FromFile(enum.Enum):
+    """How many environments there are, where no number says it."""
+
+    AS_IN_FILE = enum.auto()
+
+
+AS_IN_FILE: Final = FromFile.AS_IN_FILE
 """As many environments as the file says."""
 
 _LONGEST_NAME = Limits().name_bytes
@@ -39,7 +49,7 @@ def load_scene(
     path: str | os.PathLike[str],
     *,
     name: str | None = None,
-    n_envs: int | None = AS_IN_FILE,
+    n_envs: int | FromFile | None = AS_IN_FILE,
     options: SceneOptions | None = None,
     playback: str | None = None,
     content: bytes | None = None,
@@ -47,24 +57,36 @@ def load_scene(
 ) -> "Scene | BatchScene":
     """Build the scene in a file, which may come from anybody; the calling thread is its owner.
 
-    ``path``: a scene file (``.strobe``), MJCF, URDF, MJZ or MJB. The scene stands at its initial
-    state. Made with the same MuJoCo it is the exported one to the last bit; with another version
-    its portable model is compiled anew: what it is then is logged, and a warning says in what it
-    differs. Nothing in the file is executed, see :func:`guarded_model`. ``name``, ``n_envs``
-    (None: no environments), ``options`` and ``playback`` replace what the file says, ``content``
-    is the file's bytes if it is part of another file. ``show``: open it in the debugger's window.
+    ``path``: a scene file (``.strobe``, which may be left out), MJCF, URDF, MJZ or MJB. The scene
+    stands at its initial state. Made with the same MuJoCo it is the exported one to the last bit;
+    with another version its portable model is compiled anew: what it is then is logged, and a
+    warning says in what it differs. Nothing in the file is executed, see :func:`guarded_model`.
+    ``name``, ``n_envs`` (None: no environments), ``options`` and ``playback`` replace what the file
+    says, ``content`` is the file's bytes if it is part of another file. ``show``: open it in the
+    debugger's window.
 
     Raises FileFormatError, FileDamagedError or FileVersionError, which name the file and what is
-    wrong with it; StateError where it is to be shown and there is no window.
+    wrong with it; StateError where it is to be shown and there is no window; TypeError and
+    ValueError for arguments that do not fit.
     """
     is_shown = flag(show, "show")
-    guarded = guarded_model(checked_path(path, "path"), content=content)
+    file = checked_path(path, "path")
+    if content is None:
+        file = os.fspath(found_file(Path(file), SCENE, RECORDED))
+    elif not isinstance(content, bytes | bytearray | memoryview):
+        raise TypeError(f"content must be the bytes of a file, not {shown(content)}")
+    if name is not None:
+        name = creation.checked_scene_name(name)
+    if n_envs is not None and n_envs is not AS_IN_FILE:
+        n_envs = creation.checked_n_envs(n_envs)
+    options = creation.checked_options(options)
+    chosen = creation.checked_playback(playback, options)
     scene = scene_of(
-        guarded,
+        guarded_model(file, content=None if content is None else bytes(content)),
         name=name,
         n_envs=n_envs,
         options=options,
-        playback=playback,
+        playback=chosen,
         is_part=content is not None,
     )
     if is_shown:
@@ -90,9 +112,9 @@ def scene_of(
     guarded: GuardedModel,
     *,
     name: str | None = None,
-    n_envs: int | None = AS_IN_FILE,
+    n_envs: int | FromFile | None = AS_IN_FILE,
     options: SceneOptions | None = None,
-    playback: str | None = None,
+    playback: Playback | None = None,
     is_part: bool = False,
 ) -> "Scene | BatchScene":
     """Build the scene of a model that was compiled already; see :func:`load_scene`.
@@ -101,13 +123,11 @@ def scene_of(
     """
     manifest = guarded.manifest
     adapter = load_mujoco()
-    if manifest is not None and n_envs == AS_IN_FILE:
-        n_envs = _environments_in(guarded, manifest)
-    if n_envs == AS_IN_FILE:
-        n_envs = None
+    if n_envs is AS_IN_FILE:
+        n_envs = None if manifest is None else _environments_in(guarded, manifest)
     if options is not None:
         options.apply(guarded.model.opt, adapter=adapter)
-    chosen = playback or (options and options.playback) or _playback_of(manifest)
+    chosen = playback or _playback_of(manifest)
     # Names of files may be anything, what clients are told only what UTF-8 can hold.
     origin = plain_text(guarded.path.name, "the name of a file")
     if manifest is not None:

@@ -1,7 +1,7 @@
 """Recording several scenes into one file."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from stroboscope.engine.arguments import shown
@@ -33,12 +33,16 @@ def start_recording(
     for a flight recorder (``keep_last``), which is one scene's.
     """
     wanted = trajectory_file(file)
+    if isinstance(scenes, str | Mapping) or not isinstance(scenes, Iterable | None):
+        raise TypeError(f"scenes must be a list of scenes, not {shown(scenes)}")
     chosen = list(current_runtime().scenes if scenes is None else scenes)
     for scene in chosen:
         if not isinstance(scene, SceneLife):
             raise TypeError(f"scenes must be scenes, not {shown(scene)}")
         if scene.is_destroyed:
             raise EngineError(f"{scene!r} can't be recorded: it is no more")
+    if not chosen and scenes is not None:
+        raise RecordingError(f"scenes must be one scene at least, not {shown(scenes)}")
     if not chosen:
         raise RecordingError("there is no scene to record: create one first")
     if wanted.is_flight_recorder:

@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
+from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
 from stroboscope.engine.outside.compiler import compiler_ahead
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) 
 
 def show_file(options: OpenOptions) -> int:
     """Show a file by its kind; raises EngineError when it can't be shown."""
+    file = os.fspath(found_file(Path(options.file), RECORDED, SCENE))
+    options = dataclasses.replace(options, file=file)
     if options.trust:
         _trust(options)
     kind = kind_of_file(options.file)

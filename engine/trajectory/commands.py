@@ -19,6 +19,7 @@ from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
+from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
 from stroboscope.engine.trajectory.alike import alike, family, names_together
 from stroboscope.engine.trajectory.choosing import (
     ALL,
@@ -50,6 +51,7 @@ def main(command: str, argv: Sequence[str]) -> int:
     parser.add_argument("file", help=_FILE_HELP.get(command, "a recorded run (.mcap)"))
     _ARGUMENTS[command](parser)
     options = parser.parse_args(list(argv))
+    options.file = os.fspath(found_file(Path(options.file), RECORDED, SCENE))
     try:
         code = _RUN[command](options)
         sys.stdout.flush()

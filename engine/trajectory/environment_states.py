@@ -107,7 +107,10 @@ def batch_of_file(trajectory: "Trajectory", given: "list[Trajectory]") -> "Batch
         )
     name, content = trajectory.model_file()
     scene = load_scene(
-        f"{trajectory.path}:{name}", name=record.name, n_envs=record.n_envs, content=content
+        f"{trajectory.path}:{name}",
+        name=record.name.strip() or None,
+        n_envs=record.n_envs,
+        content=content,
     )
     assert isinstance(scene, BatchScene)  # noqa: S101 - it was asked for many
     if len(given) < record.n_envs:

@@ -25,6 +25,7 @@ from stroboscope.engine.files.frames import FileEvent, Manifest, SceneRecord
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
+from stroboscope.engine.files.suffixes import RECORDED, found_file
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.recorded_stops import ends_in_step
@@ -498,13 +499,14 @@ def load_trajectory(
 ) -> Trajectory:
     """Open a trajectory file; the recorded scene is built when it is asked for.
 
-    ``scene``: which one, by name or number, where the file holds several (default: the first).
-    ``show``: build it at once and open it in the debugger's window. Nothing in
-    a file is ever executed, and its model is tried in another process before this one builds it.
-    Raises FileError and its kinds; StateError where it is to be shown and there is no window.
+    ``path``: as the recording was given it, also without its suffix. ``scene``: which one, by name
+    or number, where the file holds several (default: the first). ``show``: build it at once and
+    open it in the debugger's window. Nothing in a file is ever executed, and its model is tried in
+    another process before this one builds it. Raises FileError and its kinds; StateError where it
+    is to be shown and there is no window.
     """
     is_shown = flag(show, "show")
-    reader = TrajectoryReader(Path(checked_path(path, "path")))
+    reader = TrajectoryReader(found_file(Path(checked_path(path, "path")), RECORDED))
     try:
         trajectory = Trajectory(reader, scene_named(reader, scene))
         if is_shown:

@@ -87,6 +87,11 @@ class Subject:
         self.arm = self.scene.get_articulation("base")
         self.draw = self.scene.debug_draw
 
+    @functools.cached_property
+    def saved(self) -> Path:
+        """A checkpoint in a file."""
+        return self.scene.save_checkpoint("saved")
+
     def controls(self) -> Any:
         return np.zeros((2, 3, self.scene.model.nu))
 
@@ -298,9 +303,22 @@ TABLE: dict[str, tuple[Call, set[str]]] = {
     "start_recording": (
         lambda s, v: (s.scene.start_recording(v), s.scene.stop_recording()), {"text"}),
     "scene load_checkpoint": (lambda s, v: s.scene.load_checkpoint(v), set()),
+    "start_recording scenes": (
+        lambda s, v: physics.start_recording("several", scenes=v).stop(), {"None"}),
     "load_scene": (lambda s, v: physics.load_scene(v), set()),
+    "load_scene name": (
+        lambda s, v: physics.load_scene(s.path, name=v), {"None", "text", "half a character"}),
+    "load_scene n_envs": (lambda s, v: physics.load_scene(s.path, n_envs=v), {"None"}),
+    "load_scene options": (lambda s, v: physics.load_scene(s.path, options=v), {"None"}),
+    "load_scene playback": (lambda s, v: physics.load_scene(s.path, playback=v), {"None"}),
+    "load_scene content": (lambda s, v: physics.load_scene(s.path, content=v), {"None"}),
+    "load_scene show": (lambda s, v: physics.load_scene(s.path, show=v), set()),
     "load_checkpoint": (lambda s, v: physics.load_checkpoint(v), set()),
+    "load_checkpoint show": (lambda s, v: physics.load_checkpoint(s.saved, show=v), set()),
     "load_trajectory": (lambda s, v: physics.load_trajectory(v), set()),
+    "load_trajectory scene": (
+        lambda s, v: physics.load_trajectory(s.saved, scene=v).close(), {"None"}),
+    "load_trajectory show": (lambda s, v: physics.load_trajectory(s.saved, show=v), set()),
     "trust_folder": (lambda s, v: physics.trust_folder(v), set()),
     # drawing
     "arrow start": (lambda s, v: s.draw.arrow(v, (0, 0, 1), persistent=True), set()),
@@ -358,7 +376,13 @@ def _option_calls() -> dict[str, tuple[Call, set[str]]]:
 
 
 TOO_LONG = {("attach timeout", name) for name in ("true", "half", "large", "huge", "infinite")} | {
-    ("attach launch", "true")
+    (place, "true")
+    for place in (
+        "attach launch",
+        "load_scene show",
+        "load_checkpoint show",
+        "load_trajectory show",
+    )
 }
 """What would wait for somebody, or open a window."""
 

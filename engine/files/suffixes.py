@@ -1,0 +1,25 @@
+"""Names without a suffix: files are written with ours, and found again by the name that was given.
+
+What a file is, its first bytes say; the suffix is for people and their file managers.
+"""
+
+from pathlib import Path
+from typing import Final
+
+__all__ = ["RECORDED", "SCENE", "found_file", "with_suffix"]
+
+RECORDED: Final = ".mcap"
+SCENE: Final = ".strobe"
+
+
+def with_suffix(path: Path, suffix: str) -> Path:
+    """Return the name that a file is written under; one that has a suffix keeps it."""
+    return path if path.suffix or not path.name else path.with_name(path.name + suffix)
+
+
+def found_file(path: Path, *suffixes: str) -> Path:
+    """Return the file of a name, or where there is none, the one that has been written for it."""
+    if path.is_file():
+        return path
+    written = (with_suffix(path, suffix) for suffix in suffixes)
+    return next((each for each in written if each.is_file()), path)
