@@ -4,7 +4,7 @@ import itertools
 import logging
 import os
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.arguments import shown, whole_number
@@ -31,6 +31,9 @@ __all__ = ["SceneStates", "StateHandle"]
 _log = logging.getLogger(__name__)
 
 _TIDY_AT = 1000
+# How many names of checkpoints are told where one is wrong, and how much of that one.
+_NAMES_TOLD = 10
+_NAME_SHOWN = 60
 
 StateHandle = Checkpoint
 """What ``capture_state`` returned before there was one kind of checkpoint."""
@@ -133,6 +136,18 @@ class SceneStates:
         """Forget the checkpoints that nobody has any more; seldom enough to cost nothing."""
         self._kept = [kept for kept in self._kept if kept() is not None]
         self._tidy_at = max(_TIDY_AT, 2 * len(self._kept))
+
+    def refuse_name(self, name: str) -> NoReturn:
+        """Raise TypeError for a name in the place of a checkpoint: scripts keep them as objects."""
+        kept = (each() for each in self._kept)
+        there = [each for each in kept if each is not None and not each.is_released]
+        names = [each.name for each in there if each.name]
+        known = ", ".join(map(repr, names[-_NAMES_TOLD:])) or "none with a name"
+        name = name[:_NAME_SHOWN]
+        raise TypeError(
+            f"{name!r} is a name: restore takes what checkpoint() has returned, or its bytes, as "
+            f"in made = scene.checkpoint({name!r}), scene.restore(made); this scene has {known}"
+        )
 
     def restore_checkpoint(self, checkpoint: Checkpoint, *, with_model: bool = False) -> Exactness:
         """Put a checkpoint back, all of it or nothing; return how the scene continues."""

@@ -190,6 +190,8 @@ class StateMethods:
         with_model = flag(with_model, "with_model")
         if envs_idx is not None:
             refuse_environments(envs_idx, scene_name=self.link.name)
+        if isinstance(checkpoint, str):
+            self.states.refuse_name(checkpoint)
         exactness = self.states.restore_checkpoint(checkpoint_of(checkpoint), with_model=with_model)
         if self.link.active:
             self.link.state_replaced("the script restored a checkpoint")

@@ -40,6 +40,21 @@ def test_a_checkpoint_says_what_it_is_of(make_scene: Make) -> None:
             scene.checkpoint(wrong)  # type: ignore[arg-type]
 
 
+def test_a_name_is_no_checkpoint_and_those_that_the_script_has_are_told(make_scene: Make) -> None:
+    scene = make_scene("arm")
+    with pytest.raises(TypeError, match=r"'grasp' is a name.*this scene has none with a name"):
+        scene.restore("grasp")  # type: ignore[arg-type]
+    kept = [scene.checkpoint("home"), scene.checkpoint("grasp"), scene.checkpoint()]
+    scene.checkpoint("let go of")  # nobody has it any more
+    for name in ("grasp", "grsp"):
+        with pytest.raises(TypeError) as refused:
+            scene.restore(name)  # type: ignore[arg-type]
+        assert f"{name!r} is a name" in str(refused.value)
+        assert f"made = scene.checkpoint({name!r}), scene.restore(made)" in str(refused.value)
+        assert str(refused.value).endswith("this scene has 'home', 'grasp'")
+    assert scene.restore(kept[1]).is_exact
+
+
 def test_any_form_of_a_checkpoint_continues_bit_for_bit_in_any_scene_of_the_model(
     make_scene: Make, drive: Drive
 ) -> None:
