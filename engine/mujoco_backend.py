@@ -329,13 +329,14 @@ class MujocoBackend(SceneBackend):
     def on_mode(self, event: str) -> None:
         """Run the script's callbacks for ``play``, ``pause`` or ``restore``."""
         scene = self._scene
-        if event == Event.RESTORE:
-            scene.callbacks.run(Event.RESTORE, scene)
-            if scene.stepper.pre_step_done:
-                # The parked step has asked its controller already, about a state that is gone.
-                scene.callbacks.run(Event.PRE_STEP, scene)
-        elif event in (Event.PLAY, Event.PAUSE):
-            scene.callbacks.run(Event(event), scene)
+        events = [Event(event)]
+        if event == Event.RESTORE and scene.stepper.pre_step_done:
+            # The parked step has asked its controller already, about a state that is gone.
+            events.append(Event.PRE_STEP)
+        for each in events:
+            if scene.callbacks.has(each):
+                with scene.link.owner.signals.let_through():
+                    scene.callbacks.run(each, scene)
 
 
 def _write_quaternions(array: Any, index: int, values: Sequence[float]) -> None:

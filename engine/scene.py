@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.signal_handlers import raised_by_handler
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.articulation import Articulation
 from stroboscope.engine.callbacks import Event, SceneCallbacks
@@ -34,7 +35,6 @@ from stroboscope.engine.scene_file_methods import SceneFileMethods
 from stroboscope.engine.scene_life import SceneLife
 from stroboscope.engine.scene_log import LoggedNames
 from stroboscope.engine.scene_state import SceneStates
-from stroboscope.engine.signal_handlers import raised_by_handler
 from stroboscope.engine.state_methods import StateMethods
 from stroboscope.engine.step_plan import checked_nstep, checked_time_step, plan_step
 from stroboscope.engine.stepping import Stepper

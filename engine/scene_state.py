@@ -48,7 +48,9 @@ class SceneStates:
         self._kept: list[weakref.ref[Checkpoint]] = []
         self._tidy_at = _TIDY_AT
         self._numbers = itertools.count(1)
-        self.script = ScriptStates(lambda: scene.name)
+        self.script = ScriptStates(
+            lambda: scene.name, let_through=lambda: scene.link.owner.signals.let_through()
+        )
         self.initial: SimState | None = None
         """What the script has made its initial state; None: the model's own."""
 

@@ -9,12 +9,14 @@ import logging
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.signal_handlers import goes_to_script
 from stroboscope.engine.arguments import plain_text, shown
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
 
@@ -38,8 +40,15 @@ _ARRAY, _TUPLE, _BIG_INTEGER = 1, 2, 3
 class ScriptStates:
     """The registered script states of one scene; owner thread only."""
 
-    def __init__(self, scene_name: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        scene_name: Callable[[], str],
+        *,
+        let_through: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._scene_name = scene_name
+        self._let_through = let_through
+        """Lets signals that a client's command holds back reach what the script itself does."""
         self.registered: dict[str, tuple[Getter, Setter]] = {}
         """By name; empty for most scenes, which then pay nothing."""
         self.pending: dict[str, Any] = {}
@@ -76,6 +85,11 @@ class ScriptStates:
 
     def capture(self) -> bytes:
         """Return all values as bytes; TypeError for one that can't be, what a getter raises."""
+        with self._let_through():
+            return self.note()
+
+    def note(self) -> bytes:
+        """Do the same where nothing may come between, as the state was just replaced."""
         return _encoded({name: self._value(name) for name in self.registered})
 
     def _value(self, name: str) -> Any:
@@ -116,15 +130,17 @@ class ScriptStates:
         When a setter raises, those that ran are given their old values again, and a StateError
         says which one it was.
         """
-        before = _decoded(_encoded({name: self._value(name) for name in values}))
+        with self._let_through():
+            before = _decoded(_encoded({name: self._value(name) for name in values}))
         tried: list[str] = []
         try:
             for name, value in values.items():
                 tried.append(name)
-                self.registered[name][1](value)
+                with self._let_through():
+                    self.registered[name][1](value)
         except BaseException as error:
             stuck = [name for name in tried if not self._gives_back(name, before[name])]
-            if not isinstance(error, Exception):
+            if goes_to_script(error):
                 raise
             also = f"; {', '.join(map(repr, stuck))} could not be given its old value again either"
             raise StateError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.engine.arguments import checked_path, flag, plain_text, shown
 from stroboscope.engine.byte_array import DynamicArrayUint8
 from stroboscope.engine.checkpoint import Checkpoint, Counters, Exactness, StateBytes
@@ -297,6 +298,8 @@ class StateMethods:
         if not script.registered or not history.keeps:
             return
         try:
-            history.script_rows.note(self.counters.axis, script.capture, at_once=at_once)
-        except Exception as error:  # noqa: BLE001 - the script's getter; its run goes on
+            history.script_rows.note(self.counters.axis, script.note, at_once=at_once)
+        except Exception as error:  # the script's getter; its run goes on
+            if is_of_handler(error):
+                raise
             self.link.log_problem(f"what the script has registered can't be remembered: {error!r}")

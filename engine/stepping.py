@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.scene_signals import TIMED_ROWS
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.signal_handlers import raised_by_handler
 from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.data_views import DataViews
 from stroboscope.engine.errors import StepFailedError
 from stroboscope.engine.row_layout import RowLayout
-from stroboscope.engine.signal_handlers import raised_by_handler
 from stroboscope.engine.stops.detector import FAST, StepWatch
 from stroboscope.engine.stops.script_errors import hold_for_error
 
@@ -270,9 +270,10 @@ class Stepper:
         try:
             self._mj_step(self._model, data)
         except BaseException as error:
-            if raised_by_handler(error) and self._is_done_uncounted(row[0]):
-                self._keep_row()
-                self._counters.add_physics(1)
+            if raised_by_handler(error):
+                if self._is_done_uncounted(row[0]):
+                    self._keep_row()
+                    self._counters.add_physics(1)
                 raise
             if not isinstance(error, Exception):
                 raise
@@ -320,11 +321,11 @@ class Stepper:
     def _keep_row(self) -> None:
         """Keep the row of the step that was just done."""
         history = self._history
-        ring = history.ring
+        ring, after = history.ring, self._motion.tobytes()
+        time_after = math.nan if history.is_replaced else self._time[0]
         ring.steps[ring.at], ring.timesteps[ring.at] = self._counters.single, self._timestep[0]
         ring.at += ring.advance
-        history.time_after = math.nan if history.is_replaced else self._time[0]
-        history.after = self._motion.tobytes()
+        history.time_after, history.after = time_after, after
 
     def _stops_for(self, trouble: "Trouble", data: Any, *, unguarded: bool = False) -> bool:
         """Return whether a step in trouble is to be taken anew; False: it counts, or has raised.
@@ -580,6 +581,7 @@ class Stepper:
         history = self._history
         return (
             not history.is_replaced
+            and history.ring.coming_follows
             and self._time[0] == history.time_after
             and self._motion.tobytes() == history.after
         )

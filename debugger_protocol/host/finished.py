@@ -11,6 +11,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.row_pieces import rows_of
 from stroboscope.debugger_protocol.message_base import Command
+from stroboscope.debugger_protocol.signal_handlers import goes_to_script
 from stroboscope.debugger_protocol.time_machine import FinishedRun, Keeper
 from stroboscope.debugger_protocol.time_messages import (
     DeriveNumber,
@@ -62,7 +63,10 @@ class FinishedRuns:
         try:
             machine = link.backend.time_machine()
             runs = machine.finish() if machine is not None else ()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except BaseException as error:  # the user's simulation goes on
+            if goes_to_script(error):
+                link.is_finished = False
+                raise
             link.report_failure(f"what it has done could not be kept: {error!r}")
             return
         for run in runs:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.playback import Playback, Ticket
+from stroboscope.debugger_protocol.signal_handlers import HeldSignals
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
 
-__all__ = ["Job", "Owner", "Visit"]
+__all__ = ["Job", "Owner", "Visit", "interrupted"]
 
 # Windows can't interrupt a lock that waits, so Ctrl+C needs the wait to end now and then.
 _WAIT_SLICE: Final = 0.1 if os.name == "nt" else None
@@ -57,6 +58,12 @@ class Job:
             owner.answer_interrupted()
             raise
         owner.running = None
+
+
+def interrupted(ticket: Ticket, error: BaseException | None) -> CommandError:
+    """Return what to answer where something has come between that goes to the script."""
+    by = f" by {error!r}, which the script was given" if error is not None else ""
+    return CommandError(f"{ticket.what} was interrupted{by}")
 
 
 class Visit(enum.Enum):
@@ -111,6 +118,9 @@ class Owner:
         self.pacing_in: SceneLink | None = None
         self.since = 0.0
         """When the thread last parked [s]; valid while ``parked_in`` is set."""
+        self.signals = HeldSignals()
+        """What handlers of signals raise waits while something is done for a client: the script's
+        own code in it is let through."""
         self._playback = playback
         self._mailbox_size = mailbox
         self.serving = False
@@ -169,13 +179,21 @@ class Owner:
         """Serve all scenes of this thread; unless only serving, wait until ``link`` may move.
 
         Returns False when the state was replaced in the middle of an application step. Raises
-        SceneClosedError, and whatever the script's own callbacks raise.
+        SceneClosedError, and whatever the script's own callbacks and handlers of signals raise.
         """
         if self.serving:
             return True  # a callback of the script steps or serves: never park inside it
         self.serving = self._may_work = True
         try:
             return self._attend(link, visit)
+        except SceneClosedError:
+            raise
+        except BaseException as error:
+            # Nobody knows when, and whether, the script comes here again.
+            with self.signals:
+                for each in tuple(self.links):
+                    each.past.give_up(error)
+            raise
         finally:
             self.serving = False
             if self.parked_in is not None:
@@ -198,7 +216,8 @@ class Owner:
             if action is None:
                 self.bell.wait(_WAIT_SLICE)
                 continue
-            action()
+            with self.signals:
+                action()
             if mid_step and link.replacements != replacements:
                 return False
 
@@ -249,9 +268,8 @@ class Owner:
         job = self.running
         if job is None:
             return
-        by = f" by {job.error!r}" if job.error is not None else ""
         for ticket in job.tickets:
-            job.link.answer(ticket, CommandError(f"{ticket.what} was interrupted{by}"))
+            job.link.answer(ticket, interrupted(ticket, job.error))
         self.running = None
 
     def _next_chore(self) -> Callable[[], None] | None:
@@ -267,15 +285,19 @@ class Owner:
                 return each.changes.release
             if each.interest is not each.applied_interest:
                 return each.apply_interest
-        if not self.mailbox:
-            return None
-        job = self.mailbox.popleft()
-        job.ticket.started = True
-        self.running = job
-        if not self.mailbox:
-            for each in self.links:
-                each.refresh()
-        return job.run
+        return self._run_job if self.mailbox else None
+
+    def _run_job(self) -> None:
+        with self._playback.lock:
+            if not self.mailbox:
+                return  # it was withdrawn
+            job = self.mailbox.popleft()
+            job.ticket.started = True
+            self.running = job
+            if not self.mailbox:
+                for each in self.links:
+                    each.refresh()
+        job.run()
 
     def pace(self, link: "SceneLink", seconds: float) -> None:
         """Wait for ``seconds``, or less when something needs attention."""

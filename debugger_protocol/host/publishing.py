@@ -13,6 +13,7 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import Clock, SceneBackend, TopicFrames
 from stroboscope.debugger_protocol.host.publishing_time import PublishingTime
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 __all__ = ["FramePublisher", "PublishedFrame"]
@@ -107,7 +108,9 @@ class FramePublisher:
         try:
             clock = self._backend.clock()
             self._backend.begin_frame(topics - {Topic.GHOSTS})
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self._disable(topics, error, doing="preparing")
             return False
         self._begun, self._begun_clock = topics, clock
@@ -253,7 +256,9 @@ class FramePublisher:
         """
         try:
             made = self._backend.frame_last_executed(topics - {Topic.GHOSTS})
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self._report(f"the last executed step could not be shown: {error!r}")
             return
         if made is None:
@@ -280,7 +285,9 @@ class FramePublisher:
     def _publish_now(self, topics: frozenset[Topic], *, only_changed: bool) -> None:
         try:
             clock = self._backend.clock()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self._disable(topics, error, doing="reading the clock for")
             return
         frames = self._collect(self._backend.frame_now, topics)
@@ -333,7 +340,9 @@ class FramePublisher:
             return TopicFrames({})
         try:
             return get(topics)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             if len(topics) == 1:
                 self._disable(topics, error, doing="reading")
                 return TopicFrames({})

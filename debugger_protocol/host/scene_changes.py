@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.messages import (
     SaveCheckpoint,
     SceneFindings,
 )
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.host import Host
@@ -51,7 +52,9 @@ class SceneChanges:
             self.editor.restore_initial(link.initial)
         except CommandError as error:
             link.answer(ticket, error)
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # told to whoever asked
+            if is_of_handler(error):
+                raise
             link.answer(ticket, CommandError(f"restoring {link.name!r} failed: {error!r}"))
         else:
             self.replaced_by_client(ticket, "initial state restored")
@@ -70,7 +73,9 @@ class SceneChanges:
                 ticket.value = self.editor.checkpoints.told[-1].checkpoint_id
         except CommandError as error:
             link.answer(ticket, error)
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # told to whoever asked
+            if is_of_handler(error):
+                raise
             link.answer(ticket, CommandError(f"{ticket.what} of {link.name!r} failed: {error!r}"))
         else:
             if replaced:
@@ -87,7 +92,8 @@ class SceneChanges:
         try:
             link.backend.on_mode("restore")
         except BaseException as error:
-            link.answer(ticket, CommandError(f"{reason}, but on_restore raised {error!r}"))
+            came = "was interrupted by" if is_of_handler(error) else "raised"
+            link.answer(ticket, CommandError(f"{reason}, but on_restore {came} {error!r}"))
             raise
         link.publisher.state_edited()
         link.shows_old_state = True
@@ -100,7 +106,9 @@ class SceneChanges:
         link.needs_findings = False
         try:
             found = link.backend.findings()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             found = ()
             link.report_failure(f"looking for common mistakes failed: {error!r}")
         self.findings = SceneFindings(scene_id=link.scene_id, findings=found)
@@ -117,7 +125,9 @@ class SceneChanges:
             return
         try:
             self.editor.release(wanted.reason, everything=wanted.everything)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             link.intervening = False
             link.report_failure(f"interventions could not be ended: {error!r}")
         link.refresh_flags()
@@ -129,7 +139,9 @@ class SceneChanges:
             return  # detached in the middle of a step of several physics steps
         try:
             link.backend.intervene()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             link.report_failure(f"intervening failed, so it was ended: {error!r}")
             self.editor.release("it failed", everything=True)
 

@@ -31,6 +31,7 @@ from stroboscope.debugger_protocol.host.user_channels import (
     open_channel,
 )
 from stroboscope.debugger_protocol.messages import LogLevel, SceneRestored
+from stroboscope.debugger_protocol.signal_handlers import goes_to_script, is_of_handler
 from stroboscope.debugger_protocol.time_messages import StopInfo
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -401,7 +402,9 @@ class SceneLink(SceneSignals):
             pacer = self.pacer
             try:
                 sim_time = self.backend.clock().time
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            except Exception as error:  # the user's simulation goes on
+                if is_of_handler(error):
+                    raise
                 self.report_failure(f"reading the clock failed, so it is not paced: {error!r}")
                 return True
             now = self._monotonic()
@@ -476,7 +479,10 @@ class SceneLink(SceneSignals):
         self.touched = True
         try:
             self.initial = self.backend.capture_initial()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except BaseException as error:  # the user's simulation goes on
+            if goes_to_script(error):
+                self.needs_initial = True
+                raise
             self.initial = b""
             self.report_failure(f"the initial state could not be captured: {error!r}")
         self.refresh_clock()

@@ -20,6 +20,7 @@ from stroboscope.debugger_protocol.host.playback import (
     Playback,
 )
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.debugger_protocol.topics import Topic
 
 if TYPE_CHECKING:
@@ -259,7 +260,9 @@ class ScenePlayback:
         self._clock_due = self._monotonic() + _CLOCK_INTERVAL
         try:
             clock = self.backend.clock()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self._report(f"reading the clock failed: {error!r}")
             clock = self.clock or _NOWHERE
         self.clock = clock

@@ -7,6 +7,7 @@ from stroboscope.debugger_protocol.backend import SceneBackend, SignalSource
 from stroboscope.debugger_protocol.host.publishing import FramePublisher
 from stroboscope.debugger_protocol.host.scene_playback import ScenePlayback
 from stroboscope.debugger_protocol.host.signals import NoSignals, SignalRing, UserChannel
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.host import Host
@@ -70,7 +71,9 @@ class SceneSignals(ScenePlayback):
     def _begin_row(self) -> None:
         try:
             clock = self.backend.clock()
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self.signals_failed(error)
         else:
             self.row_before(axis=clock.axis, time=clock.time)
@@ -93,7 +96,9 @@ class SceneSignals(ScenePlayback):
                 since = spent.now()
                 ring.before(axis=axis, time=time)
                 spent.add(since, times=TIMED_ROWS)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self.signals_failed(error)
 
     def row_after(self) -> None:
@@ -109,7 +114,9 @@ class SceneSignals(ScenePlayback):
                 since = spent.now()
                 ring.after()
                 spent.add(since, times=TIMED_ROWS)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self.signals_failed(error)
 
     def rebuild_ring(self) -> None:
@@ -132,7 +139,9 @@ class SceneSignals(ScenePlayback):
             return None
         try:
             return self.backend.signal_source(channels)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             readable = channels[:0]
             if len(channels) > 1:
                 # A model that was replaced may have had the others.

@@ -14,6 +14,7 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.environment_desk import EnvironmentDesk
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
+from stroboscope.debugger_protocol.host.owners import interrupted
 from stroboscope.debugger_protocol.host.playback import Ticket, step_count
 from stroboscope.debugger_protocol.host.recording_desk import RECORDING_WORDS, RecordingDesk
 from stroboscope.debugger_protocol.host.rollout_desk import RolloutDesk
@@ -26,6 +27,7 @@ from stroboscope.debugger_protocol.recording_messages import (
     StartRecording,
     StopRecording,
 )
+from stroboscope.debugger_protocol.signal_handlers import goes_to_script, is_of_handler
 from stroboscope.debugger_protocol.time_machine import HistoryState, TimeMachine
 from stroboscope.debugger_protocol.time_messages import (
     BreakWhen,
@@ -152,7 +154,9 @@ class TimeDesk:
             machine = self._link.backend.time_machine()
             if machine is not None:
                 self._refresh(machine)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             self._link.report_failure(f"reading the history failed: {error!r}")
 
     def refresh_recordings(self) -> None:
@@ -216,7 +220,9 @@ class TimeDesk:
             is_done = self._perform(ticket, command)
         except CommandError as error:
             failure = error
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # told to whoever asked
+            if is_of_handler(error):
+                raise
             failure = CommandError(f"{ticket.what} of {link.name!r} failed: {error!r}")
         else:
             if not is_done:
@@ -333,13 +339,14 @@ class TimeDesk:
             self._publish()
         except CommandError as raised:
             error = raised
-        except Exception as raised:  # noqa: BLE001 - told to whoever asked
+        except BaseException as raised:  # told to whoever asked
+            if goes_to_script(raised):
+                self._looking = waiting  # they are told why nothing comes of it
+                raise
             error = CommandError(f"looking at row {self.view} failed: {raised!r}")
         if error is not None:
             # Nothing has changed; if that can't be shown any more either, live can.
-            self.view = self._shown if waiting else None
-            if self.view is None:
-                link.publisher.leave_past()
+            self._stay_at(self._shown if waiting else None)
             if not waiting:
                 link.report_failure(f"the past can't be shown any more: {error}")
         self._shown = self.view
@@ -347,6 +354,11 @@ class TimeDesk:
         for ticket in waiting:
             link.answer(ticket, error)
         link.refresh_flags()
+
+    def _stay_at(self, view: int | None) -> None:
+        self.view = view
+        if view is None:
+            self._link.publisher.leave_past()
 
     def _publish(self) -> None:
         link, machine = self._link, self.machine()
@@ -457,6 +469,16 @@ class TimeDesk:
         return rows_of(partial(machine.read_rows, rollout_id), ticket, command, last=last)
 
     # --- the end
+
+    def give_up(self, error: BaseException) -> None:
+        """Answer whoever waits: the script goes on, or ends, with an exception."""
+        waiting, self._looking = self._looking, []
+        if waiting:
+            self._stay_at(self._shown)
+            self._link.publisher.past_changed()
+        for ticket in waiting:
+            self._link.answer(ticket, interrupted(ticket, error))
+        self.works.give_up(error)
 
     def forget(self, reason: str) -> None:
         """Answer whoever waits: the scene ends, or is let go. Any thread, lock held."""

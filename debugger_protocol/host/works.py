@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.owners import interrupted
 from stroboscope.debugger_protocol.host.playback import Ticket
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -93,7 +95,9 @@ class Works:
         except CommandError as error:
             self._close(work, error)
             return
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # told to whoever asked
+            if is_of_handler(error):
+                raise
             self._close(work, CommandError(f"{work.ticket.what} failed: {error!r}"))
             return
         self._finish(work)
@@ -109,6 +113,11 @@ class Works:
         """End what must not go on when the scene does."""
         for work in [work for work in self._works if work.title]:
             self._close(work, CommandError(f"{work.ticket.what} was ended: {reason}"))
+
+    def give_up(self, error: BaseException) -> None:
+        """End all of them: the script goes on, or ends, with an exception."""
+        for work in tuple(self._works):
+            self._close(work, interrupted(work.ticket, error))
 
     def forget(self, error: CommandError) -> None:
         """Answer whoever waits; the owner closes the rest. Any thread, lock held."""

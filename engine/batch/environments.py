@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.backend import Clock
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.engine.arguments import plain_text
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import EngineError, MujocoUnavailableError
@@ -14,7 +15,6 @@ from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.scene_counters import StepCounters
-from stroboscope.engine.signal_handlers import is_of_handler
 
 __all__ = ["EnvCounters", "Environments", "OneEnvCounters", "refuse_callbacks"]
 

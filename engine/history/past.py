@@ -261,7 +261,9 @@ class Past:
         option = self._model.opt
         own = float(option.timestep)
         try:
+            signals = self._scene.link.owner.signals
             for axis in range(first, last):
+                signals.pass_on()  # who has looked may wait long for this
                 self._step_once(axis)
                 if keeps:
                     self._waypoints.keep(axis + 1, *self._codec_of_scratch().read_row())

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.engine.callbacks import SceneCallbacks
 from stroboscope.engine.errors import SceneDestroyedError, StepFailedError
 from stroboscope.engine.instrument.environments import physics_steps_of_call
@@ -279,7 +280,9 @@ class AdoptedScenes:
             elif living < MAX_SCENES:
                 try:
                     entry.scene = self._make_scene(model, data)
-                except Exception:  # noqa: BLE001 - the script must run on whatever we can't do
+                except Exception as error:  # the script must run on whatever we can't do
+                    if is_of_handler(error):
+                        raise
                     _log.warning("a simulation can't be shown and runs free", exc_info=True)
             self._count_unseen()
         return entry

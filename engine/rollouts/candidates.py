@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.signal_handlers import raised_by_handler
 from stroboscope.engine.hidden_state import HiddenState, needs_hidden_state
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
@@ -177,7 +178,9 @@ class _Run:
             ctrl[:] = control
             try:
                 step(model, data, nstep)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
+                if raised_by_handler(error):
+                    raise
                 # FatalError, or what a callback of the script raised: this candidate ends.
                 spare.replace()
                 return CandidateEnd(steps=at, event_step=at, text=str(error))

@@ -5,6 +5,7 @@ import time
 from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.host.script_end import describe_error, error_location
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.errors import EngineError
@@ -26,6 +27,8 @@ def hold_for_error(scene: "Scene", error: Exception, reason: StopReason) -> None
     """
     if isinstance(error, EngineError) or getattr(error, _TOLD, False):
         return
+    if reason is StopReason.CALLBACK and is_of_handler(error):
+        return  # what a handler of a signal has raised is no error of what it came into
     with contextlib.suppress(AttributeError, TypeError):
         setattr(error, _TOLD, True)
     stops, link = scene.stops, scene.link
