@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.column_names import column_names
 from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.exceptions import CommandError
 
@@ -40,12 +41,12 @@ def only_looks(name: str, _: argparse.Namespace) -> bool:
 def _rows(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     wanted = [name for name in dict.fromkeys(a.channels) if name not in _OF_EVERY_ROW]
     rows = _read_rows(client, scene_id, a, wanted or ["time"])
-    names = [
+    labels = [
         name if rows[name].shape[1] == 1 else f"{name}[{column}]"
         for name in wanted
         for column in range(rows[name].shape[1])
     ]
-    out.write(",".join(["axis", "time", *names]) + "\n")
+    out.write(",".join(column_names(["axis", "time", *labels])) + "\n")
     for index, (axis, time) in enumerate(zip(rows["axis"], rows["time"].ravel(), strict=True)):
         values = [float(value) for name in wanted for value in rows[name][index]]
         out.write(",".join([str(int(axis)), *map(repr, [float(time), *values])]) + "\n")

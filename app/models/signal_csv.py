@@ -8,6 +8,7 @@ import numpy as np
 
 from stroboscope.app.models.plot_store import PlotSeriesId, PlotStore, SceneKey
 from stroboscope.app.models.signal_columns import SignalRows
+from stroboscope.debugger_protocol.column_names import column_names
 
 __all__ = ["CsvExport"]
 
@@ -20,8 +21,8 @@ class CsvExport:
     One line per scene and physics step; several when a channel has several rows in one step (a
     script that logs more than once). A cell is empty where a channel has no row. ``missing``
     counts the steps that are absent just before the line, in any of its channels. Floats are
-    written as ``repr``: reading them back gives the same bits. ``between`` two session times [s]
-    only: what is shown.
+    written as ``repr``: reading them back gives the same bits. Columns have names that can be
+    typed, and the units of their panels. ``between`` two session times [s] only: what is shown.
     """
 
     def __init__(
@@ -32,10 +33,10 @@ class CsvExport:
         between: tuple[float, float] | None = None,
     ) -> None:
         self._series = tuple(series)
-        self._header = [
-            "scene", "step", "session_time [s]", "episode_time [s]", "missing",
+        self._header = column_names((
+            "scene", "step", "session_time", "episode_time", "missing",
             *(self._title(store, each) for each in self._series),
-        ]  # fmt: skip
+        ))  # fmt: skip
         self._names = {each.scene: store.scenes[each.scene].name for each in self._series}
         self._rows: dict[SceneKey, dict[str, SignalRows]] = {}
         for each in self._series:
@@ -61,11 +62,10 @@ class CsvExport:
         yield 1.0
 
     def _title(self, store: PlotStore, series: PlotSeriesId) -> str:
-        unit = store.unit(series)
         label = store.label(series)
         if len({each.scene for each in self._series}) > 1:
-            label = f"{store.scenes[series.scene].name}: {label}"
-        return f"{label} [{unit}]" if unit else label
+            return f"{store.scenes[series.scene].name}: {label}"
+        return label
 
     def _lines(
         self, scene: SceneKey, channels: dict[str, SignalRows]

@@ -444,6 +444,9 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
         "--to", required=True, choices=(*sorted(_EXPORTS), *_FILMS), help=_EXPORT_KINDS
     )
     parser.add_argument("-o", "--output", default=None, help="(default: beside it)")
+    parser.add_argument(
+        "--units", action="store_true", help="csv: a second line with the unit of each column"
+    )
     add_choice(parser, default=TO_SHOW)
 
 
@@ -459,12 +462,17 @@ def _export(options: argparse.Namespace) -> int:
     target = Path(options.output or source.with_name(source.stem + suffix))
     if target.exists() and target.samefile(source):
         raise ValueError(f"{target} is the file itself: name another one with --output")
+    more = {"units": True} if options.units else {}
+    if more and options.to != "csv":
+        raise ValueError(
+            f"--units is for csv, not {options.to}: its numbers have names of their own"
+        )
     module = importlib.import_module(f"stroboscope.engine.trajectory.export.{function[0]}")
     with (
         load_chosen(source, choice_of(options), say=_note("export")) as trajectory,
         progress_bar("exporting") as show,
     ):
-        made = getattr(module, function[1])(trajectory, target, progress=show)
+        made = getattr(module, function[1])(trajectory, target, progress=show, **more)
         is_one_of_several = len(trajectory.manifest.scenes) > 1
     told = f"{made}: {counted(len(trajectory), 'frame')}"
     _say(told + (f" of {trajectory.name!r}" if is_one_of_several else ""))

@@ -1,4 +1,4 @@
-"""A recorded run as a table with a name and a unit over each column, or as arrays by name."""
+"""A recorded run as a table with a name over each column, or as arrays by name."""
 
 import csv
 import os
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stroboscope.debugger_protocol.column_names import column_names, typed_unit
 from stroboscope.engine.files.atomic import replacing
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.trajectory import Trajectory
@@ -30,20 +31,27 @@ def _nobody(_done: float) -> None:
 
 
 def write_table(
-    trajectory: Trajectory, target: str | os.PathLike[str], *, progress: Progress = _nobody
+    trajectory: Trajectory,
+    target: str | os.PathLike[str],
+    *,
+    units: bool = False,
+    progress: Progress = _nobody,
 ) -> Path:
     """Write a line per frame: where it is in the run, its arrays, and what the script had logged.
 
-    Numbers are written so that they come back to the last bit. Of a logged value, the newest one
-    up to the frame stands in its line. The file is there as a whole or not at all. Raises FileError
-    and its kinds.
+    The first line has names that can be typed, see :func:`column_names`; with ``units`` a second
+    one says the unit of each, which may be empty. Numbers are written so that they come back to the
+    last bit. Of a logged value, the newest one up to the frame stands in its line. The file is
+    there as a whole or not at all. Raises FileError and its kinds.
     """
     names = _column_names(trajectory)
     signals = [(name, _Held(trajectory, name)) for name in trajectory.signals]
     with replacing(target) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        titles = [f"{name} [{unit}]" if unit else name for name, unit in (*_PLACE, *names)]
-        writer.writerow([*titles, *(title for _, held in signals for title in held.titles)])
+        titles = [*_PLACE, *names, *((title, "") for _, held in signals for title in held.titles)]
+        writer.writerow(column_names(title for title, _ in titles))
+        if units:
+            writer.writerow(typed_unit(unit) for _, unit in titles)
         for frame in _frames(trajectory, progress):
             logged = [value for _, held in signals for value in held.at(frame.axis)]
             writer.writerow([*_place(frame), *map(repr, frame.row[1:].tolist()), *logged])

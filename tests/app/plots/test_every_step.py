@@ -81,16 +81,16 @@ def test_every_physics_step_and_every_log_reaches_the_csv_bit_for_bit(
         step = np.array([int(line["step"]) for line in lines])
         assert [int(line["missing"]) for line in lines] == [0] * len(lines)
         assert np.array_equal(step, data["axis"])
-        time = np.array([float(line["episode_time [s]"]) for line in lines])
+        time = np.array([float(line["episode_time"]) for line in lines])
         assert np.array_equal(time, data["time"])
         for component, name in enumerate(("shoulder", "elbow")):
-            column = [float(line[f"qpos[{name}] [rad]"]) for line in lines]
+            column = [float(line[f"qpos_{name}"]) for line in lines]
             assert np.array_equal(column, data["qpos"][:, component])
         logged = [(i, float(line["reward"])) for i, line in enumerate(lines) if line["reward"]]
         # The first call was made before anybody could subscribe to the channel.
         assert len(logged) >= steps - 5
         assert all(value == data["reward"][i] for i, value in logged)
-        session_time = np.array([float(line["session_time [s]"]) for line in lines])
+        session_time = np.array([float(line["session_time"]) for line in lines])
     assert session_time == pytest.approx(0.002 * np.arange(steps))
     marks = store.scenes[key].time.marks
     assert [mark.axis for mark in marks] == [steps // 3, steps // 2]

@@ -325,7 +325,7 @@ def test_export_writes_every_step_and_leaves_no_other_file(panel, source, tmp_pa
     with path.open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert [int(line["step"]) for line in lines] == list(range(9000))
-    hip = np.array([float(line["qpos[hip] [rad]"]) for line in lines])
+    hip = np.array([float(line["qpos_hip"]) for line in lines])
     assert np.array_equal(hip, np.sin(np.arange(9000) / 30))
     assert [each.name for each in tmp_path.iterdir()] == ["signals.csv"]
 

@@ -12,6 +12,7 @@ import pytest
 from mcap.reader import make_reader
 from plain_recording import PlainRun, record_plain
 
+import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
 
 MODEL = """
@@ -46,18 +47,49 @@ def run(tmp_path: Path) -> PlainRun:
     )
 
 
-def test_a_table_has_a_line_per_frame_with_names_and_units(run: PlainRun) -> None:
+def test_a_table_has_a_line_per_frame_and_names_that_can_be_typed(run: PlainRun) -> None:
     assert main(["export", "--to", "csv", str(run.path)]) == 0
     with run.path.with_suffix(".csv").open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == 61
     for frame in (0, 39, 40, 60):
         line = lines[frame]
-        assert float(line["time [s]"]) == run.rows[frame, 0]
-        assert float(line["qpos[shoulder] [rad]"]) == run.rows[frame, 1]
+        assert float(line["time"]) == run.rows[frame, 0]
+        assert float(line["qpos_shoulder"]) == run.rows[frame, 1]
     assert (lines[45]["episode"], lines[45]["physics_step"]) == ("1", "5")
     assert float(lines[45]["reward"]) == 1.0 / 46.0
-    assert any(name.startswith("ctrl[servo]") for name in lines[0])
+    assert "ctrl_servo" in lines[0]
+    assert all(name.isascii() and name.isidentifier() for name in lines[0])
+
+
+def test_units_stand_in_a_second_line_where_they_are_asked_for(
+    run: PlainRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "run.csv"
+    assert main(["export", "--to", "csv", "--units", str(run.path), "-o", str(target)]) == 0
+    with target.open(newline="", encoding="ascii") as file:
+        names, units, *lines = csv.reader(file)
+    unit = dict(zip(names, units, strict=True))
+    assert (unit["time"], unit["qpos_shoulder"], unit["qvel_shoulder"]) == ("s", "rad", "rad/s")
+    assert (unit["warmstart_shoulder"], unit["reward"]) == ("rad/s^2", "")
+    assert len(lines) == 61
+    assert main(["export", "--to", "npz", "--units", str(run.path)]) == 4
+    assert "--units is for csv" in capsys.readouterr().err
+
+
+def test_what_the_script_logs_under_a_name_of_ours_has_a_column_of_its_own(tmp_path: Path) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    with scene.start_recording(tmp_path / "run") as recording:
+        for step in range(3):
+            scene.log("time", 10.0 + step)
+            scene.log("Höhe, links", [1.0, 2.0])
+            scene.step()
+    scene.destroy()
+    assert main(["export", "--to", "csv", str(recording.path)]) == 0
+    with recording.path.with_suffix(".csv").open(newline="", encoding="ascii") as file:
+        last = list(csv.DictReader(file))[-1]
+    assert (float(last["time"]), float(last["time_2"])) == (pytest.approx(0.012), 12.0)
+    assert (float(last["Hohe_links_0"]), float(last["Hohe_links_1"])) == (1.0, 2.0)
 
 
 def test_arrays_have_the_shapes_of_mujoco_and_are_read_without_pickle(

@@ -176,7 +176,8 @@ def test_what_was_logged_is_read_beside_channels_and_time_in_a_terminal(
             assert ctl.main(["rows", *channels]) == 0
             head, *rows = capsys.readouterr().out.splitlines()
             named = [name for name in channels if name != "time"]
-            assert head == ",".join(["axis", "time", *named])
+            typed = [name.replace(" ", "_") for name in named]
+            assert head == ",".join(["axis", "time", *typed])
             assert len(rows) >= 4
             if named[:1] == ["ball height"]:
                 told = {float(row.split(",")[2]) for row in rows}
