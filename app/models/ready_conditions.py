@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.expressions import (
     ParameterKind,
     ReadyMade,
     SignalTable,
+    awaited_channels,
     check_condition,
 )
 from stroboscope.debugger_protocol.scene_description import SceneDescription
@@ -29,11 +30,14 @@ class Offer:
 
 
 def condition_problem(text: str, table: SignalTable | None) -> str:
-    """Return what is wrong with a condition, with carets under the place; "" when nothing is."""
+    """Return what is wrong with a condition, with carets under the place; "" when nothing is.
+
+    One that speaks of what the script may log later waits for that.
+    """
     if table is None:
         return "No scene is shown that this could be about."
     try:
-        check_condition(text, table)
+        awaited_channels(text, table)
     except ExpressionError as error:
         return str(error)
     return ""
@@ -65,8 +69,11 @@ def _offer(each: ReadyMade, table: SignalTable, colliders: list[str], joints: li
         expression = each.expression(values)
     except ValueError as error:
         return Offer(each.title, "", str(error))
-    problem = condition_problem(expression, table)
-    return Offer(each.title, expression, problem and "This scene has nothing of the kind.")
+    try:
+        check_condition(expression, table)
+    except ExpressionError:
+        return Offer(each.title, expression, "This scene has nothing of the kind.")
+    return Offer(each.title, expression, "")
 
 
 def _colliders(description: SceneDescription, selected: Element | None) -> list[str]:

@@ -318,12 +318,14 @@ class _Compiler:
         """Return the error about a signal that there is not."""
         problem = f"there is no signal {name!r}{suggestion(name, known)}"
         signals = self._table.names
-        first, dot, _ = name.partition(".")
-        taken = {"contact", *(each.partition(".")[0] for each in signals if "." in each)}
+        families = {"contact", *(each.partition(".")[0] for each in signals if "." in each)}
+        is_taken = name in self._table.own_words or (
+            "." in name and name.partition(".")[0] in families
+        )
         return UnknownSignal(
             self._place.error(problem, tree),
             name=name,
-            may_be_logged=not near_names(name, signals) and not (dot and first in taken),
+            may_be_logged=not is_taken and not near_names(name, signals),
         )
 
     def _attribute(self, tree: ast.Attribute) -> Node:

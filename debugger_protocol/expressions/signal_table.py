@@ -105,6 +105,11 @@ class SignalTable:
         return (*dict.fromkeys((*channels, "time", *poses, *sensor, *contact)),)
 
     @property
+    def own_words(self) -> frozenset[str]:
+        """Words that mean something here, whether this scene has such a thing or not."""
+        return frozenset(("time", "contact", "user", *self._parts, *_OTHER_NAMES))
+
+    @property
     def contact_names(self) -> tuple[str, ...]:
         """Geoms and bodies that contacts can be asked of."""
         return (*dict.fromkeys((*self._geoms, *self._bodies)),)

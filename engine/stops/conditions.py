@@ -360,9 +360,14 @@ def _awaited(text: str, watcher: Watcher) -> tuple[str, ...]:
         raise CommandError(str(error.with_advice(advice) if is_name else error)) from error
     except ExpressionError as error:
         raise CommandError(str(error)) from error
-    # Under such a name the script's numbers are kept apart from the engine's.
     if ENGINE_CHANNELS & {*awaited}:
-        check(text, watcher)
+        # Under such a name the script's numbers are kept apart from the engine's.
+        try:
+            check_condition(text, watcher.scope.table)
+        except UnknownSignal as error:
+            raise CommandError(
+                str(error.with_advice("this scene has nothing of the kind"))
+            ) from error
     return awaited
 
 
