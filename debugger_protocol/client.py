@@ -448,6 +448,11 @@ class DebuggerClient(RecordingClient):
             **msgspec.structs.asdict(status),
         )
 
+    def _axis(self, scene_id: int) -> int:
+        with self._changed:
+            status = self._status.get(scene_id)
+            return status.axis if status is not None else 0
+
     def _raise_if_closed(self) -> None:
         if self._closed_reason:
             raise ConnectionLost(f"the connection has ended: {self._closed_reason}")

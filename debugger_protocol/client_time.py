@@ -1,5 +1,6 @@
 """How a client looks at the past of scenes, branches them, and has them stop."""
 
+import abc
 import contextlib
 import threading
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,7 @@ from stroboscope.debugger_protocol.client_edits import EditingClient
 from stroboscope.debugger_protocol.edit_words import WhatIfEdits, what_ifs
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.limits import Limits
-from stroboscope.debugger_protocol.trials import trial_begin
+from stroboscope.debugger_protocol.trials import trial_span
 
 __all__ = ["TimeClient"]
 
@@ -33,6 +34,10 @@ class TimeClient(EditingClient):
         # What comes before an answer, for the one command at a time that wants it.
         self._collecting = threading.Lock()
         self._pieces: list[tm.Rows | tm.StatesCompared] = []
+
+    @abc.abstractmethod
+    def _axis(self, scene_id: int) -> int:
+        """Return how many physics steps a scene has taken, as last told."""
 
     # --- the end
 
@@ -159,29 +164,34 @@ class TimeClient(EditingClient):
         What led to the stop (the newest, or ``stop_id``) is simulated once more beside the scene,
         with the edits of ``offer``: its place in ``StopInfo.what_if``, counted from 1, or its
         label. It begins with the row in view, where that is before the stop, else half a second
-        before it; ``steps`` physics steps (beyond what was recorded the last inputs are held), 0:
-        as far as it was recorded. Ghosts of the scene show it where there is room for one more.
-        ``outcome`` is "ended" when nothing went wrong.
+        before it; ``steps`` physics steps, 0: as far as was recorded, and at least half a second
+        behind the stop. Beyond what was recorded the last inputs are held. Ghosts of the scene show
+        it where there is room for one more. ``outcome`` is "ended" when MuJoCo had nothing to warn
+        of; conditions are not looked at.
         """
         stop = self.stop_with_offers(scene_id, stop_id)
         label, edits = _offer_of(stop, offer)
         history = self.history(scene_id)
-        begin = None
+        span = None
         if history is not None:
-            begin = trial_begin(
+            span = trial_span(
                 stop,
                 first=history.first,
                 view=history.view,
                 segments=history.segments,
+                live=max(self._axis(scene_id), history.recording_end),
                 timestep=self.description(scene_id).timestep,
             )
-        if begin is None:
+        if span is None:
             raise CommandError(
                 f"nothing from before stop {stop.stop_id} is kept in the history, so that it can't "
                 "be simulated again"
             )
         self._look_at(scene_id, stop.env)
-        made = self.resimulate(scene_id, axis=begin, steps=steps, edits=edits, name=label)
+        begin, as_usual = span
+        made = self.resimulate(
+            scene_id, axis=begin, steps=steps or as_usual, edits=edits, name=label
+        )
         ghost = tm.GhostRef(source=tm.GhostSource.ROLLOUT, number=made, scene_id=scene_id)
         with contextlib.suppress(CommandError):  # there are as many as can be shown
             self.show_ghosts(scene_id, (*self.ghosts(scene_id), ghost))

@@ -26,7 +26,8 @@ def add_arguments(add: Add) -> None:
         "--steps",
         type=int,
         default=0,
-        help="physics steps, beyond what was recorded with the last inputs; 0: what was recorded",
+        help="physics steps, beyond what was recorded with the last inputs; 0: as far as was "
+        "recorded, and at least half a second behind the stop",
     )
     rules = add("stop-rules", "tell the rules; with options: set them, all that is not named is on")
     rules.add_argument(
@@ -117,7 +118,7 @@ def _try(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: Text
         tried = client.try_offer(scene_id, number, stop_id=stop.stop_id, steps=a.steps)
         edits = ", ".join(tried.edits)
         out.write(
-            f"{tried.name}: {trial_text(tried)}, to {tried.time:.6g} s\n"
+            f"{tried.name}: {trial_text(tried, stop)}, to {tried.time:.6g} s\n"
             f"      rollout {tried.rollout_id}, from axis {tried.from_axis}; {edits}\n"
         )
 

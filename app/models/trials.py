@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.time_messages import RolloutInfo, StopInfo
-from stroboscope.debugger_protocol.trials import trial_begin
+from stroboscope.debugger_protocol.trials import trial_span
 
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
@@ -18,7 +18,7 @@ __all__ = ["Trial", "TrialsModel"]
 class Trial:
     """One offer that was tried; ``rollout_id`` is 0 while it runs."""
 
-    stop_id: int
+    stop: StopInfo
     label: str
     rollout_id: int = 0
 
@@ -39,14 +39,18 @@ class TrialsModel:
         """Return the rollout of a trial, None while it runs or when it was dropped."""
         return self._scene.rollouts.find(trial.rollout_id) if trial.rollout_id else None
 
-    def begin(self, stop: StopInfo) -> int | None:
-        """Return the row that a trial of a stop begins with; None: nothing before it is kept."""
+    def span(self, stop: StopInfo) -> tuple[int, int] | None:
+        """Return the row that a trial of a stop begins with, and its steps (0: all that follow).
+
+        None: nothing from before it is kept.
+        """
         history, description = self._scene.history, self._scene.description
-        return trial_begin(
+        return trial_span(
             stop,
             first=history.first,
             view=history.view,
             segments=history.segments,
+            live=history.live,
             timestep=description.timestep if description is not None else 0.0,
         )
 
@@ -56,16 +60,16 @@ class TrialsModel:
         edits = next((edits for name, edits in stop.what_if if name == label), None)
         if edits is None:
             return f"This stop offers nothing called {label!r}."
-        begin = self.begin(stop)
-        if begin is None:
+        span = self.span(stop)
+        if span is None:
             return "Nothing from before this stop is kept in the history."
         # What is simulated again are the inputs of the environment that is looked at.
         scene.environments.look_at(stop.env)
         key = (stop.stop_id, label)
-        self._trials[key] = Trial(stop.stop_id, label)
+        self._trials[key] = Trial(stop, label)
 
         def done(rollout_id: int) -> None:
-            self._trials[key] = Trial(stop.stop_id, label, rollout_id)
+            self._trials[key] = Trial(stop, label, rollout_id)
             scene.ghosts.add(rollout_ref(scene.scene_id, rollout_id), label)
             self.changed.emit()
 
@@ -73,6 +77,9 @@ class TrialsModel:
             self._trials.pop(key, None)
             self.changed.emit()
 
-        scene.rollouts.resimulate(begin, edits, name=label, then=done, otherwise=refused)
+        begin, steps = span
+        scene.rollouts.resimulate(
+            begin, edits, name=label, steps=steps, then=done, otherwise=refused
+        )
         self.changed.emit()
         return ""

@@ -157,7 +157,7 @@ class StopBanner(CornerFrame):
             why_not = why_not or "It was tried: see the ghost and the Rollouts panel."
         else:
             self.try_button.setText(f"Try {name}")
-            if scene.trials.begin(stop) is None:
+            if scene.trials.span(stop) is None:
                 why_not = why_not or "Nothing from before this stop is kept in the history."
         self.try_button.setEnabled(not why_not)
         tip = "Simulate what led to this once more with it, as a ghost and in the plots."

@@ -41,13 +41,13 @@ def trial_word(scene: SceneModel, trial: Trial) -> str:
         done = f" {round(100.0 * told.progress)} %" if told is not None and told.busy else ""
         return f"simulating{done}…"
     rollout = scene.trials.rollout(trial)
-    return "dropped" if rollout is None else rollout_word(rollout)
+    return "dropped" if rollout is None else rollout_word(rollout, trial.stop)
 
 
 def trial_text(scene: SceneModel, trial: Trial) -> str:
     """Return what has become of an offer that was tried."""
     rollout = scene.trials.rollout(trial)
-    return trial_word(scene, trial) if rollout is None else rollout_text(rollout)
+    return trial_word(scene, trial) if rollout is None else rollout_text(rollout, trial.stop)
 
 
 class StopDetails(QScrollArea):
@@ -183,7 +183,7 @@ class StopDetails(QScrollArea):
         why_not = why_not_changeable(scene)
         nothing = (
             ""
-            if scene.trials.begin(stop) is not None
+            if scene.trials.span(stop) is not None
             else ("Nothing from before this stop is kept in the history.")
         )
         for name, button in self.offers.items():

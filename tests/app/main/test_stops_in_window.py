@@ -113,7 +113,7 @@ def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well_and_play_go
     wait_until(lambda: window.stops.details.outcomes["half the timestep"].text())
     outcome = window.stops.details.outcomes["half the timestep"]
     wait_until(lambda: "no stop" in outcome.text())
-    assert scene.trials.begin(stop) < stop.axis
+    assert scene.trials.span(stop)[0] < stop.axis
     ((_, eye, _),) = window.travel.ghosts.rows
     wait_until(eye.isVisible)
     click(eye)

@@ -127,10 +127,11 @@ def test_an_offer_is_simulated_from_half_a_second_before_and_becomes_a_ghost(ses
     session.receive(SceneHistory(scene_id=7, keeps=True, first=0, rows=141, segments=(segment,)))
     edit = WhatIf(kind=EditKind.OPTION, name="timestep", values=(0.001,))
     stop = _stop(what_if=(("half the timestep", (edit,)),))
-    assert scene.trials.begin(stop) == 121
+    assert scene.trials.span(stop) == (121, 40)
     assert scene.trials.start(stop, "half the timestep") == ""
     (asked,) = sent.of(Resimulate)
-    assert (asked.axis, asked.edits, asked.name) == (121, (edit,), "half the timestep")
+    assert (asked.axis, asked.steps, asked.edits) == (121, 40, (edit,))
+    assert asked.name == "half the timestep"
     assert scene.rollouts.running == "half the timestep"
     session.receive(Done(id=asked.id, value=5))
     assert scene.trials.find(1, "half the timestep").rollout_id == 5

@@ -68,8 +68,10 @@ def test_what_a_stop_offers_is_listed_and_tried_by_number(window: DebuggerClient
 
     told = say("try", "1")
     begin = max(0, stop.axis - 250)
-    assert told.startswith("half the timestep: no stop in ")
-    assert f"rollout 1, from axis {begin}; timestep: 0.002 → 0.001 s\n" in told
+    steps = stop.axis - begin + 250
+    assert told.startswith(f"half the timestep: no stop in {2 * steps} steps, to ")
+    held = "the last inputs are held for 250 steps"
+    assert f"rollout 1, from axis {begin}; timestep: 0.002 → 0.001 s, {held}\n" in told
     assert window.wait_until(lambda c: len(c.ghosts(scene.scene_id)) == 1, DEADLINE_S)
 
     told = say("try", "all", "--steps", "400")
@@ -89,9 +91,10 @@ def test_what_a_stop_offers_is_listed_and_tried_by_number(window: DebuggerClient
     window.goto(scene.scene_id, axis=stop.axis - 30)
     tried = window.try_offer(scene.scene_id, "half the timestep")
     assert (tried.from_axis, tried.outcome) == (stop.axis - 30, "ended")
-    again = window.resimulate(scene.scene_id, steps=200)
+    assert tried.time == pytest.approx(stop.time + 0.5)
+    again = window.resimulate(scene.scene_id, steps=tried.steps // 2)
     (plain,) = [each for each in window.rollouts(scene.scene_id) if each.rollout_id == again]
-    assert plain.outcome != "ended", "without an edit it goes wrong as it did"
+    assert plain.outcome != "ended", "without an edit as many steps must go wrong"
     with pytest.raises(CommandError, match="and no 'another world'"):
         window.try_offer(scene.scene_id, "another world")
 
@@ -137,3 +140,31 @@ def test_the_words_of_an_advice_can_be_written_as_edits(window: DebuggerClient, 
     window.override_control(scene.scene_id, "wrist_servo", 0.1)
     assert window.interventions(scene.scene_id).overrides == ((1, 0.1),)
     window.play()
+
+
+def test_a_stop_in_one_of_many_environments_is_tried_there(
+    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
+) -> None:
+    script = start_warm(
+        SCRIPT.replace('"Stiff wrist", model)', '"Stiff wrists", model, n_envs=3)').replace(
+            "scene.ctrl[1] = 0.6 if scene.step_count > 100 else 0.0",
+            "scene.ctrl[2, 1] = 0.6 if scene.total_steps > 100 else 0.0",
+        )
+    )
+    with script.connect() as client:
+        assert wait_parked(client)
+        (scene,) = client.scenes()
+        client.fast_forward()
+        assert client.wait_until(lambda c: bool(c.stops(scene.scene_id)), DEADLINE_S)
+        stop = client.stops(scene.scene_id)[0]
+        assert stop.env == 2
+        client.select_environments(scene.scene_id, 0)
+        tried = client.try_offer(scene.scene_id, 'integrator="implicitfast"')
+        told = client.environments(scene.scene_id)
+        assert told is not None
+        assert told.selected == 2
+        assert tried.outcome == "ended"
+        again = client.resimulate(scene.scene_id, axis=tried.from_axis, steps=tried.steps)
+        (plain,) = [each for each in client.rollouts(scene.scene_id) if each.rollout_id == again]
+        assert plain.outcome != "ended"
+    assert script.end()[0] == 0

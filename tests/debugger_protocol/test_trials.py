@@ -1,0 +1,69 @@
+"""Where a trial of what a stop offers begins, how far it goes, and what is said of it."""
+
+import pytest
+
+from stroboscope.debugger_protocol.time_messages import (
+    RolloutInfo,
+    Segment,
+    SegmentKind,
+    StopInfo,
+    StopReason,
+)
+from stroboscope.debugger_protocol.trials import trial_span, trial_text
+
+
+def stop_at(axis: int, reason: StopReason = StopReason.EXPLODING) -> StopInfo:
+    return StopInfo(
+        stop_id=1, reason=reason, axis=axis, episode=1, step=axis, physics_step=axis, time=0.0,
+        message="",
+    )  # fmt: skip
+
+
+def segments(*begins: int) -> list[Segment]:
+    return [
+        Segment(segment_id=at, kind=SegmentKind.BEGIN, begin=begin, episode=at)
+        for at, begin in enumerate(begins, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("axis", "first", "view", "begins", "live", "span"),
+    [
+        (1000, 0, None, (0,), 1000, (750, 500)),  # half a second before, and after with held inputs
+        (1000, 900, None, (0,), 1000, (900, 350)),  # as far as it is kept
+        (1000, 0, None, (0, 990), 1000, (990, 260)),  # since the episode's beginning
+        (1000, 0, 400, (0,), 1000, (400, 850)),  # from the row in view
+        (1000, 0, 1000, (0,), 1000, (750, 500)),
+        (1000, 0, 100, (0, 500), 1000, (750, 500)),  # not from another episode
+        (1000, 0, None, (0,), 1400, (750, 0)),  # as far as it was recorded
+        (1000, 0, None, (0,), 1100, (750, 500)),
+        (1000, 0, None, (0, 1010), 1400, (750, 500)),
+        (1, 0, None, (0,), 1, (0, 251)),
+        (5, 0, None, (5,), 5, (0, 255)),
+        (1000, 1000, None, (0,), 1000, None),
+    ],
+)
+def test_a_trial_goes_on_behind_the_stop(
+    axis: int,
+    first: int,
+    view: int | None,
+    begins: tuple[int, ...],
+    live: int,
+    span: tuple[int, int] | None,
+) -> None:
+    found = trial_span(
+        stop_at(axis), first=first, view=view, segments=segments(*begins), live=live, timestep=0.002
+    )
+    assert found == span
+
+
+def test_of_a_condition_only_that_it_was_simulated_is_said() -> None:
+    ended = RolloutInfo(rollout_id=1, name="half", steps=500, timestep=0.001, time=1.0)
+    assert trial_text(ended, stop_at(5)) == "no stop in 500 steps"
+    assert trial_text(ended, stop_at(5, StopReason.CONDITION)) == (
+        "simulated in 500 steps; whether the condition becomes true is not looked at"
+    )
+    wrong = RolloutInfo(
+        rollout_id=1, name="half", steps=7, timestep=0.001, time=1.0, outcome="NaN", event_step=7
+    )
+    assert trial_text(wrong, stop_at(5)) == "NaN in 7 steps, first event at its step 7"
