@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import IO
 
 from stroboscope.debugger_protocol.runtime_directory import find_runtime_directory
+from stroboscope.engine.display import missing_display
 from stroboscope.engine.errors import EngineError
 
 __all__ = [
     "EXECUTABLE_VARIABLE",
     "LaunchError",
+    "NoDisplayError",
     "WindowProcess",
     "check_display",
     "window_command",
@@ -37,6 +39,17 @@ _TAIL_BYTES = 16 << 10
 
 class LaunchError(EngineError):
     """The window can't be opened; the message says why and what to do."""
+
+
+class NoDisplayError(LaunchError):
+    """There is nowhere to open a window; ``reason`` says so without what to do."""
+
+    def __init__(self, missing: str) -> None:
+        self.reason = f"there is no display for the window ({missing})"
+        super().__init__(
+            f"{self.reason}: log in with `ssh -X`, or call debugger.listen() here and look with "
+            "`stroboscope ctl`"
+        )
 
 
 def window_command(session_id: str) -> list[str]:
@@ -79,17 +92,13 @@ def _is_ours(executable: str) -> bool:
 
 
 def check_display() -> None:
-    """Raise LaunchError when a window has nowhere to be shown."""
-    if sys.platform in ("win32", "darwin"):
-        return
-    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
-        return
+    """Raise NoDisplayError when a window has nowhere to be shown."""
     platform = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0]
-    if platform not in _PLATFORMS_WITHOUT_DISPLAY:
-        raise LaunchError(
-            "there is no display for the window (DISPLAY and WAYLAND_DISPLAY are not set): log in "
-            "with `ssh -X`, or call debugger.listen() here and look with `stroboscope ctl`"
-        )
+    if platform in _PLATFORMS_WITHOUT_DISPLAY:
+        return
+    # What another executable makes of a display is not known here.
+    if missing := missing_display(only_named=bool(os.environ.get(EXECUTABLE_VARIABLE))):
+        raise NoDisplayError(missing)
 
 
 class WindowProcess:

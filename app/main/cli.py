@@ -238,8 +238,12 @@ def _window(arguments: list[str]) -> int:
         return _hand_over(options.session)
     try:
         if reason := _no_display():
-            _complain(f"stroboscope: {reason}")
-            return 1
+            _complain(
+                f"stroboscope: {reason}: log in with `ssh -X`, or look at a running script with "
+                "`stroboscope ctl`; `xvfb-run -a stroboscope` opens one that only `stroboscope "
+                "screenshot` sees"
+            )
+            return 2
         return _open_window(options.session, lock, options.settings)
     finally:
         lock.release()
@@ -247,12 +251,12 @@ def _window(arguments: list[str]) -> int:
 
 def _no_display() -> str:
     """Return why a window has nowhere to be shown: Qt says it at length, and aborts."""
-    from stroboscope.engine.launch import LaunchError, check_display
+    from stroboscope.engine.launch import NoDisplayError, check_display
 
     try:
         check_display()
-    except LaunchError as error:
-        return str(error)
+    except NoDisplayError as error:
+        return error.reason
     return ""
 
 

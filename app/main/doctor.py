@@ -16,6 +16,7 @@ from stroboscope.debugger_protocol.exceptions import ProtocolError
 from stroboscope.debugger_protocol.runtime_directory import find_runtime_directory
 from stroboscope.debugger_protocol.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 from stroboscope.debugger_protocol.window_link import find_window
+from stroboscope.engine.display import missing_display
 from stroboscope.engine.outside.confinement import can_confine_files
 
 __all__ = ["Finding", "Verdict", "examine", "main", "mujoco_findings"]
@@ -257,11 +258,11 @@ def _display_findings() -> Iterable[Finding]:
     if sys.platform.startswith("linux"):
         names = ("WAYLAND_DISPLAY", "DISPLAY")
         found = [f"{name}={os.environ[name]}" for name in names if os.environ.get(name)]
-        if not found:
+        if missing := missing_display():
             yield Finding(
                 Verdict.PROBLEM,
                 "display",
-                "none: neither WAYLAND_DISPLAY nor DISPLAY is set",
+                f"none: {missing}",
                 "log in with `ssh -X`, or start one: xvfb-run stroboscope …; without a display, "
                 "debugger.listen() and `stroboscope ctl` work",
             )

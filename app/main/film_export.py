@@ -34,6 +34,7 @@ from stroboscope.debugger_protocol.scene_description import (
     SceneDescription,
 )
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.display import missing_display
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.trajectory.choosing import TO_SHOW, add_choice, choice_of
 from stroboscope.engine.trajectory.commands import progress_bar
@@ -287,7 +288,7 @@ def _display() -> Iterator[None]:
 
     Raises FilmExportError where there is none either.
     """
-    if sys.platform != "linux" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))):
+    if sys.platform != "linux" or not missing_display():
         yield
         return
     program = shutil.which("Xvfb")
@@ -296,6 +297,8 @@ def _display() -> Iterator[None]:
             "drawing needs a display, and this machine has none: install Xvfb, or make the film on "
             "another machine"
         )
+    names = ("DISPLAY", "WAYLAND_DISPLAY")
+    named = {name: os.environ[name] for name in names if name in os.environ}  # nothing is there
     reader, writer = os.pipe()
     command = [program, "-displayfd", str(writer), "-screen", "0", "640x480x24"]
     server = subprocess.Popen(
@@ -312,8 +315,10 @@ def _display() -> Iterator[None]:
         if not number:
             raise FilmExportError(f"drawing needs a display, and {program} could not be started")
         os.environ["DISPLAY"] = f":{number}"
+        os.environ.pop("WAYLAND_DISPLAY", None)
         yield
     finally:
         os.environ.pop("DISPLAY", None)
+        os.environ.update(named)
         server.terminate()
         server.wait()

@@ -18,6 +18,7 @@ from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
 from stroboscope.engine.outside.compiler import compiler_ahead
+from stroboscope.engine.showing.no_display import EXIT_NO_DISPLAY, NotShownError, require_display
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
@@ -61,8 +62,8 @@ class OpenOptions:
 def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) -> int:
     """Show the file that ``argv`` (without ``open``) names, until its window is closed.
 
-    Returns 0 then, 1 when it can't be shown; ``complain`` gets the reason as well as standard
-    error. Raises SystemExit for arguments that make no sense.
+    Returns 0 then, 1 when it can't be shown, 2 without a display; ``complain`` gets the reason as
+    well as standard error. Raises SystemExit for arguments that make no sense.
     """
     options = parse_arguments(argv)
     try:
@@ -71,7 +72,7 @@ def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) 
         _note(str(error))
         if complain is not None and options.dialog:
             complain(str(error))
-        return 1
+        return EXIT_NO_DISPLAY if isinstance(error, NotShownError) else 1
     except KeyboardInterrupt:
         return 130
 
@@ -144,6 +145,8 @@ def _follow(scene: "Scene | BatchScene", options: OpenOptions) -> int:
 
     # What the window calls this application, and where it finds the file.
     sys.argv[:] = [os.path.abspath(options.file)]
+    if options.wait is None:
+        require_display(options.file)
     attached = debugger.attach(
         5.0 if options.wait is None else options.wait,
         launch=options.wait is None,

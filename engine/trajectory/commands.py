@@ -20,6 +20,7 @@ from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
 from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
+from stroboscope.engine.showing.no_display import EXIT_NO_DISPLAY, NotShownError
 from stroboscope.engine.trajectory.alike import alike, family, names_together
 from stroboscope.engine.trajectory.choosing import (
     ALL,
@@ -45,7 +46,7 @@ def main(command: str, argv: Sequence[str]) -> int:
     """Run one of :data:`COMMANDS`; returns the exit code.
 
     0: all is well. ``verify``: 1 it differs, 2 it is damaged, 3 it can't be verified. 4: the file
-    can't be read, or written.
+    can't be read, or written. ``replay``: 1 no window came, 2 there is no display for one.
     """
     parser = argparse.ArgumentParser(prog=f"stroboscope {command}", description=_HELP[command])
     parser.add_argument("file", help=_FILE_HELP.get(command, "a recorded run (.mcap)"))
@@ -56,8 +57,11 @@ def main(command: str, argv: Sequence[str]) -> int:
         code = _RUN[command](options)
         sys.stdout.flush()
         return code
+    except NotShownError as error:
+        _note(command)(str(error))
+        return EXIT_NO_DISPLAY
     except (EngineError, ValueError, IndexError) as error:
-        sys.stderr.write(plain_text(f"stroboscope {command}: {error}\n"))
+        _note(command)(str(error))
         return _EXIT_UNREADABLE
     except KeyboardInterrupt:
         return 130
@@ -121,7 +125,10 @@ def _info(options: argparse.Namespace) -> int:
 def _info_of_run(options: argparse.Namespace) -> int:
     with TrajectoryReader(options.file) as reader:
         told = _told(reader)
-        events = [event for index in reader.scenes for event in reader.events(index)]
+        # Flight recorders write them in another order.
+        events = [
+            event for index in reader.scenes for event in sorted(reader.events(index), key=_place)
+        ]
         if options.json:
             told["events"] = [_event_fields(event) for event in events]
             _say(json.dumps(told, indent=2, ensure_ascii=False))
@@ -133,7 +140,7 @@ def _info_of_run(options: argparse.Namespace) -> int:
             f"Stroboscope {manifest.stroboscope}, {manifest.engine} {manifest.engine_version}, "
             f"{manifest.platform}"
         )
-        _say("complete" if reader.complete else "CUT OFF: its writer did not close it")
+        _say(_state(reader, events))
         for group in alike(told["scenes"], _kind):
             scene, each = group[0], " each" if len(group) > 1 else ""
             name = names_together([one["name"] for one in group])
@@ -154,10 +161,24 @@ def _info_of_run(options: argparse.Namespace) -> int:
                 _say("  without its scene: make the scene, then scene.load_checkpoint(path)")
         _tell_events(events, scene_names(reader), everything=options.events)
         for damage in reader.damage:
-            _say(f"DAMAGE {damage}")
+            _say(f"DAMAGE {damage.told(scene_names(reader))}")
         if reader.damage or not reader.complete:
             _say(f"What is whole can be read as it is; stroboscope repair {options.file}")
     return 0
+
+
+def _place(event: FileEvent) -> tuple[int, int]:
+    """Return where on the axis an event stands: a reset is behind what came before it."""
+    return event.axis, event.episode
+
+
+def _state(reader: TrajectoryReader, events: list[FileEvent]) -> str:
+    """Return whether a file is closed, and whether it has all that there was."""
+    if not reader.complete:
+        return "CUT OFF: its writer did not close it"
+    gaps, note = sum(event.kind == "gap" for event in events), reader.manifest.note
+    closed = f"closed, with {counted(gaps, 'gap')} where something is lost" if gaps else "complete"
+    return f"{closed} ({note})" if note else closed
 
 
 def _size(nbytes: int) -> str:
@@ -279,7 +300,7 @@ def _together(events: list[FileEvent], names: dict[int, str]) -> list[list[FileE
 
 def _most_telling(groups: list[list[FileEvent]]) -> list[list[FileEvent]]:
     """Return few of many events, in their order: of a thousand environments one may stop."""
-    ranks = {"stop": 0, "begin": 2}
+    ranks = {"stop": 0, "gap": 0, "begin": 2}
     places = sorted(range(len(groups)), key=lambda place: ranks.get(groups[place][0].kind, 1))
     return [groups[place] for place in sorted(places[:_TOLD_EVENTS])]
 
@@ -352,18 +373,7 @@ def _repair(options: argparse.Namespace) -> int:
 
     with progress_bar("repairing") as show:
         made = repair(options.file, options.output, progress=show)
-    for damage in made.damage:
-        _say(f"was damaged {damage}")
-    if not made.damage and not made.attachments_lost:
-        _say("no damage was found: the new file holds the same frames")
-    for name in made.attachments_lost:
-        _say(f"lost: {name}")
-    with TrajectoryReader(made.path) as reader:
-        names = scene_names(reader)
-        frames = ", ".join(
-            f"{counted(count, 'frame')} of {names[scene]!r}" for scene, count in made.frames.items()
-        )
-    _say(f"{made.path}: {frames} saved")
+    _say("\n".join(made.told()))
     return 0
 
 
@@ -464,9 +474,7 @@ def _export(options: argparse.Namespace) -> int:
         raise ValueError(f"{target} is the file itself: name another one with --output")
     more = {"units": True} if options.units else {}
     if more and options.to != "csv":
-        raise ValueError(
-            f"--units is for csv, not {options.to}: its numbers have names of their own"
-        )
+        raise ValueError(f"--units is for csv, not {options.to}: leave it out")
     module = importlib.import_module(f"stroboscope.engine.trajectory.export.{function[0]}")
     with (
         load_chosen(source, choice_of(options), say=_note("export")) as trajectory,

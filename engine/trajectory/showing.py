@@ -28,6 +28,7 @@ from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.outside.compiler import compiler_ahead
 from stroboscope.engine.recording.recorded_stops import stop_of
 from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.showing.no_display import require_display
 from stroboscope.engine.trajectory.choosing import ALL, Choice
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_chosen, load_trajectory
 from stroboscope.engine.trajectory.transforms_shown import show_transforms
@@ -69,9 +70,11 @@ def show_trajectory(
     environments, it opens with the one that did, or the ``choice``, and ``say`` is told which.
     Of each other scene one environment is there, too. ``launch=False`` opens no window and waits
     for any client. Where the model can't be built, the transforms that were recorded for other
-    tools are shown. Raises FileError and its kinds.
+    tools are shown. Raises FileError and its kinds; NotShownError without a display for a window.
     """
     with load_chosen(path, choice, say=say) as first:
+        if launch:
+            require_display(first.path)
         # Nothing is stepped here until somebody continues it.
         debugger.the_session().paused_text = plain_text(f"showing {first.path.name}")
         try:

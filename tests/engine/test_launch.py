@@ -236,7 +236,7 @@ def test_a_missing_app_is_told_with_the_line_to_install_it(
 
 def test_a_script_s_own_modules_stay_out_of_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "_APP_MODULES", ())
-    monkeypatch.setenv("DISPLAY", ":99")
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     command = launch.window_command("abc")
     assert command[:4] == [sys.executable, "-P", "-m", "stroboscope.app.main.cli"]
 

@@ -12,6 +12,7 @@ import pytest
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.connection_file import ConnectionInfo, list_sessions
+from stroboscope.engine.launch import EXECUTABLE_VARIABLE
 from stroboscope.engine.outside.trust import own_folder, trust_folder, untrust_folder
 
 OPEN = ["stroboscope", "open"]
@@ -127,6 +128,42 @@ def test_a_file_that_can_not_be_shown_is_named_with_what_is_wrong(
     assert words in done.stderr
     assert "stranger.file" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="displays have no name there")
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["open"], {"stroboscope info", "stroboscope export", "xvfb-run"}),
+        (["replay"], {"stroboscope info", "stroboscope export", "xvfb-run"}),
+        (["open", "arm.xml"], {"open --wait 60 arm.xml", "xvfb-run"}),
+    ],
+)
+def test_without_a_display_it_says_what_can_be_done_with_the_file(
+    words: list[str],
+    advice: set[str],
+    stroboscope_command: Opened,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runtime_directory: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if len(words) == 1:
+        scene = physics.create_scene("Arm", PENDULUM)
+        scene.save_checkpoint("my run")
+        scene.destroy()
+        words = [*words, "my run.mcap"]
+    else:
+        Path("arm.xml").write_text(PENDULUM)
+    monkeypatch.setenv("DISPLAY", ":54321")
+    for name in ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM", EXECUTABLE_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    done = stroboscope_command(*words)
+    assert done.returncode == 2
+    assert "no display for the window (nothing answers at DISPLAY=:54321)" in done.stderr
+    assert "copy the file to a computer with a screen" in done.stderr
+    assert not {each for each in advice if each not in done.stderr}
+    assert "qt.qpa" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -142,10 +142,18 @@ def test_without_the_app_extra_the_window_says_how_to_install_it(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="displays have no name there")
-def test_a_window_that_has_no_display_is_refused_in_words_of_ours(own_folders):
-    done = run(DISPLAY="", WAYLAND_DISPLAY="", QT_QPA_PLATFORM="xcb")
-    assert done.returncode == 1
-    assert "there is no display for the window" in done.stderr
+@pytest.mark.parametrize(
+    ("display", "why"),
+    [
+        ("", "DISPLAY and WAYLAND_DISPLAY are not set"),
+        (":54321", "nothing answers at DISPLAY=:54321"),
+    ],
+)
+def test_a_window_that_has_no_display_is_refused_in_words_of_ours(display, why, own_folders):
+    done = run(DISPLAY=display, WAYLAND_DISPLAY="", QT_QPA_PLATFORM="xcb")
+    assert done.returncode == 2
+    assert f"there is no display for the window ({why})" in done.stderr
+    assert "xvfb-run" in done.stderr
     assert "qt.qpa" not in done.stderr
 
 
