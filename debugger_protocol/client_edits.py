@@ -6,7 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from stroboscope.debugger_protocol import messages as wire
-from stroboscope.debugger_protocol.edit_words import control_index, option_values
+from stroboscope.debugger_protocol.edit_words import (
+    control_index,
+    named_place,
+    option_values,
+    state_index,
+)
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import EditField, PerturbKind
@@ -40,20 +45,18 @@ class EditingClient(abc.ABC):
         return self._done(kind, **fields).value
 
     def edit_state(
-        self, scene_id: int, field: EditField | str, index: int, values: Iterable[float]
+        self, scene_id: int, field: EditField | str, index: int | str, values: Iterable[float]
     ) -> None:
         """Write ``values`` into a state array, all or nothing.
 
+        ``index``: where they begin, or the name of the joint, dof or actuator they are of.
         ``qpos``, ``qvel`` and ``act`` only while the scene stands still.
         """
-        numbers = tuple(float(value) for value in values)
-        self._command(
-            wire.EditState,
-            scene_id=scene_id,
-            field=EditField(field),
-            index=index,
-            values=numbers,
-        )
+        field, numbers = EditField(field), _floats(values)
+        if isinstance(index, str):
+            described = self.description(scene_id)
+            index = state_index(described, field.value, index, count=len(numbers))
+        self._command(wire.EditState, scene_id=scene_id, field=field, index=index, values=numbers)
 
     def perturb(
         self, scene_id: int, body: int, *, pos: Vec3, point: Vec3 = (0.0, 0.0, 0.0)
@@ -112,8 +115,11 @@ class EditingClient(abc.ABC):
             values = option_values(options[option], values)
         self._command(wire.EditOption, scene_id=scene_id, option=option, values=_floats(values))
 
-    def load_keyframe(self, scene_id: int, index: int) -> None:
-        """Reset a scene to one of its model's keyframes."""
+    def load_keyframe(self, scene_id: int, index: int | str) -> None:
+        """Reset a scene to one of its model's keyframes, given by index or name."""
+        if isinstance(index, str):
+            names = [each.name for each in self.description(scene_id).keyframes]
+            index, _ = named_place(names, index, what="the list of keyframes")
         self._command(wire.LoadKeyframe, scene_id=scene_id, index=index)
 
     def save_checkpoint(self, scene_id: int, name: str) -> int:

@@ -165,11 +165,8 @@ def _keyframe(
 ) -> None:
     names = [keyframe.name for keyframe in client.description(scene_id).keyframes]
     chosen = arguments.keyframe
-    if chosen not in names and not chosen.isdecimal():
-        raise CommandError(
-            f"there is no keyframe {chosen!r}; there are {', '.join(names) or 'none'}"
-        )
-    client.load_keyframe(scene_id, names.index(chosen) if chosen in names else int(chosen))
+    is_index = chosen.isdecimal() and chosen not in names
+    client.load_keyframe(scene_id, int(chosen) if is_index else chosen)
     tell_last_edit(client, scene_id, out)
 
 

@@ -56,8 +56,10 @@ def _rollouts(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out:
 
 def _rollout(info: RolloutInfo) -> str:
     begin = f", from axis {info.from_axis}" if info.from_axis >= 0 else ""
-    # Without a name of its own it is called after its edit.
-    edits = ", ".join(edit for edit in info.edits if edit != info.name)
+    # Without a name of its own it is called after its edits.
+    counts = range(len(info.edits), 0, -1)
+    named = next((count for count in counts if ", ".join(info.edits[:count]) == info.name), 0)
+    edits = ", ".join(info.edits[named:])
     edits = f"; {edits}" if edits else ""
     numbers = "".join(f"; {name} {value:.6g}" for name, value in info.numbers)
     event = f" at step {info.event_step}" if info.event_step >= 0 else ""

@@ -26,6 +26,7 @@ __all__ = [
     "control_index",
     "named_place",
     "option_values",
+    "state_index",
     "what_ifs",
 ]
 
@@ -78,7 +79,24 @@ def control_index(description: SceneDescription, name: str | int) -> int:
         return int(name)
     if name.isdecimal() and name not in _labels(description, EditKind.CONTROL):
         return int(name)
-    return _input_place(description, EditKind.CONTROL, name)[0]
+    return state_index(description, EditKind.CONTROL, name)
+
+
+def state_index(
+    description: SceneDescription, field: str, name: str | int, *, count: int = 1
+) -> int:
+    """Return where ``count`` values of a state array begin, given that or the name of the first.
+
+    Raises CommandError where there is no such name, or where they are more than it has.
+    """
+    if not isinstance(name, str):
+        return name
+    labels = _labels(description, field)
+    if not labels:
+        raise CommandError(f"the values of {field} have no names: give an index")
+    first, size = named_place(labels, name, what=field)
+    check_fit(f"{field}.{name}", size=size, index=0, count=count)
+    return first
 
 
 def named_place(labels: Sequence[str], name: str, *, what: str) -> tuple[int, int]:
@@ -156,7 +174,7 @@ def _what_if(
     if field in (EditKind.CONTROL, EditKind.FORCE):
         kind = EditKind(field)
         if element:
-            first, count = _input_place(description, kind, element)
+            first, count = named_place(_labels(description, field), element, what=field)
             check_fit(name, size=count, index=index, count=len(numbers))
             index += first
         return (WhatIf(kind=kind, index=index, values=numbers),)
@@ -194,16 +212,12 @@ def _gain_edits(
     )
 
 
-def _input_place(description: SceneDescription, kind: EditKind, name: str) -> tuple[int, int]:
-    return named_place(_labels(description, kind), name, what=kind.value)
-
-
-def _labels(description: SceneDescription, kind: EditKind) -> tuple[str, ...]:
-    """Return what the numbers of ``ctrl`` or ``qfrc_applied`` are called."""
+def _labels(description: SceneDescription, field: str) -> tuple[str, ...]:
+    """Return what the numbers of a state array are called; empty: nothing."""
     for channel in description.channels:
-        if channel.name == kind.value and channel.names:
+        if channel.name == field and channel.names:
             return channel.names
-    if kind is EditKind.CONTROL:  # of an engine that doesn't name them
+    if field == EditKind.CONTROL:  # of an engine that doesn't name them
         return tuple(each.name for each in description.actuators)
     return ()
 

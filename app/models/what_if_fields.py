@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Target", "TryField", "fields_of", "typed_field", "value_now", "value_text"]
 
 _AXES = "xyz"
-_TYPED = re.compile(r"\s*([a-z]+_[a-z0-9_]+|qpos0)\[(\d{1,9})\]\s*")
+_TYPED = re.compile(r"([a-z]+_[a-z0-9_]+|qpos0)(\..+?)?(?:\[(\d{1,9})\])?")
 _STATE = {EditKind.CONTROL: "ctrl", EditKind.FORCE: "qfrc_applied"}
 # Units of a hinge's and of a slide's numbers.
 _JOINT_UNITS = {
@@ -126,12 +126,14 @@ def fields_of(scene: "SceneModel") -> tuple[TryField, ...]:
 
 
 def typed_field(text: str) -> TryField | None:
-    """Return the field of the engine's model that is typed out: "dof_damping[3]"."""
-    found = _TYPED.fullmatch(text)
-    if found is None:
+    """Return the field of the engine's model that is typed out: "dof_damping[3]", or "….elbow"."""
+    found = _TYPED.fullmatch(text.strip())
+    if found is None or not (found[2] or found[3]):
         return None
-    key = f"{found[1]}[{found[2]}]"
-    return TryField(name=key, key=key, targets=(_model(found[1], int(found[2])),))
+    name = f"{found[1]}{found[2] or ''}"
+    place = "" if found[3] is None else f"[{found[3]}]"
+    key = f"{name}{place}"
+    return TryField(name=key, key=key, targets=(_model(name, int(found[3] or 0)),))
 
 
 def value_now(scene: "SceneModel", field: TryField) -> float | None:

@@ -22,7 +22,12 @@ from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.engine.element_names import SHOWN_NAME_BYTES, ElementNames
 from stroboscope.engine.interventions import LARGEST_VALUE
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
-from stroboscope.engine.physics_options import option_info, read_option, write_option
+from stroboscope.engine.physics_options import (
+    describe_options,
+    option_info,
+    read_option,
+    write_option,
+)
 from stroboscope.engine.signal_channels import channel_table
 
 __all__ = ["AppliedEdits", "apply_what_if"]
@@ -149,7 +154,7 @@ def _edit_option(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
 def _placed(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> WhatIf:
     """Return the edit of a named element with its index counted flat; any other as it is."""
     name, dot, element = edit.name.partition(".")
-    field = _field(model, name)
+    field = _field(model, name, adapter)
     if not dot:
         return edit
     labels = _labels(model, field, name, adapter)
@@ -161,7 +166,7 @@ def _placed(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> WhatIf:
 
 def _edit_model(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
     name = edit.name
-    field = _field(model, name)
+    field = _field(model, name, adapter)
     flat = field.reshape(-1)
     check_fit(name, size=flat.size, index=edit.index, count=len(edit.values))
     end = edit.index + len(edit.values)
@@ -172,14 +177,18 @@ def _edit_model(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
     return f"{_label(model, field, edit, adapter)}: {change_text(old, edit.values, '')}"
 
 
-def _field(model: Any, name: str) -> "np.ndarray[Any, Any]":
+def _field(model: Any, name: str, adapter: MujocoAdapter) -> "np.ndarray[Any, Any]":
     """Return an array of the model that may be edited; CommandError for anything else."""
     field = None if name.startswith("_") else getattr(model, name, None)
     if not isinstance(field, np.ndarray):
-        is_option = not name.startswith("_") and hasattr(model.opt, name)
-        near = suggestion(name, (each for each in dir(model) if _is_physics(model, each)))
-        where = f": the option is written option.{name}" if is_option else near
-        raise CommandError(f"a MuJoCo model has no field {name!r}{where or ': see mujoco.MjModel'}")
+        if not name.startswith("_") and hasattr(model.opt, name):
+            raise CommandError(
+                f"a MuJoCo model has no field {name!r}: the option is written option.{name}"
+            )
+        fields = (each for each in dir(model) if _is_physics(model, each))
+        options = (f"option.{each.name}" for each in describe_options(model, adapter=adapter))
+        near = suggestion(name, (*fields, *options)) or ": see mujoco.MjModel"
+        raise CommandError(f"a MuJoCo model has no field {name!r}{near}")
     if not _is_physics(model, name):
         raise CommandError(
             f"{name} can't be tried out: only numbers that a step reads as they stand can be, like "

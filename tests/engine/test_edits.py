@@ -145,6 +145,24 @@ def test_a_state_edit_is_told_with_names_and_values_and_undone(arm: Callable[...
         a.client.revert_edit(a.id, edit_id + 1)
 
 
+def test_a_state_is_edited_by_the_names_of_its_values(arm: Callable[..., Arm]) -> None:
+    a = arm()
+    joint, actuator = a.description.joints[1].name, a.description.actuators[0].name
+    a.client.edit_state(a.id, "qpos", joint, [0.5])
+    assert a.state()[1] == 0.5
+    assert a.last_edit()[1].startswith(f"qpos of {joint}: ")
+    a.client.edit_state(a.id, "ctrl", actuator, [0.25])
+    assert a.last_edit()[1].startswith(f"ctrl of {actuator}: ")
+    for field, name, count, told in (
+        ("qpos", "nothing", 1, "qpos has no 'nothing'"),
+        ("qpos", joint, 2, f"qpos.{joint} has 1 value; 2 from index 0 on do not fit"),
+        ("userdata", joint, 1, "values of userdata have no names: give an index"),
+    ):
+        with pytest.raises(CommandError) as refused:
+            a.client.edit_state(a.id, field, name, [1.0] * count)
+        assert told in str(refused.value)
+
+
 def test_a_drag_is_one_edit_one_restore_and_one_line_in_the_log(arm: Callable[..., Arm]) -> None:
     a = arm()
     a.client.step(a.id)
@@ -363,7 +381,9 @@ def test_a_keyframe_is_loaded_and_undone(arm: Callable[..., Arm]) -> None:
     home = a.state()
     a.client.step(a.id, 50)
     moved = a.state()
-    a.client.load_keyframe(a.id, 0)
+    with pytest.raises(CommandError, match="keyframes has no 'hom'; did you mean 'home'"):
+        a.client.load_keyframe(a.id, "hom")
+    a.client.load_keyframe(a.id, "home")
     assert a.state() == home
     assert a.last_edit()[1] == "keyframe home was loaded"
     assert a.client.scenes()[0].step_count == 0

@@ -139,6 +139,9 @@ def test_an_edit_that_a_rollout_is_called_after_is_written_once() -> None:
         rollout_id=1, name=edit, steps=20, timestep=0.001, time=0.02, edits=(edit, note)
     )
     assert ctl_rollouts._rollout(info) == f"   1  {edit}: 20 steps to 0.02 s, ended; {note}\n"
+    edits = (edit, "kp of wrist", note)
+    several = msgspec.structs.replace(info, name=f"{edit}, kp of wrist", edits=edits)
+    assert ctl_rollouts._rollout(several).endswith(f"s, ended; {note}\n")
     named = msgspec.structs.replace(info, name="finer")
     assert f"ended; {edit}, {note}" in ctl_rollouts._rollout(named)
 

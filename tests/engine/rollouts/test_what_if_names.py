@@ -91,6 +91,7 @@ def test_constants_that_follow_from_a_named_mass_are_derived_anew(model: Any) ->
         ("dof_damping.shoulder", 0, 2, "dof_damping.shoulder has 1 value; 2 from index 0"),
         ("dof_damping.hip", -1, 1, "do not fit"),
         ("dof_dampin.hip", 0, 1, "no field 'dof_dampin'; did you mean 'dof_damping'"),
+        ("timestepp", 0, 1, "no field 'timestepp'; did you mean 'option.timestep'"),
         ("dof_damping.", 0, 1, "dof_damping has no ''"),
         ("body_parentid.upper", 0, 1, "can't be tried out"),
         ("__class__.x", 0, 1, "no field '__class__'"),
