@@ -9,30 +9,30 @@ __all__ = ["StepCounters"]
 class StepCounters:
     """Application and physics steps, ever taken and within the state.
 
-    ``single`` counts the steps of the fast path, which are one of each: one addition there,
-    everything else is worked out when somebody asks.
+    ``single`` counts application steps, and one physics step with each: one addition on the fast
+    path, everything else is worked out when somebody asks. ``more_physics``: those beyond that.
     """
 
-    __slots__ = ("_more_physics", "_physics_origin", "_step_origin", "single")
+    __slots__ = ("_physics_origin", "_step_origin", "more_physics", "single")
 
     def __init__(self) -> None:
         self.single = 0
-        self._more_physics = 0
+        self.more_physics = 0
         self._step_origin = 0
         self._physics_origin = 0
 
     def add_physics(self, count: int) -> None:
         """Count physics steps."""
-        self._more_physics += count
+        self.more_physics += count
 
     def add_application_step(self) -> None:
         """Count one application step whose physics steps were counted already."""
         self.single += 1
-        self._more_physics -= 1
+        self.more_physics -= 1
 
     def add_step(self, physics: int) -> None:
         """Count one application step of so many physics steps, at once for handlers of signals."""
-        self._more_physics += physics - 1
+        self.more_physics += physics - 1
         self.single += 1
 
     @property
@@ -43,7 +43,7 @@ class StepCounters:
     @property
     def axis(self) -> int:
         """Physics steps ever taken; never falls."""
-        return self.single + self._more_physics
+        return self.single + self.more_physics
 
     @property
     def step_count(self) -> int:
@@ -58,13 +58,13 @@ class StepCounters:
     def clock(self, time: float) -> Clock:
         """Return where the scene stands at ``time`` [s]; once per step while signals are read."""
         single = self.single
-        axis = single + self._more_physics
+        axis = single + self.more_physics
         return Clock(time, single - self._step_origin, axis - self._physics_origin, single, axis)
 
     def stand_at(self, *, total_steps: int, axis: int, counters: Counters) -> None:
         """Go on counting where a recorded run has ended."""
         self.single = total_steps
-        self._more_physics = axis - total_steps
+        self.more_physics = axis - total_steps
         self.set_state(counters)
 
     def state(self) -> Counters:

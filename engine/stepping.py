@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.host.scene_signals import TIMED_ROWS
-from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.signal_handlers import raised_by_handler
-from stroboscope.debugger_protocol.time_messages import SegmentKind, StopReason
+from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.callbacks import Event
-from stroboscope.engine.data_views import DataViews
-from stroboscope.engine.errors import StepFailedError
-from stroboscope.engine.row_layout import RowLayout
-from stroboscope.engine.stops.detector import FAST, StepWatch
+from stroboscope.engine.step_rows import WENT_BACK, StepRows
+from stroboscope.engine.stops.detector import FAST
 from stroboscope.engine.stops.script_errors import hold_for_error
 
 if TYPE_CHECKING:
@@ -25,45 +22,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Stepper"]
 
-_WENT_BACK = "the simulation time went back"
 
-
-class Stepper:
+class Stepper(StepRows):
     """Runs application steps of one scene in one world; owner thread only."""
 
     def __init__(self, scene: "Scene") -> None:
-        world = scene.world
-        adapter = world.adapter
-        self._scene = scene
-        self._link = scene.link
-        self._counters = scene.counters
+        super().__init__(scene)
+        adapter, views = self._adapter, self._views
         self._callbacks = scene.callbacks
-        self._model = world.model
-        self._option = world.model.opt
-        self._live = world.live
-        self._interventions = world.interventions
-        self._adapter = adapter
+        self._option = self._model.opt
         self._mj_step = adapter.mj_step
+        self._is_by_handler = raised_by_handler
+        """Tells what a handler of a signal has raised when ``_mj_step`` was about to return."""
         self._get_state = adapter.mj_getState
         self._mask = adapter.integration
-        layout = RowLayout(world.model, adapter=adapter)
-        self._inputs, self._inputs_mask = layout.inputs, layout.inputs_mask
-        self._history = scene.history
-        self._stops = scene.stops
-        views = DataViews(world.model, world.live, adapter=adapter)
-        self._time, self._timestep, self._motion = views.time, views.timestep, views.motion
-        self._watch = StepWatch(views, world.model, adapter=adapter)
-        self._fine_mocap = b""
-        """Where mocap bodies were last, all of it numbers: a place that is none shows nowhere."""
-        self._mocap, self._mocap_parts = views.mocap, views.mocap_parts
         self._at_hand = (
-            world.live, scene.link, scene.history, scene.history.ring, scene.counters,
+            self._live, scene.link, scene.history, scene.history.ring, scene.counters,
             scene.link.monotonic, views.time, views.timestep, views.motion, views.warnings,
             self._watch.seen, scene.history.packing.memory, adapter.module.mju_norm, views.qvel,
             views.mocap,
         )  # fmt: skip
-        self._time_from = float(self._live().time)
-        """The time when the state was replaced last, or this began: sync() counts from there."""
         self._last_slow_step = (0, 0.0)
         self.pre_step_done = False
         """Whether the pre-step callbacks of a step have run and its physics has not begun."""
@@ -73,8 +51,6 @@ class Stepper:
         """Which application step was the script's own, told by sync(), last."""
         self._has_stopped = False
         """Whether the script is to be told of a stop for the step that is being counted."""
-        self.has_failed = False
-        """Whether the script's own data is as MuJoCo left it when a step failed."""
 
     def use_ring(self) -> None:
         """Write rows into the ring that the history has now, which is another one."""
@@ -158,7 +134,7 @@ class Stepper:
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
-                if raised_by_handler(error):
+                if self._is_by_handler(error):
                     raise
                 row = ring.written(at)
                 if self._stops_for_error(error, row, data):
@@ -193,8 +169,7 @@ class Stepper:
                 self._stops.conditions.after(ring, at, data)
         except BaseException:
             if self._is_done_uncounted(before):
-                self._keep_row()
-                counters.single += 1
+                self._keep_row(completes=True)
             link.abandon_step()
             raise
         link.physics_ticks += 1
@@ -215,14 +190,6 @@ class Stepper:
             raise
         return True
 
-    def _is_mocap_odd(self) -> bool:
-        """Return whether places of mocap bodies, which are others now, have to be looked at."""
-        norm, (pos, quat) = self._adapter.module.mju_norm, self._mocap_parts
-        if not norm(pos) < FAST or not norm(quat) < FAST:
-            return True
-        self._fine_mocap = b"" if self._mocap is None else self._mocap.tobytes()
-        return False
-
     def _step_slowly(self) -> None:
         if self._link.active:
             self._step_watched()
@@ -238,9 +205,8 @@ class Stepper:
             while True:
                 if not link.gate():
                     return
-                if self._physics(data):
+                if self._physics(data, completes=True):
                     break
-            self._counters.single += 1
             link.after_physics()
             self._look_at_conditions(data, is_counted=True)
         except SceneClosedError as error:
@@ -254,10 +220,11 @@ class Stepper:
 
     # --- one guarded physics step
 
-    def _physics(self, data: Any) -> bool:
-        """Run a physics step, which the caller counts at once when it is done.
+    def _physics(self, data: Any, *, completes: bool) -> bool:
+        """Run a physics step and count it, also where a handler of a signal raises when it is done.
 
-        False: it went wrong and was taken back, the scene is held; pass the gate again.
+        ``completes``: an application step. False: it went wrong and was taken back, the scene is
+        held; pass the gate again.
         """
         link, watch = self._link, self._watch
         unguarded = link.unguarded and link.take_unguarded()
@@ -267,15 +234,24 @@ class Stepper:
             if self._stops_for(trouble, data, unguarded=unguarded):
                 return False
             row = self._next_row(data)  # what has heard of it may have written to the data
+        before = float(row[0])
+        try:
+            if not self._is_stepped(row, data, unguarded=unguarded):
+                return False
+            self._keep_row(completes=completes)
+        except BaseException:
+            if self._is_done_uncounted(before):
+                self._keep_row(completes=completes)
+            raise
+        return True
+
+    def _is_stepped(self, row: "NDArray[np.float64]", data: Any, *, unguarded: bool) -> bool:
+        """Step from ``row``; False: it went wrong and was taken back."""
+        watch = self._watch
         try:
             self._mj_step(self._model, data)
-        except BaseException as error:
-            if raised_by_handler(error):
-                if self._is_done_uncounted(row[0]):
-                    self._keep_row()
-                    self._counters.add_physics(1)
-                raise
-            if not isinstance(error, Exception):
+        except Exception as error:
+            if self._is_by_handler(error):
                 raise
             if self._stops_for_error(error, row, data, unguarded=unguarded):
                 return False
@@ -284,16 +260,7 @@ class Stepper:
         if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
             return False
         watch.end()
-        self._keep_row()
         return True
-
-    def _is_done_uncounted(self, before: float) -> bool:
-        """Return whether a step that began at the time ``before`` is done, but nobody has said so.
-
-        Handlers of signals run as soon as MuJoCo has returned, and most of them raise.
-        """
-        after = self._time[0]
-        return self._history.time_after == before and after == before + self._timestep[0]
 
     def _look_at_conditions(self, data: Any, *, is_counted: bool = False) -> None:
         """Let conditions look at the physics step that is complete and counted."""
@@ -303,29 +270,6 @@ class Stepper:
         if conditions is not None:
             ring = self._history.ring
             conditions.after(ring, ring.at - ring.advance, data, is_counted=is_counted)
-
-    def _next_row(self, data: Any) -> "NDArray[np.float64]":
-        """Write the state and the inputs of the coming step into the next row of the history."""
-        history = self._history
-        ring, time = history.ring, self._time[0]
-        if (
-            ring.at >= ring.size
-            or time != history.time_after
-            or ring.next_axis != self._counters.axis
-            or self._motion.tobytes() != history.after
-        ):
-            history.arrive(time=time, motion=self._motion)
-        ring.capture(time)
-        return ring.written(ring.at)
-
-    def _keep_row(self) -> None:
-        """Keep the row of the step that was just done."""
-        history = self._history
-        ring, after = history.ring, self._motion.tobytes()
-        time_after = math.nan if history.is_replaced else self._time[0]
-        ring.steps[ring.at], ring.timesteps[ring.at] = self._counters.single, self._timestep[0]
-        ring.at += ring.advance
-        history.time_after, history.after = time_after, after
 
     def _stops_for(self, trouble: "Trouble", data: Any, *, unguarded: bool = False) -> bool:
         """Return whether a step in trouble is to be taken anew; False: it counts, or has raised.
@@ -376,31 +320,39 @@ class Stepper:
         if self._stops.guards_detached:
             self._guarded_detached(count, ends=ends)
         else:
-            try:
-                self._mj_step(self._model, self._live(), count)
-            except BaseException as error:
-                if raised_by_handler(error):
-                    self._counters.add_physics(count)
-                    raise
-                if not isinstance(error, Exception):
-                    raise
-                raise self.failure(error) from error
-            self._counters.add_physics(count)
+            self._run_bare(count, completes=ends)
         if ends:
-            self._complete(count)
+            self._note_duration(count)
             if self._stops.guards_detached:
                 self._look_at_conditions(self._live(), is_counted=True)
             if followed:
                 self._callbacks.run(Event.POST_STEP, self._scene)
 
+    def _run_bare(self, count: int, *, completes: bool) -> None:
+        """Run and count physics steps that nobody looks at."""
+        data, counters = self._live(), self._counters
+        more = count - completes
+        try:
+            self._mj_step(self._model, data, count)
+            counters.single += completes
+            counters.more_physics += more
+        except BaseException as error:
+            if self._is_by_handler(error):  # they are done
+                counters.single += completes
+                counters.more_physics += more
+                raise
+            if not isinstance(error, Exception):
+                raise
+            raise self.failure(error) from error
+
     def _guarded_detached(self, count: int, *, ends: bool) -> None:
         data = self._live()
         self.note_time_before(data)
         for index in range(count):
-            while not self._physics(data):
+            completes = ends and index + 1 == count
+            while not self._physics(data, completes=completes):
                 self._link.gate()  # somebody has attached meanwhile
-            self._counters.add_physics(1)
-            if index + 1 < count or not ends:
+            if not completes:
                 self._look_at_conditions(data)
 
     def _attached(self, count: int, *, begins: bool = True, ends: bool = True) -> None:
@@ -443,16 +395,15 @@ class Stepper:
             self._interventions.take_back()
 
     def _physics_steps_of(self, count: int, data: Any) -> bool:
-        link, counters = self._link, self._counters
+        link = self._link
         for index in range(count):
             self.is_inside = index > 0
             while True:
                 if not link.gate():
                     return False
                 self.pre_step_done = False
-                if self._physics(data):
+                if self._physics(data, completes=False):
                     break
-            counters.add_physics(1)
             link.after_physics()
             self._interventions.take_back()
             self._look_at_conditions(data)
@@ -460,6 +411,9 @@ class Stepper:
 
     def _complete(self, count: int) -> None:
         self._counters.add_application_step()
+        self._note_duration(count)
+
+    def _note_duration(self, count: int) -> None:
         duration = count * self._option.timestep
         self._last_slow_step = (self._counters.single, duration)
 
@@ -474,7 +428,7 @@ class Stepper:
         self.synced_at = self._counters.single + 1
         seen = self._history.time_after
         if data.time < seen:
-            self._scene.episode_began(_WENT_BACK)
+            self._scene.episode_began(WENT_BACK)
             # Keyframes say to what a reset has set the time; else it is 0.
             self._time_from = max((t for t in self._model.key_time if t <= data.time), default=0.0)
         seen = self._history.time_after
@@ -487,131 +441,3 @@ class Stepper:
         if len(history.sync_taps) < len(history.taps):
             self._scene.recorders.synced()
         self._link.sync()
-
-    # --- recorded inputs
-
-    def run_recorded(
-        self, inputs: "NDArray[np.float64]", *, timestep: float, completes: bool
-    ) -> None:
-        """Run a physics step with recorded inputs, which may complete an application step.
-
-        Raises StepFailedError when it goes wrong, for whatever reason; it is taken back then.
-        """
-        data, option, watch = self._live(), self._option, self._watch
-        own = float(option.timestep)
-        self._adapter.mj_setState(self._model, data, inputs, self._inputs_mask)
-        option.timestep = timestep
-        try:
-            row = self._next_row(data)
-            trouble = watch.before(row)
-            try:
-                self._adapter.mj_step(self._model, data)
-            except Exception as error:
-                self.put_back(row, data)
-                raise self.failure(error) from error
-            trouble = watch.after(row) or trouble
-            if trouble is not None:
-                self.put_back(row, data)
-                raise StepFailedError(f"a step went wrong ({trouble.reason.value})")
-            watch.end()
-            self._keep_row()
-        finally:
-            option.timestep = own
-        self._counters.add_physics(1)
-        if completes:
-            self._counters.add_application_step()
-
-    def write_inputs(self, row: "NDArray[np.float64]") -> None:
-        """Write the inputs that stand in ``row``."""
-        inputs = row[self._inputs]
-        self._adapter.mj_setState(self._model, self._live(), inputs, self._inputs_mask)
-
-    # --- parts that a wrapped mj_step1 and mj_step2 need one by one
-
-    def last_row(self) -> "NDArray[np.float64] | None":
-        """Return the row that the last physics step began with; None when it isn't known.
-
-        The time tells: what was stepped without a row being taken, and what MuJoCo has reset,
-        does not stand one timestep behind it.
-        """
-        row = self._history.last_row()
-        if row is None or row[0] + self._option.timestep != self._live().time:
-            return None
-        return row
-
-    def put_back(self, row: "NDArray[np.float64]", data: Any) -> None:
-        """Write the state before the physics step that failed into the live data."""
-        self._adapter.free_stack(data)
-        codec = self._scene.world.codec
-        codec.put_row(row, self._hidden_before() if codec.keeps_sleep else b"")
-        self._watch.put_back()
-        self._interventions.take_back()
-
-    def _hidden_before(self) -> bytes:
-        """Return what slept before the step; empty where nobody knows: all of it wakes up then."""
-        history = self._history
-        known = history.keyframes.at(self._counters.axis)
-        if known is not None:
-            return known
-        try:
-            return self._scene.backend.time_machine().hidden_state()
-        except CommandError:
-            return b""
-
-    def note_time_before(self, data: Any) -> None:
-        """Notice that the script has reset the data since its last step: an episode."""
-        if data.time < self._history.time_after:
-            self.notice_reset()
-
-    def notice_reset(self, *, in_step: bool = False) -> None:
-        """Tell the debugger of a reset that was only found by looking at the time.
-
-        ``in_step``: in a physics step that is not counted yet.
-
-        Whose reset it was is not known: MuJoCo resets data that has diverged, too. The counters
-        stay: nobody looks while nothing is attached, and a script must read the same numbers then.
-        """
-        self._history.begin(SegmentKind.EPISODE, _WENT_BACK, ahead=int(in_step))
-        self._time_from = float(self._live().time)
-        self._link.state_replaced(_WENT_BACK)
-
-    @property
-    def is_where_it_was_left(self) -> bool:
-        """Whether the state is the one that the last step that was kept has led to."""
-        history = self._history
-        return (
-            not history.is_replaced
-            and history.ring.coming_follows
-            and self._time[0] == history.time_after
-            and self._motion.tobytes() == history.after
-        )
-
-    def forget_time(self) -> None:
-        """The state was replaced by somebody who says so."""
-        self._history.restored()
-        self.note_time()
-
-    def note_time(self) -> None:
-        """The state was replaced by somebody who tells the history what it is."""
-        self._time_from = self._time[0]
-
-    def mend(self) -> None:
-        """Make the data usable again after a step that failed: another state is written into it."""
-        if self.has_failed:
-            self.has_failed = False
-            self._adapter.free_stack(self._live())
-
-    def failure(self, error: Exception) -> StepFailedError:
-        """Return the error for a physics step that raised, having told everybody."""
-        scene = self._scene
-        self.has_failed = True
-        if not scene.is_adopted:
-            self.mend()  # the script's own data stays as it would be without us, until a restore
-        text = (
-            f"a physics step of scene {scene.name!r} failed after {self._counters.axis} physics "
-            f"steps: {error}; restore a checkpoint, or reset the data, before stepping on"
-        )
-        self._link.log_text(LogLevel.ERROR, text)
-        failure = StepFailedError(text)
-        failure.__cause__ = error
-        return failure

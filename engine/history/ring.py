@@ -9,7 +9,7 @@ checked. Each level covers as many steps as the one below it with half the block
 import bisect
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from stroboscope.engine.history.ahead import BlockOrder, BlocksAhead
 from stroboscope.engine.history.block import Block, Dropped, block_bytes
 from stroboscope.engine.history.packing import RowPacking
+from stroboscope.engine.history.row_tap import RowTap
 from stroboscope.engine.history.spans import axes_of, last_before
 
-__all__ = ["RowRing", "RowTap"]
+__all__ = ["RowRing"]
 
 # A block is about so large, and holds at least and at most so many rows.
 _BLOCK_BYTES = 512 << 10
@@ -34,20 +35,6 @@ _FEW_BLOCKS = 4
 _LONGEST_STRIDE = 256
 # Merging two blocks has to drop so many of their rows that no more than this part is left.
 _MOST_KEPT = 0.75
-
-
-class RowTap(Protocol):
-    """Somebody who takes the rows while they are written; called by the owner.
-
-    Rows that are counted stay as they are, and may be read on any thread, as long as the tap is
-    among the ``users`` of their block.
-    """
-
-    def opened(self, ring: "RowRing", block: Block, *, at: int) -> None:
-        """Hear that rows go into ``block`` from its place ``at`` on."""
-
-    def sealed(self, block: Block) -> None:
-        """Hear that ``block.count`` rows are in it, and none will follow."""
 
 
 class RowRing:
@@ -78,6 +65,7 @@ class RowRing:
         "_packing",
         "_rows",
         "_spare",
+        "_turning",
         "_wanted_capacity",
         "advance",
         "at",
@@ -117,7 +105,7 @@ class RowRing:
         self._ahead = ahead
         self._order: BlockOrder | None = None
         """The block that is made for the time when this one is full; counted as one of ours."""
-        self._capacity = self._rows = 0
+        self._capacity = self._rows = self.at = 0
         self._blocks: list[Block] = []
         self._spare: list[Block] = []
         self._lent: list[Block] = []
@@ -129,6 +117,7 @@ class RowRing:
         """Whether every tap has heard of the block that is being filled."""
         self._is_whole = True
         """Whether no block is on its way, where what a handler of a signal raises loses it."""
+        self._turning = -1  # to a block that begins with this axis
         self.stop_keeping()
 
     # --- writing
@@ -151,23 +140,29 @@ class RowRing:
 
     def seal(self) -> None:
         """End the block that is being filled: the next row does not stand beside the last."""
-        head = self._head
+        self._turning = -1
+        is_whole, self._is_whole = self._is_whole, False
+        self._seal()
+        self._is_whole = is_whole
+
+    def _seal(self) -> None:
+        head, at = self._head, self.at
         if head is not None:
-            head.count = self.at
-            head.end = head.begin + self.at
+            head.count = at
+            head.end = head.begin + at
             for tap in self.taps:
                 tap.sealed(head)
-            self._head = None
-            if not self.at:
-                self._blocks.pop()
-                (self._lent if head.users else self._spare).append(head)
-        self._is_heard = False  # if a handler of a signal raises now, turning is begun anew
-        self.size = self.at = 0
+        # Nothing but stores, which no handler of a signal comes between.
+        self._head, self._is_heard, self.size, self.at = None, False, 0, 0
+        if head is not None and not at:
+            self._blocks.pop()
+            (self._lent if head.users else self._spare).append(head)
 
     def turn(self, axis: int) -> None:
-        """Begin another block, whose first row is that of ``axis``."""
+        """Begin another block, whose first row is that of ``axis``; anew after an exception."""
+        self._turning = axis
         is_whole, self._is_whole = self._is_whole, False
-        self.seal()
+        self._seal()
         if not is_whole:
             self._mend()
         if not self._blocks or self._limit() < self._fewest // 4 * self._new_block_bytes:
@@ -187,7 +182,7 @@ class RowRing:
             self._is_whole = True
             for tap in self.taps:
                 tap.opened(self, block, at=0)
-            self._is_heard = True
+            self._is_heard, self._turning = True, -1
         finally:
             if not self._is_heard:
                 self.size = 0
@@ -216,7 +211,8 @@ class RowRing:
 
     def resume(self) -> None:
         """Go on after an interruption."""
-        self.size = 1 if self._head is None else self._rows if self._is_heard else 0
+        is_idle = self._head is None and not self.advance
+        self.size = 1 if is_idle else self._rows if self._is_heard else 0
 
     def flag(self) -> None:
         """Say of the row that comes that it does not follow from the one before."""
@@ -254,7 +250,12 @@ class RowRing:
     @property
     def next_axis(self) -> int:
         """The axis of the row that would be written next; -1 while no block is being filled."""
-        return self._head.begin + self.at if self._head is not None else -1
+        return self._head.begin + self.at if self._head is not None else self._turning
+
+    @property
+    def is_turning(self) -> bool:
+        """Whether an exception has come between turning to :attr:`next_axis`."""
+        return self._turning >= 0
 
     @property
     def first(self) -> int:
@@ -474,8 +475,8 @@ class RowRing:
         if ahead is None:
             return
         if self.nbytes + 2 * size > self._limit():
-            dense = (i for i, block in enumerate(self._blocks) if block.stride == 1)
-            first = next(dense)  # the one that is being filled, if no other
+            # The one that is being filled, if no other. What raises in a generator's end is lost.
+            first = [block.stride for block in self._blocks].index(1)
             for block in self._blocks[first : first + 2]:
                 if block.order is None and block is not self._head:
                     ahead.order_dropped(block, self._packing)
@@ -508,8 +509,9 @@ class RowRing:
             end = begin
             while begin and blocks[begin - 1].stride == stride:
                 begin -= 1
-            if any(self._merge(index) for index in range(begin, end - part)):
-                return
+            for index in range(begin, end - part):
+                if self._merge(index):
+                    return
             part = max(part // 2, 1)
             stride *= 2
         self._forget_oldest()

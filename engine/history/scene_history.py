@@ -13,7 +13,8 @@ from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.packing import RowPacking
-from stroboscope.engine.history.ring import RowRing, RowTap
+from stroboscope.engine.history.ring import RowRing
+from stroboscope.engine.history.row_tap import RowTap
 from stroboscope.engine.history.script_rows import ScriptRows
 from stroboscope.engine.history.segments import SegmentList, Stretch
 from stroboscope.engine.physics_options import read_option
@@ -112,6 +113,10 @@ class SceneHistory:
         self.keyframes = Keyframes()
         self.script_rows = ScriptRows()
         self._is_replaced = False
+        self._due = (-1, "")
+        """The axis that a segment has to begin at, whatever comes between, and why."""
+        self._opened_at = -1
+        """Where the last one was opened for a row that nobody has arrived at yet."""
         self._world: World
         self.packing: RowPacking
         self.ring: RowRing
@@ -316,6 +321,7 @@ class SceneHistory:
     def _lose_track(self) -> None:
         self.time_after = math.nan
         self.after = None
+        self._opened_at = -1
 
     def _limit(self) -> int:
         """Return how many bytes rows may take."""
@@ -370,14 +376,17 @@ class SceneHistory:
         ``episode``: which one it belongs to; -1: the one in force, or the next one. ``ahead``: by a
         physics step that is done and not counted yet, 1.
         """
+        self._is_replaced = True
         if kind is SegmentKind.EPISODE:
-            self._episodes += 1
-            self.episode = self._episodes
+            self.episode = self._episodes + 1
         elif episode >= 0:
             self.episode = episode
-        self._is_replaced = True
-        self._lose_track()
-        return self._open(kind, text, parent_axis, ahead=ahead)
+        opened = self._open(kind, text, parent_axis, ahead=ahead)
+        # Nothing but stores, which no handler of a signal comes between: else it was not noticed.
+        if kind is SegmentKind.EPISODE:
+            self._episodes = self.episode
+        self.time_after, self.after, self._opened_at = math.nan, None, -1
+        return opened
 
     def restored(self) -> None:
         """Say that the state was restored; next to nothing while no rows are kept."""
@@ -407,38 +416,50 @@ class SceneHistory:
         if not (has_row or (self.is_synced and self.sync_taps)):
             return segment  # the first one begins with the first row
         options = {name: self._scene.link.backend.option(name) for name in world.unedited_options}
-        opened = segment
+        opened, steps = segment, counters.total_steps
         if has_row:
-            opened = self.segments.open(segment, total_steps=counters.total_steps, options=options)
+            opened = self.segments.open(segment, total_steps=steps, options=options)
         for tap in self.taps:
-            tap.began(Stretch(opened, counters.total_steps, options))
+            tap.began(Stretch(opened, steps, options))
         return opened
 
     def arrive(self, *, time: float, motion: Any) -> None:
-        """Prepare the row of the coming step, which may begin where the last one did not end."""
+        """Prepare the row of the coming step, which may begin where the last one did not end.
+
+        Does all of it anew, with the same outcome, when an exception has come between.
+        """
         ring = self.ring
         if ring.at >= ring.size or self._calls:
             self._answer_calls()
-        is_replaced, self._is_replaced = self._is_replaced, False
-        was_synced, self.is_synced = self.is_synced, False
-        if not self.keeps:
-            if ring.advance:
-                self.forget()
-            return
-        axis = self._scene.counters.axis
-        follows = not is_replaced
-        if ring.next_axis != axis:
-            is_left_out = ring.next_axis >= 0 or was_synced
-            text = "steps in between were not followed" if is_left_out else ""
-            self._turn(axis)
-            if not (is_replaced and self._is_begun(axis)):
-                self._open(SegmentKind.BEGIN, text, -1)
+        if self.keeps:
+            self._arrive(time, motion)
+        elif ring.advance:
+            self.forget()
+        after = motion.tobytes()
+        # Nothing but stores, which no handler of a signal comes between.
+        self._is_replaced, self.is_synced, self._due, self._opened_at = False, False, (-1, ""), -1
+        self.time_after, self.after = time, after
+
+    def _arrive(self, time: float, motion: Any) -> None:
+        ring, axis = self.ring, self._scene.counters.axis
+        is_replaced, is_opened = self._is_replaced, self._opened_at == axis
+        follows = not is_replaced and not is_opened
+        if ring.next_axis != axis and self._due[0] != axis:
+            is_left_out = ring.next_axis >= 0 or self.is_synced
+            self._due = axis, "steps in between were not followed" if is_left_out else ""
+        if self._due[0] == axis:
+            if ring.next_axis != axis or ring.is_turning:
+                self._turn(axis)
+            if not is_opened and not (is_replaced and self._is_begun(axis)):
+                self._open(SegmentKind.BEGIN, self._due[1], -1)
+                self._opened_at = axis
             follows = False
         elif follows and (time != self.time_after or motion.tobytes() != self.after):
             follows = False
             if not self._is_edited_again(axis):
                 self._open(SegmentKind.EDIT, "the state was changed between two steps", -1)
-        if ring.at == ring.size:
+                self._opened_at = axis
+        if ring.at == ring.size or ring.is_turning:
             self._turn(axis)
         if not follows:
             ring.flag()

@@ -48,13 +48,12 @@ class SegmentList:
     def open(self, segment: Segment, *, total_steps: int, options: Options) -> Segment:
         """Append a segment, numbered here; it takes the place of one that nothing came of."""
         begin = segment.begin
-        while len(self._begins) > self._recorded and self._begins[-1] >= begin:
-            del self._begins[-1], self._stretches[-1]
+        kept = max(bisect.bisect_left(self._begins, begin), self._recorded)
         numbered = msgspec.structs.replace(segment, segment_id=self._next_id)
-        self._next_id += 1
-        self._begins.append(begin)
-        self._stretches.append(Stretch(numbered, total_steps, options))
-        self._told = None
+        begins, stretches = [begin], [Stretch(numbered, total_steps, options)]
+        # Nothing but stores, which no handler of a signal comes between.
+        self._begins[kept:], self._stretches[kept:] = begins, stretches
+        self._next_id, self._told = numbered.segment_id + 1, None
         return numbered
 
     def clear(self) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.stepping import Stepper
 
@@ -25,6 +26,7 @@ class HalfStepper(Stepper):
         super().__init__(scene)
         self.world = scene.world
         self._mj_step = self._second_half
+        self._is_by_handler = is_of_handler  # it comes in a frame of ours
         size = int(scene.world.adapter.module.mj_stateSize(self._model, self._mask))
         self._begun = np.full(size, np.nan)
         self._resumed = np.full(size, np.nan)

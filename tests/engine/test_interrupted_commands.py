@@ -3,11 +3,9 @@
 What they raise is the script's, never the command's alone; and the command is done or it is not.
 """
 
-import contextlib
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import mujoco
 import numpy as np
 import pytest
 from driven_scene import ARM, BOX_AND_ARM, FULL
+from interrupting import Late, interrupted_after
 
 import stroboscope.engine as physics
 from stroboscope import debugger_protocol
@@ -128,44 +127,7 @@ def _answer(command: Callable[[], None]) -> Callable[[], str]:
 # --- at every line, on the scene's own thread
 
 
-class Late(Exception):
-    """What the script raises when it has waited too long."""
-
-
-@pytest.fixture
-def late() -> Iterator[None]:
-    """A handler of a signal that raises."""
-
-    def raise_late(number: int, frame: Any) -> None:
-        raise Late
-
-    before = signal.signal(signal.SIGUSR1, raise_late)
-    yield
-    assert signal.signal(signal.SIGUSR1, before) is raise_late
-
-
-@contextlib.contextmanager
-def signalled_after(calls: int) -> Iterator[list[int]]:
-    """Get a signal where Python looks for one: after so many calls of ours have begun or ended.
-
-    Yields how many were left.
-    """
-    left = [calls]
-    ours = tuple(str(Path(part.__file__ or "").parent) for part in (physics, debugger_protocol))
-
-    def watch(frame: Any, event: str, arg: object) -> None:
-        if event in ("call", "c_return") and frame.f_code.co_filename.startswith(ours):
-            left[0] -= 1
-            if left[0] == -1:
-                signal.raise_signal(signal.SIGUSR1)
-
-    sys.setprofile(watch)
-    try:
-        yield left
-    finally:
-        sys.setprofile(None)
-
-
+OURS = tuple(str(Path(part.__file__ or "").parent) for part in (physics, debugger_protocol))
 STEPS = 40
 MODEL = BOX_AND_ARM.format(option="").replace(
     "</mujoco>",
@@ -295,19 +257,18 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("name", "places"), PLACES)
-@pytest.mark.usefixtures("late")
 def test_a_command_that_a_signal_comes_into_is_done_or_it_is_not(
     host: Host, name: str, places: int
 ) -> None:
     *first, last = COMMANDS[name]
 
-    def run(calls: int) -> tuple[dict[str, Any], dict[str, Any], str, bool, int]:
+    def run(calls: int) -> tuple[dict[str, Any], dict[str, Any], str, int]:
         stood = Stood(host)
         for command in first:
             stood.serve(stood.give(command))
         before = stood.stands()
         answers, came = stood.give(last), False
-        with signalled_after(calls) as left:
+        with interrupted_after(calls, within=OURS) as interruption:
             try:
                 stood.serve(answers)
             except Late:
@@ -317,15 +278,15 @@ def test_a_command_that_a_signal_comes_into_is_done_or_it_is_not(
         (answer,) = answers
         stood.scene.destroy()
         host.detach("the next one")
-        return before, after, answer, came, left[0]
+        assert came == interruption.came, f"call {calls}: the script has not heard of it"
+        return before, after, answer, interruption.left
 
     most = 1_000_000
-    before, after, answer, came, left = run(most)
-    assert (answer, came) == ("", False)
+    before, after, answer, left = run(most)
+    assert answer == ""
     count = most - left
     for calls in range(0, count, max(1, count // places)):
-        _, stands, answer, came, left = run(calls)
-        assert came == (left < 0), f"call {calls} of {count}: the script has not heard of it"
+        _, stands, answer, _ = run(calls)
         expected = before if answer else after
         assert "interrupted" in answer or not answer
         if answer and name == "continue with inputs":
