@@ -103,6 +103,26 @@ def drive() -> Callable[..., NDArray[np.float64]]:
     return run
 
 
+@pytest.fixture
+def record(
+    state_of: Callable[[physics.Scene], NDArray[np.float64]],
+) -> Callable[..., list[NDArray[np.float64]]]:
+    """``record(scene, steps, seed=0)``: step with random controls; return the row before each."""
+
+    def run(
+        scene: physics.Scene, steps: int, *, seed: int = 0, nstep: int = 1
+    ) -> list[NDArray[np.float64]]:
+        random = np.random.default_rng(seed)
+        rows = []
+        for _ in range(steps):
+            scene.ctrl[:] = random.uniform(-1, 1, scene.model.nu)
+            rows.append(state_of(scene))
+            scene.step(nstep=nstep)
+        return rows
+
+    return run
+
+
 # --- a scene with a thread of its own
 
 

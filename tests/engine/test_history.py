@@ -8,61 +8,28 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from histories import DERIVED, machine, same
 from numpy.typing import NDArray
 
 import stroboscope.engine as physics
-from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.runtime import current_runtime
-from stroboscope.engine.time_machine import MujocoTimeMachine
 
 Make = Callable[..., physics.Scene]
 StateOf = Callable[[physics.Scene], NDArray[np.float64]]
 Rows = list[NDArray[np.float64]]
 
-DERIVED = frozenset(
-    {Topic.POSE, Topic.STATE, Topic.CONTACTS, Topic.SENSORS, Topic.CONSTRAINTS, Topic.ENERGY}
-)
 SMALL = 1 << 20
-
-
-@pytest.fixture
-def record(state_of: StateOf) -> Callable[..., Rows]:
-    """``record(scene, steps, seed=0)``: step with random controls; return the row before each."""
-
-    def run(scene: physics.Scene, steps: int, *, seed: int = 0, nstep: int = 1) -> Rows:
-        random = np.random.default_rng(seed)
-        rows = []
-        for _ in range(steps):
-            scene.ctrl[:] = random.uniform(-1, 1, scene.model.nu)
-            rows.append(state_of(scene))
-            scene.step(nstep=nstep)
-        return rows
-
-    return run
-
-
-def machine(scene: physics.Scene) -> MujocoTimeMachine:
-    made = scene.link.backend.time_machine()
-    assert isinstance(made, MujocoTimeMachine)
-    return made
 
 
 def row_at(scene: physics.Scene, axis: int) -> NDArray[np.float64]:
     """Return the row as whoever compares or plots it gets it."""
     found: NDArray[np.float64] = machine(scene)._past.row(axis)
     return found
-
-
-def same(one: TopicFrames, other: TopicFrames) -> None:
-    assert one.arrays.keys() == other.arrays.keys()
-    for topic, arrays in one.arrays.items():
-        for name, values in arrays.items():
-            assert np.array_equal(values, other.arrays[topic][name], equal_nan=True), (topic, name)
 
 
 # --- rows
@@ -101,76 +68,6 @@ def test_old_rows_are_thinned_out_and_stepped_to_again_to_the_bit(
     assert notes == {"", "verified"}
     assert np.array_equal(live, state_of(scene))
     assert scene.model.opt.timestep == 0.005
-
-
-def test_what_was_changed_behind_our_back_is_said_and_from_where(
-    make_scene: Make, record: Any
-) -> None:
-    scene = make_scene()
-    scene.keep_history(max_bytes=4 * SMALL)
-    record(scene, 200)
-    gain = scene.model.actuator_gear[0, 0]
-    scene.model.actuator_gear[0, 0] = 3.0  # without model_changed()
-    record(scene, 2800)
-    scene.model.actuator_gear[0, 0] = gain
-    notes = {machine(scene).look_at(axis, frozenset({Topic.POSE})).note for axis in range(150)}
-    assert notes <= {"", "verified"}
-    notes = {machine(scene).look_at(axis, frozenset({Topic.POSE})).note for axis in range(300, 500)}
-    assert any(note.startswith("not reproducible: outside edit before physics") for note in notes)
-
-
-def test_of_rows_before_the_script_wrote_into_its_model_it_is_said_that_they_lead_elsewhere(
-    make_scene: Make, record: Any
-) -> None:
-    scene = make_scene("humanoid")
-    scene.keep_history(True)
-    record(scene, 30)
-    assert machine(scene).look_at(10, DERIVED).note == ""
-    scene.model.actuator_gainprm[:, 0] *= 1.5
-    record(scene, 30)
-    for axis in (0, 10, 29):
-        note = machine(scene).look_at(axis, DERIVED).note
-        assert note.startswith(f"not reproducible: physics step {axis} leads elsewhere by now"), (
-            axis
-        )
-    for axis in (30, 45, 59):
-        assert machine(scene).look_at(axis, DERIVED).note == ""
-
-
-def test_values_of_rows_before_the_script_wrote_into_its_model_are_refused_not_made_up(
-    make_scene: Make, record: Any
-) -> None:
-    scene = make_scene("humanoid")
-    scene.keep_history(True)
-    record(scene, 30)
-    scene.model.actuator_gainprm[:, 0] *= 1.5
-    record(scene, 30)
-
-    def read(channel: str, first: int) -> int:
-        pieces = machine(scene).read_rows(0, (channel,), first=first, last=59, max_rows=100)
-        return sum(len(piece["axis"]) for piece in pieces)
-
-    with pytest.raises(
-        CommandError, match=r"actuator_force can't be read .* physics step 10 leads"
-    ):
-        read("actuator_force", 10)
-    assert read("actuator_force", 30) == 30
-    assert read("qpos", 0) == 60
-
-
-def test_values_of_rows_are_computed_with_the_options_of_then(
-    make_scene: Make, record: Any
-) -> None:
-    scene = make_scene("humanoid")
-    scene.keep_history(True)
-    record(scene, 20)
-    before = machine(scene).look_at(10, DERIVED).frames.arrays[Topic.STATE]["qfrc_bias"]
-    scene.link.backend.edit_option("gravity", (0.0, 0.0, -1.0))
-    record(scene, 20)
-    pieces = list(machine(scene).read_rows(0, ("qfrc_bias",), first=0, last=39, max_rows=100))
-    assert pieces[0]["values"][10].tobytes() == before.tobytes()
-    option = scene.model.opt.gravity.tolist()
-    assert option == [0.0, 0.0, -1.0]
 
 
 def test_what_the_scripts_callback_does_is_not_made_up(make_scene: Make, record: Any) -> None:
@@ -410,24 +307,6 @@ def test_a_replay_that_is_given_up_leaves_the_scene_where_it_was(
     replay.close()
     assert np.array_equal(before, state_of(scene))
     assert scene.physics_step_count == 200
-
-
-def test_a_row_of_before_an_edited_option_is_shown_under_the_options_of_then(
-    make_scene: Make, record: Any
-) -> None:
-    scene = make_scene()
-    scene.keep_history()
-    backend = scene.link.backend
-    executed = []
-    for gravity in (-9.81, -1.62):
-        backend.edit_option("gravity", (0.0, 0.0, gravity))
-        for _ in range(20):
-            backend.begin_frame(DERIVED)
-            scene.step()
-            executed.append(backend.end_frame(DERIVED))
-    for axis in (5, 19, 20, 35):
-        same(executed[axis], machine(scene).look_at(axis, DERIVED).frames)
-    assert scene.model.opt.gravity[2] == -1.62
 
 
 def _put_inputs(scene: physics.Scene, row: NDArray[np.float64]) -> None:

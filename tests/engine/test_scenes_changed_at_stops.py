@@ -9,19 +9,11 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from hinge_model import HINGE, TIMESTEP
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.backend import Clock
 
-TIMESTEP = 0.002
-MODEL = """
-<mujoco>
-  <option timestep="0.002"/>
-  <worldbody><body pos="0 0 1"><joint name="hinge" axis="0 1 0"/>
-    <geom type="capsule" fromto="0 0 0 0 0 -.5" size=".05"/></body></worldbody>
-  <actuator><motor joint="hinge"/></actuator>
-</mujoco>
-"""
 # What makes a step stop: a speed that it leads to, an input and a state that it begins with.
 FAULTS: dict[str, Callable[[physics.Scene], None]] = {
     "a speed after it": lambda scene: scene.ctrl.fill(1e12),
@@ -49,7 +41,7 @@ def clocks(scene: physics.Scene) -> list[Clock]:
 @pytest.mark.parametrize("nstep", [1, 3])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_scene_that_is_reset_then_counts_from_there(fault: str, nstep: int) -> None:
-    scene = physics.create_scene("reset", MODEL)
+    scene = physics.create_scene("reset", HINGE)
     scene.keep_history()
     scene.on_stop(lambda each: each.reset())
     run(scene, fault, nstep=nstep)
@@ -68,7 +60,7 @@ def test_a_scene_that_is_mended_then_is_recorded_as_it_went_on(
     def mend(scene: physics.Scene) -> None:
         scene.qpos[:], scene.qvel[:], scene.ctrl[:] = 0.1, 0.0, 0.0
 
-    scene = physics.create_scene("mended", MODEL)
+    scene = physics.create_scene("mended", HINGE)
     scene.on_stop(mend)
     scene.start_recording(tmp_path / "run")
     run(scene, fault, nstep=nstep)
@@ -81,7 +73,7 @@ def test_what_a_script_raises_then_loses_no_step() -> None:
     def refuse(scene: physics.Scene) -> None:
         raise ConnectionError("the robot is off")
 
-    scene = physics.create_scene("raises", MODEL)
+    scene = physics.create_scene("raises", HINGE)
     scene.keep_history()
     scene.on_stop(refuse)
     scene.ctrl[:] = 1e12
@@ -91,7 +83,7 @@ def test_what_a_script_raises_then_loses_no_step() -> None:
 
 
 def test_a_step_that_raised_is_taken_back_before_the_script_is_told() -> None:
-    scene = physics.create_scene("callback", MODEL)
+    scene = physics.create_scene("callback", HINGE)
     scene.keep_history()
     scene.on_stop(lambda each: each.reset())
     for _ in range(3):

@@ -8,19 +8,12 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from hinge_model import HINGE
 
 import stroboscope.engine as physics
 
 pytest.importorskip("mujoco.batch")
 
-MODEL = """
-<mujoco>
-  <option timestep="0.002"/>
-  <worldbody><body pos="0 0 1"><joint name="hinge" axis="0 1 0"/>
-    <geom type="capsule" fromto="0 0 0 0 0 -.5" size=".05"/></body></worldbody>
-  <actuator><motor joint="hinge"/></actuator>
-</mujoco>
-"""
 CROWDED = """
 <mujoco><size memory="28K"/><worldbody><geom type="plane" size="5 5 .1"/>
   <body pos="0 0 5"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
@@ -32,7 +25,7 @@ CROWDED = """
 
 def swinging() -> physics.BatchScene:
     """A batch of three that raises when one goes wrong, after four steps."""
-    scene = physics.create_scene("swing", MODEL, n_envs=3)
+    scene = physics.create_scene("swing", HINGE, n_envs=3)
     scene.raise_on_stop = True
     for _ in range(4):
         scene.step()
@@ -74,7 +67,7 @@ def test_a_checkpoint_of_it_says_the_same_as_one_from_before_the_step() -> None:
     after = scene.get_state()
     assert after.step_count[1] == before.step_count[1]
     assert after.physics_step_count[1] == before.physics_step_count[1]
-    single = physics.create_scene("single", MODEL)
+    single = physics.create_scene("single", HINGE)
     single.restore(scene.checkpoint().env(1))
     assert (single.step_count, single.physics_step_count) == (4, 4)
 
