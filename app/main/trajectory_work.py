@@ -16,11 +16,13 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from stroboscope.app.models.file_health import CheckedFile, LostFrames, RepairedFile
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.in_use import is_being_written
+from stroboscope.engine.files.lost_messages import lost_in_words
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.scene_names import scene_names
@@ -57,9 +59,10 @@ def _checked(
 ) -> CheckedFile:
     names = scene_names(reader)
     frames = {name: reader.frame_count(scene) for scene, name in names.items()}
-    last = {
-        name: int(reader.index(each).last_axis[-1]) for each, name in names.items() if frames[name]
-    }
+    last = {}
+    for scene, name in names.items():
+        if (step := _last_step(reader, scene, damage)) >= 0:
+            last[name] = step
     lost = []
     for each in damage:
         if each.scene not in reader.scenes or (each.frames is None and each.axes is None):
@@ -78,12 +81,26 @@ def _checked(
     )
 
 
+def _last_step(reader: TrajectoryReader, scene: int, damage: tuple[Damage, ...]) -> int:
+    """Return the physics step of the last frame of a scene that can be read; -1 without any."""
+    gone = {each.frames for each in damage if each.scene == scene and each.frames is not None}
+    index = reader.index(scene)
+    ends = np.cumsum(index.count).tolist()
+    for end, count, axis in zip(
+        reversed(ends), index.count[::-1].tolist(), index.last_axis[::-1].tolist(), strict=True
+    ):
+        if (end - count, end) not in gone:
+            return int(axis)
+    return -1
+
+
 def _repair(path: str, target: str, progress: Callable[[float], None]) -> RepairedFile:
     made = repair(path, target, progress=progress)
-    with TrajectoryReader(made.path) as reader:
-        names = scene_names(reader)
-        frames = {names[scene]: count for scene, count in made.frames.items()}
-    return RepairedFile(path=str(made.path), frames=frames, attachments_lost=made.attachments_lost)
+    frames = {made.names[scene]: count for scene, count in made.frames.items()}
+    lost = made.attachments_lost
+    if made.messages_lost:
+        lost = (*lost, lost_in_words(made.messages_lost, made.names))
+    return RepairedFile(path=str(made.path), frames=frames, lost=lost)
 
 
 # --- the process

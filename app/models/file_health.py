@@ -48,7 +48,7 @@ class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
     """What was found in a file: ``frames`` that are whole per scene, ``damage`` in words.
 
     ``closed``: its writer has closed it, and its index is whole. ``everything``: all checksums were
-    compared. ``last``: the physics step of each scene's last frame, lost or not.
+    compared. ``last``: the physics step of each scene's last frame that can be read.
     """
 
     closed: bool
@@ -102,16 +102,16 @@ class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepairedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a repair has made: the new file, its ``frames`` per scene, attachments that are lost."""
+    """What a repair has made: the new file, its ``frames`` per scene, and what else is lost."""
 
     path: str
     frames: dict[str, int]
-    attachments_lost: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """Return what is in the new file."""
         scenes = [f"{_frames(count)} of {name}" for name, count in self.frames.items()]
-        lost = f"; lost: {', '.join(self.attachments_lost)}" if self.attachments_lost else ""
+        lost = f"; lost: {', '.join(self.lost)}" if self.lost else ""
         return f"{_and(scenes) or 'no frames'}{lost}"
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from stroboscope.engine.counted import counted
 from stroboscope.engine.files.atomic import replacing
 from stroboscope.engine.files.chunk_index import ChunkKind
 from stroboscope.engine.files.disk import Disk
@@ -84,7 +85,7 @@ def gap_event(
         scene=scene,
         time=float(index.first_time[number]),
         wall=int(index.first_wall[number]),
-        text=f"{index.count[number]} frames were damaged and are lost",
+        text=f"lost, as they were damaged: {counted(int(index.count[number]), 'frame')}",
         data={"axes": axes, "wrong": error.wrong},
     )
 

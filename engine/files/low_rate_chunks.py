@@ -2,6 +2,7 @@
 
 import contextlib
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from zlib import crc32
@@ -19,6 +20,7 @@ from stroboscope.engine.files.limits import (
     LOW_RATE_PER_BYTE,
     LOW_RATE_TOTAL,
 )
+from stroboscope.engine.files.lost_messages import LostMessages, indexed_messages
 from stroboscope.engine.files.source import ByteSource
 
 __all__ = ["Channel", "LowRateChunks", "Message"]
@@ -28,6 +30,13 @@ _MESSAGE = struct.Struct("<BQHIQQ")
 _OPCODE_AND_LENGTH = 9
 # Bytes of a chunk's own head, and of what compression may add to what can't be compressed.
 _CHUNK_MARGIN = 1 << 20
+_UNDECLARED = "messages are of channels that a damaged chunk declares"
+_NAMES = {
+    0: "a chunk of events, signals or messages",
+    int(ChunkKind.EVENTS): "a chunk of events",
+    int(ChunkKind.SIGNALS): "a chunk of signals",
+    int(ChunkKind.MESSAGES): "a chunk of messages for other tools",
+}
 
 
 class Channel(NamedTuple):
@@ -67,6 +76,8 @@ class LowRateChunks:
         self._schemas: dict[int, tuple[str, str, bytes]] = {}
         self._channels: dict[int, Channel] = {}
         self._may_read = LOW_RATE_TOTAL
+        self._undeclared = False
+        """Whether the chunk has messages of channels that a damaged one declares."""
         with contextlib.suppress(ContainerError):
             for _ in self._messages_of(declared):
                 pass  # it holds none
@@ -83,10 +94,30 @@ class LowRateChunks:
             try:
                 # Those before what is damaged within a chunk are intact: its CRC was compared.
                 messages.extend(self._messages_of(self._content(offset, nbytes)))
+                why = _UNDECLARED if self._undeclared else ""
             except (ContainerError, CompressedError, FileDamagedError) as error:
-                what = f"a chunk of events, signals or messages is damaged: {error}"
-                self._note(Damage(what=what, offset=offset, nbytes=nbytes))
+                why = f"{_NAMES.get(int(entry['kind']), _NAMES[0])} is damaged: {error}"
+            if why:
+                lost = self._lost(offset + nbytes, messages)
+                self._note(Damage(what=why, offset=offset, nbytes=nbytes, messages=lost))
             yield messages
+
+    def _lost(self, behind: int, read: list[Message]) -> tuple[LostMessages, ...]:
+        """Return what could not be read of a chunk that ends at ``behind``."""
+        undeclared, self._undeclared = self._undeclared, False
+        there = Counter(message.channel.topic for message in read)
+        found = []
+        try:
+            indexed = indexed_messages(self._source, behind)
+        except FileDamagedError:
+            return ()  # the file has become shorter meanwhile
+        for number, (count, first, last) in indexed.items():
+            channel = self._channels.get(number)
+            topic = channel.topic if channel is not None else ""
+            left = count - there[topic]
+            if left > 0 and (channel is None or not undeclared):
+                found.append(LostMessages(topic, left, first, last))
+        return tuple(found)
 
     def _content(self, offset: int, nbytes: int) -> bytes:
         """Return the records of a chunk, whose CRC was compared."""
@@ -122,11 +153,10 @@ class LowRateChunks:
                 if behind > end or length < _MESSAGE.size - _OPCODE_AND_LENGTH:
                     raise ContainerError(f"a message of {length:,} bytes does not fit in")
                 channel = self._channels.get(number)
-                if channel is None:
-                    raise ContainerError(
-                        f"a message is of channel {number}, which a damaged chunk declares"
-                    )
-                yield Message(channel, log_time, content[at + _MESSAGE.size : behind])
+                if channel is not None:
+                    yield Message(channel, log_time, content[at + _MESSAGE.size : behind])
+                else:
+                    self._undeclared = True
                 at = behind
             else:
                 fields = Fields(memoryview(content)[at:])

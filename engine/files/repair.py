@@ -1,9 +1,12 @@
 """A file that was cut off or damaged, rewritten into one that is complete."""
 
 import dataclasses
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from stroboscope.engine.files.copying import (
     Progress,
@@ -17,7 +20,16 @@ from stroboscope.engine.files.copying import (
 from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.errors import FileDamagedError
+from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.lost_messages import (
+    LostMessages,
+    content_of_topic,
+    how_many,
+    lost_in_words,
+    messages_in_words,
+)
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.files.writer import TrajectoryWriter
 
 __all__ = ["Repaired", "repair"]
@@ -27,13 +39,56 @@ __all__ = ["Repaired", "repair"]
 class Repaired:
     """What has become of a file: ``path`` of the new one, ``damage`` of the old one.
 
-    ``frames``: how many each scene has now. ``attachments_lost``: names of those left out.
+    ``frames``: how many each scene has now, ``frames_there`` how many it had, ``names`` of scenes.
+    ``messages``: how many of each topic are there now, ``messages_lost``: which are not.
+    ``attachments_lost``: names of those left out. ``was_closed``: whether the old one was, by its
+    writer: else nobody knows what would have followed.
     """
 
     path: Path
+    names: dict[int, str]
     frames: dict[int, int]
+    frames_there: dict[int, int]
+    messages: dict[str, int]
+    messages_lost: tuple[LostMessages, ...]
     damage: tuple[Damage, ...]
     attachments_lost: tuple[str, ...]
+    was_closed: bool
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether anything that is known to have been there is not any more."""
+        return bool(
+            self.frames != self.frames_there or self.messages_lost or self.attachments_lost
+        ) or any(not each.is_cut_off for each in self.damage)
+
+    def told(self) -> list[str]:
+        """Return a line each: what was wrong, what is lost, and what the new file has of it."""
+        lines = [f"was damaged {damage.told(self.names)}" for damage in self.damage]
+        if not self.was_closed:
+            lines.append(
+                "it ends before its writer has closed it: what would have followed is lost, and "
+                "nobody knows how much that is"
+            )
+        elif not self.damage:
+            lines.append("no damage was found: the new file holds the same")
+        lines += [f"lost: {name}" for name in self.attachments_lost]
+        is_all = self.was_closed and not self.has_lost
+        lines.append(f"{self.path} has {'all of it' if is_all else 'what is whole'}:")
+        there = Counter(self.messages)
+        for each in self.messages_lost:
+            there[each.topic] += each.number
+        of_scene: dict[int, dict[str, int]] = {}
+        for topic, count in there.items():
+            of_scene.setdefault(content_of_topic(topic)[0], {})[topic] = count
+        for scene, name in self.names.items():
+            count, was = self.frames[scene], self.frames_there[scene]
+            frames = how_many(count, was, "frame")
+            more = messages_in_words(self.messages, of_scene.get(scene, {}))
+            lines.append(f"  {name}: {', '.join((frames, *more))}")
+        return lines + [
+            f"  {words}" for words in messages_in_words(self.messages, of_scene.get(-1, {}))
+        ]
 
 
 def repair(
@@ -57,9 +112,56 @@ def repair(
         manifest = msgspec.structs.replace(reader.manifest, note=note)
         with whole_trajectory(new, manifest, attachments=attachments, disk=disk) as writer:
             frames = _copy_blocks(reader, writer, progress or nobody)
+            copied: Counter[str] = Counter()
             for kind, messages in messages_by_kind(reader.messages()):
                 writer.copy_messages(messages, kind)
-        return Repaired(new, frames, reader.damage, lost)
+                copied.update(message.channel.topic for message in messages)
+            messages_lost = tuple(each for damage in reader.damage for each in damage.messages)
+            writer.write_events(list(_losses(reader, messages_lost)))
+        return Repaired(
+            path=new,
+            names=scene_names(reader),
+            frames=frames,
+            frames_there={scene: reader.frame_count(scene) for scene in reader.scenes},
+            messages=dict(copied),
+            messages_lost=messages_lost,
+            damage=reader.damage,
+            attachments_lost=lost,
+            was_closed=reader.complete,
+        )
+
+
+def _losses(reader: TrajectoryReader, lost: tuple[LostMessages, ...]) -> Iterator[FileEvent]:
+    """Yield what says in the new file which events and values of signals are lost, and where."""
+    by_scene: dict[int, list[LostMessages]] = {}
+    for each in lost:
+        scene = content_of_topic(each.topic)[0] if each.topic else reader.scenes[0]
+        by_scene.setdefault(scene, []).append(each)
+    for scene, mine in by_scene.items():
+        if scene not in reader.scenes:
+            continue  # for other tools
+        place, first = _place(reader, scene, mine)
+        yield FileEvent(
+            kind="gap",
+            axis=first,
+            scene=scene,
+            text=f"lost, as they were damaged: {lost_in_words(mine, scene_names(reader))}{place}",
+        )
+
+
+def _place(reader: TrajectoryReader, scene: int, lost: list[LostMessages]) -> tuple[str, int]:
+    """Return between which physics steps messages were logged, in words, and the first of them."""
+    index = reader.index(scene)
+    if not len(index):
+        return "", 0
+    origin = round(reader.manifest.created * 1e9) - reader.manifest.clock
+    walls = index.first_wall
+    begin, end = (
+        min(max(int(np.searchsorted(walls, time - origin, side="right")) - 1, 0), len(index) - 1)
+        for time in (min(each.first for each in lost), max(each.last for each in lost))
+    )
+    first, last = int(index.first_axis[begin]), int(index.last_axis[end])
+    return f", logged between physics steps {first:,} and {last:,}", first
 
 
 def _copy_blocks(

@@ -9,6 +9,7 @@ from stroboscope.engine.files.compression import CompressedError, Decompressor
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.outside.guard import GuardedModel, guarded_model
 from stroboscope.engine.scene import Scene
@@ -26,7 +27,8 @@ def build_scene(reader: TrajectoryReader, record: SceneRecord) -> Scene:
     The model is tried in another process first, once for all environments of a scene. Raises
     FileError and its kinds; ModelError when the recorded rows are not of that model.
     """
-    called = record.name if record.env < 0 else f"{record.name}[{record.env}]"
+    # Its own one, by which clients know what of the file is of this scene.
+    called = scene_names(reader)[record.index]
     scene = scene_of(_tried_model(reader, record), name=called, n_envs=None, is_part=True)
     assert isinstance(scene, Scene)  # noqa: S101 - it was asked for none of many
     width = scene.history.packing.layout.size

@@ -43,7 +43,7 @@ LONG_AGO = 1_000_000.0
 TWO_SCENES = """
 import stroboscope.engine as physics
 
-scenes = [physics.create_scene(name, '''{model}''') for name in ("Left", "Right")]
+scenes = [physics.create_scene(name, '''{model}''') for name in ("Arm", "Arm")]
 with physics.start_recording({path!r}, scenes=scenes):
     for _ in range(1300):
         for scene in scenes:
@@ -249,7 +249,10 @@ def test_only_what_is_lost_of_the_shown_scene_is_marked(desktop, open_it, tmp_pa
     path = tmp_path / "both.mcap"
     code = TWO_SCENES.format(model=MODEL, path=str(path))
     subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=120)
-    for scene, block in ((0, 1), (1, 3)):
+    with TrajectoryReader(path) as reader:
+        last = len(reader.index(1)) - 2  # behind it there is the state that the scene was left in
+    # Also where the newest steps are lost, and a scene stands at what is before them.
+    for scene, block in ((0, 1), (1, 3), (1, last), (1, last + 1)):
         flip_a_byte(path, block, scene=scene)
     open_it(path)
     files, sessions = desktop.window.damaged_files, desktop.sessions
@@ -260,7 +263,7 @@ def test_only_what_is_lost_of_the_shown_scene_is_marked(desktop, open_it, tmp_pa
         sessions.show(scene)
         wait_until(lambda scene=scene: scene.history.lost)
         found[scene.name] = [(each.scene, each.first // 256) for each in scene.history.lost]
-    assert found == {"Left": [("Left", 1)], "Right": [("Right", 3)]}
+    assert found == {"Arm": [("Arm", 1)], "Arm (2)": [("Arm (2)", each) for each in (3, 5, 5)]}
 
 
 def test_of_recorded_transforms_without_a_model_no_physics_steps_are_marked(
@@ -279,8 +282,8 @@ def test_of_recorded_transforms_without_a_model_no_physics_steps_are_marked(
     scene = open_it(path)
     files = desktop.window.damaged_files
     wait_until(files.notice.isVisible)
-    assert files._files[path].lost["Left"]
-    assert scene.history.told.recording_end != files._files[path].found.last["Left"]
+    assert files._files[path].lost["Arm"]
+    assert scene.history.told.recording_end != files._files[path].found.last["Arm"]
     assert scene.history.lost == ()
 
 

@@ -93,7 +93,7 @@ def test_details_have_every_place_and_say_what_was_not_looked_at():
 
 
 def test_a_repaired_file_says_what_is_in_it():
-    made = RepairedFile(path="/x", frames={"Arm": 2000, "Leg": 1}, attachments_lost=("mesh",))
+    made = RepairedFile(path="/x", frames={"Arm": 2000, "Leg": 1}, lost=("mesh",))
     assert made.summary().replace("\u2009", " ") == (
         "2 000 frames of Arm and 1 frame of Leg; lost: mesh"
     )

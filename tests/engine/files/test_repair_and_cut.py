@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from recordings import block_of, blocks_of, frames_of, manifest_of, same_block, write_small
 
+from stroboscope.engine.files.chunk_index import ChunkKind
 from stroboscope.engine.files.cut import cut
 from stroboscope.engine.files.errors import FileDamagedError, FileError
 from stroboscope.engine.files.frames import BlockKind, FileEvent, RecordMode
+from stroboscope.engine.files.lost_messages import lost_in_words
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.writer import TrajectoryWriter
@@ -63,6 +65,75 @@ def test_damaged_blocks_and_attachments_are_left_out_and_named(tmp_path: Path) -
         assert gap.axis == 4
         assert gap.data["axes"] == [4, 7]
         assert "4 frames" in gap.text
+
+
+def damaged_chunk(path: Path, kind: ChunkKind, number: int = 0) -> None:
+    """Flip a bit in the middle of a chunk of events, of signals, or of what is for other tools."""
+    with TrajectoryReader(path) as reader:
+        entries = reader._contents.entries
+    entry = entries[entries["kind"] == kind][number]
+    data = bytearray(path.read_bytes())
+    data[int(entry["chunk"]) + int(entry["chunk_bytes"]) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lost"),
+    [
+        (ChunkKind.EVENTS, "1 event of scene 0"),
+        (ChunkKind.SIGNALS, "3 values of 'reward' of scene 0"),
+        (ChunkKind.MESSAGES, "1 message for other tools"),
+    ],
+)
+@pytest.mark.parametrize("closed", [True, False])
+def test_events_and_values_that_are_lost_are_counted_and_told_in_the_new_file(
+    tmp_path: Path, kind: ChunkKind, lost: str, closed: bool
+) -> None:
+    path = write_small(tmp_path / "run.mcap", scenes=2)
+    whole = sum(repair(path, tmp_path / "whole.mcap").messages.values())
+    damaged_chunk(path, kind)
+    if not closed:
+        size = write_small(tmp_path / "open.mcap", scenes=2, close=False).stat().st_size
+        path.write_bytes(path.read_bytes()[:size])
+        # What declares a topic is in its first chunk, and at the end, which is lost, too.
+        lost = ""
+    result = repair(path)
+    assert result.was_closed == closed
+    words = lost_in_words(result.messages_lost, {})
+    assert words.startswith(lost)
+    assert ("of which nothing else is known" in words) != closed
+    assert any(f"lost: {lost}" in str(each) for each in result.damage)
+    assert sum(result.messages.values()) + sum(e.number for e in result.messages_lost) == whole
+    assert result.has_lost
+    with TrajectoryReader(result.path) as reader:
+        gaps = [event for event in reader.events(0) if event.kind == "gap"]
+        if kind is ChunkKind.MESSAGES and closed:
+            assert not gaps
+        else:
+            assert lost in gaps[0].text
+            assert "logged between physics steps 0 and " in gaps[0].text
+
+
+def test_signals_of_which_the_declaration_is_lost_take_no_others_with_them(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    writer = TrajectoryWriter(path, manifest_of(), attachments={})
+    axes, times = np.arange(5), 0.1 * np.arange(5)
+    writer.write_signals(0, "first", axes, times, times)
+    writer.write_signals(0, "second", axes, times, times)
+    with TrajectoryReader(path) as reader:
+        both = [message for message in reader.messages() if "signals" in message.channel.topic]
+    writer.copy_messages(both, ChunkKind.SIGNALS)  # in one chunk
+    writer.flush()
+    size = path.stat().st_size
+    writer.close()
+    damaged_chunk(path, ChunkKind.SIGNALS)
+    path.write_bytes(path.read_bytes()[:size])  # its end declares them, too
+    result = repair(path)
+    with TrajectoryReader(result.path) as reader:
+        assert reader.signals(0) == ("second",)
+        assert len(reader.signal(0, "second").axes) == 10
+    assert sum(each.number for each in result.messages_lost) == 10
+    assert "messages are of channels that a damaged chunk declares" in str(result.damage)
 
 
 def test_a_damaged_block_within_a_part_is_left_out_and_named(tmp_path: Path) -> None:

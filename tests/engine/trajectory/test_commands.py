@@ -116,7 +116,9 @@ def test_a_file_cut_off_is_said_to_be_and_repaired_into_a_whole_one(
     assert "the file was cut off at byte " in told
     assert "DAMAGED" not in told
     assert main(["repair", str(cut)]) == 0
-    assert "101 frames of 'Plain' saved" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "what would have followed is lost, and nobody knows how much" in told
+    assert "what is whole:\n  Plain: all 101 frames, all 2 events\n" in told
     with load_trajectory(tmp_path / "cut.repaired.mcap") as trajectory:
         assert trajectory.complete
         assert trajectory.frame(50).row.tobytes() == run.rows[50].tobytes()
@@ -525,7 +527,46 @@ def test_repair_says_of_a_whole_file_that_there_was_no_damage(
     assert main(["repair", str(run.path)]) == 0
     told = capsys.readouterr().out
     assert "no damage was found" in told
-    assert "101 frames of 'Plain' saved" in told
+    assert "has all of it:\n  Plain: all 101 frames, all 2 events\n" in told
+
+
+def test_info_lists_the_events_of_a_flight_recorder_in_the_order_of_its_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    recording = scene.start_recording(physics.TrajectoryFile(tmp_path / "run", keep_last=60))
+    for number in range(3):
+        for _ in range(10):
+            scene.step()
+        scene.log("event", f"at {number}")
+        scene.reset()
+    recording.stop()
+    assert main(["info", "--events", str(recording.path)]) == 0
+    told = [line.split() for line in capsys.readouterr().out.splitlines() if "  step " in line]
+    assert [(int(words[1]), words[4]) for words in told] == [
+        (0, "begin"), (10, "log"), (10, "episode"), (20, "log"), (20, "episode"), (30, "log"),
+        (30, "episode"),
+    ]  # fmt: skip
+
+
+def test_a_repaired_file_is_not_said_to_be_complete(
+    run: PlainRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with TrajectoryReader(run.path) as reader:
+        index = reader.index(0)
+        middle, frames = int(index.offset[1] + index.nbytes[1] // 2), int(index.count[1])
+    data = bytearray(run.path.read_bytes())
+    data[middle] ^= 1
+    run.path.write_bytes(data)
+    new = tmp_path / "new.mcap"
+    assert main(["repair", str(run.path), "-o", str(new)]) == 0
+    told = capsys.readouterr().out
+    assert "of Plain (physics steps" in told
+    assert f"{new} has what is whole:\n  Plain: {101 - frames} of 101 frames, all 2 events" in told
+    assert main(["info", str(new)]) == 0
+    told = capsys.readouterr().out
+    assert f"closed, with 1 gap where something is lost (repaired from {run.path.name})" in told
+    assert f"gap        lost, as they were damaged: {frames} frames" in told
 
 
 def test_a_reader_of_the_output_that_goes_away_is_no_error(run: PlainRun) -> None:

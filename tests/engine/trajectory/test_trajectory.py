@@ -5,13 +5,16 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import mujoco
 import numpy as np
 import pytest
 from plain_recording import PlainRun, record_plain, state_of
 
 import stroboscope.engine as physics
+from stroboscope.engine.files.copying import intact_attachments, whole_trajectory
 from stroboscope.engine.files.frames import RecordMode
+from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 from stroboscope.engine.trajectory.verify import Outcome
 
@@ -204,3 +207,27 @@ def test_the_time_of_a_step_is_that_of_one_where_only_every_so_many_were_recorde
     with load_trajectory(scene.stop_recording()) as trajectory:
         took = trajectory.wall(5) - trajectory.wall(4)
         assert trajectory.timings(5)["step"] == pytest.approx(1e-9 * took / 10)
+
+
+def test_scenes_of_one_name_in_a_file_are_built_under_names_of_their_own(tmp_path: Path) -> None:
+    scenes = [physics.create_scene(name, ARM) for name in ("Left", "Right")]
+    with physics.start_recording(tmp_path / "run", scenes=scenes) as recording:
+        for scene in scenes:
+            scene.step()
+    physics.shutdown()
+    path = tmp_path / "same.mcap"
+    with TrajectoryReader(recording.path) as reader:
+        manifest = msgspec.structs.replace(
+            reader.manifest,
+            scenes=tuple(
+                msgspec.structs.replace(each, name="Arm") for each in reader.manifest.scenes
+            ),
+        )
+        attachments, _ = intact_attachments(reader)
+        with whole_trajectory(path, manifest, attachments=attachments) as writer:
+            for scene, number in reader.block_order():
+                writer.write_encoded_block(scene, reader.encoded_block(scene, number))
+    with load_trajectory(path) as trajectory:
+        others = trajectory.others()
+        assert len(others) == 2
+        assert [each.scene.name for each in others.values()] == list(others)
