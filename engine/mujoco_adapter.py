@@ -325,8 +325,15 @@ def load_mujoco() -> MujocoAdapter:
     Raises MujocoUnavailableError when there is none, when it is older than 3.3, or when two
     distributions overwrote each other's files.
     """
+    # Whoever waits for this import (``stroboscope run``) asks for the adapter within it, and then
+    # puts other functions in the place of MuJoCo's: that adapter is the one that has MuJoCo's own.
+    module = _imported()
+    return _adapter(module)
+
+
+def _imported() -> Any:
     try:
-        module = importlib.import_module("mujoco")
+        return importlib.import_module("mujoco")
     except ModuleNotFoundError as error:
         if error.name == "mujoco":
             raise MujocoUnavailableError(
@@ -336,6 +343,10 @@ def load_mujoco() -> MujocoAdapter:
         raise MujocoUnavailableError(_broken(error)) from error
     except (ImportError, OSError, AttributeError) as error:
         raise MujocoUnavailableError(_broken(error)) from error
+
+
+@functools.cache
+def _adapter(module: Any) -> MujocoAdapter:
     version = _version_of(module)
     numbers = _numbers(version)
     if numbers < MINIMUM_VERSION:

@@ -394,3 +394,21 @@ def test_a_callback_that_is_there_before_the_first_step_hides_no_scene(tmp_path:
     script.write_text(source, encoding="utf-8")
     code, out, err = python([*RUNNER, "--no-window", str(script)])
     assert (code, out, err) == (0, "3 0.5\n", "")
+
+
+def test_what_is_computed_beside_scenes_of_ours_is_no_scene_whoever_imports_mujoco(
+    tmp_path: Path,
+) -> None:
+    source = """
+import stroboscope.engine as physics
+scene = physics.create_scene("mine")  # imports mujoco
+scene.step()
+import mujoco
+from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.runtime import current_runtime
+load_mujoco().mj_step(scene.model, mujoco.MjData(scene.model))
+print([scene.name for scene in current_runtime().scenes])
+"""
+    script = tmp_path / "the_script.py"
+    script.write_text(source, encoding="utf-8")
+    assert python([*RUNNER, "--no-window", str(script)]) == (0, "['mine']\n", "")
