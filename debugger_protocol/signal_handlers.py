@@ -53,10 +53,10 @@ def _codes() -> set[CodeType]:
     found = set()
     for number in signal.valid_signals():
         handler: Any = signal.getsignal(number)
-        called = inspect.getattr_static(type(handler), "__call__", None)
-        # A function, a method, functools.partial() of one, an object that can be called.
         if isinstance(handler, _Held):
             handler = handler.handler
+        called = inspect.getattr_static(type(handler), "__call__", None)
+        # A function, a method, functools.partial() of one, an object that can be called.
         inner = getattr(handler, "__func__", None), getattr(handler, "func", None)
         for each in (handler, *inner, called):
             code = getattr(each, "__code__", None)
@@ -80,13 +80,14 @@ class HeldSignals:
         self._held: list[int] = []
         self._waiting: dict[int, tuple[Handler, FrameType | None]] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "HeldSignals":
         if threading.current_thread() is threading.main_thread():
             try:
                 self._hold()
             except BaseException:
                 self._let_go()
                 raise
+        return self
 
     def __exit__(
         self,

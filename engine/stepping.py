@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import SceneClosedError
 from stroboscope.debugger_protocol.host.scene_signals import TIMED_ROWS
-from stroboscope.debugger_protocol.signal_handlers import raised_by_handler
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler, raised_by_handler
 from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.step_rows import WENT_BACK, StepRows
@@ -126,7 +126,9 @@ class Stepper(StepRows):
                 if not is_timed:
                     try:
                         signals.before(counters.axis, before)
-                    except Exception as error:  # noqa: BLE001 - the simulation goes on
+                    except Exception as error:  # the simulation goes on
+                        if is_of_handler(error):
+                            raise
                         link.signals_failed(error)
                         signals = None
                 else:
@@ -159,7 +161,9 @@ class Stepper(StepRows):
                 if not is_timed:
                     try:
                         signals.after()
-                    except Exception as error:  # noqa: BLE001 - the simulation goes on
+                    except Exception as error:  # the simulation goes on
+                        if is_of_handler(error):
+                            raise
                         link.signals_failed(error)
                 else:
                     link.row_after()
@@ -279,16 +283,18 @@ class Stepper(StepRows):
         """
         stops, has_raised = self._stops, trouble.error is not None
         if not unguarded and stops.concerns(trouble):
-            is_new = not stops.is_told(trouble)
-            held = (is_new or self._link.active) and stops.holds(trouble)
-            raised = None if held else stops.raised()
-            is_taken_back = held or raised is not None or has_raised
-            if is_taken_back:
-                self.put_back(trouble.row, data)
-            if is_new and (is_taken_back or trouble.is_before_step):
-                self._callbacks.run(Event.STOP, self._scene)
-            else:
-                self._has_stopped = is_new
+            with self._link.owner.signals as signals:
+                is_new = not stops.is_told(trouble)
+                held = (is_new or self._link.active) and stops.holds(trouble)
+                raised = None if held else stops.raised()
+                is_taken_back = held or raised is not None or has_raised
+                if is_taken_back:
+                    self.put_back(trouble.row, data)
+                if is_new and (is_taken_back or trouble.is_before_step):
+                    with signals.let_through():
+                        self._callbacks.run(Event.STOP, self._scene)
+                else:
+                    self._has_stopped = is_new
             if raised is not None:
                 raise raised
             if held:

@@ -33,6 +33,7 @@ from stroboscope.debugger_protocol.expressions.signal_table import (
     SignalTableEntry,
 )
 from stroboscope.debugger_protocol.near_names import near_names, suggestion
+from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 
 __all__ = ["MAX_WIDTH", "ChannelUse", "Expression", "compile_expression"]
 
@@ -128,7 +129,9 @@ class Expression:
                 is_finite = self.width > 1 or math.isfinite(value)
             if not is_finite and not inputs.problem:
                 inputs.problem = _why_not_finite(arrays)
-        except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+        except Exception as error:  # the user's simulation goes on
+            if is_of_handler(error):
+                raise
             result[:] = np.nan
             inputs.problem = f"it failed: {type(error).__name__}: {error}"
         self.problem = inputs.problem
@@ -146,7 +149,9 @@ class Expression:
         def number() -> float:
             try:
                 value: float = run(inputs)
-            except Exception as error:  # noqa: BLE001 - the user's simulation goes on
+            except Exception as error:  # the user's simulation goes on
+                if is_of_handler(error):
+                    raise
                 self.problem = f"it failed: {type(error).__name__}: {error}"
                 return math.nan
             if inputs.problem:

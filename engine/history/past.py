@@ -261,9 +261,10 @@ class Past:
         option = self._model.opt
         own = float(option.timestep)
         try:
-            signals = self._scene.link.owner.signals
+            owner = self._scene.link.owner
             for axis in range(first, last):
-                signals.pass_on()  # who has looked may wait long for this
+                if owner.serving:
+                    owner.signals.pass_on()  # it may take long, and nothing depends on it
                 self._step_once(axis)
                 if keeps:
                     self._waypoints.keep(axis + 1, *self._codec_of_scratch().read_row())

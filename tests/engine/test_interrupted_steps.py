@@ -10,9 +10,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import interrupting
 import mujoco
 import numpy as np
 import pytest
+from hinge_model import HINGE, TIMESTEP
+from interrupting import interrupted_after
 
 import stroboscope.engine as physics
 from stroboscope.engine.errors import StepFailedError
@@ -167,3 +170,29 @@ def test_what_raises_anywhere_in_turning_blocks_of_rows_leaves_the_room_for_them
         return scene.history.ring.reachable
 
     assert remembered(range(0, 280, 2)) > 0.7 * remembered([])
+
+
+def test_a_stop_that_a_signal_comes_into_is_told_once_and_the_step_taken_back() -> None:
+    ours = str(Path(physics.__file__ or "").parent)
+
+    def stop(calls: int) -> tuple[list[int], int, float, int]:
+        scene, told = physics.create_scene("hinge", HINGE), list[int]()
+        scene.raise_on_stop = True
+        scene.on_stop(lambda: told.append(scene.physics_step_count))
+        for _ in range(4):
+            scene.step()
+        scene.ctrl[:] = np.nan
+        with interrupted_after(calls, within=(ours,)) as interruption:
+            while not told:
+                with contextlib.suppress(interrupting.Late, physics.SimulationStopped):
+                    scene.step()
+        found = told, scene.step_count, float(scene.data.time), interruption.left
+        scene.destroy()
+        return found
+
+    *_, left = stop(100_000)
+    for calls in range(0, 100_000 - left, 17):
+        told, steps, time, _ = stop(calls)
+        # At once, or in the next step: one that a signal came into counts before anybody looks.
+        assert told in ([4], [5]), calls
+        assert (steps, time) == (told[0], pytest.approx(TIMESTEP * told[0])), calls

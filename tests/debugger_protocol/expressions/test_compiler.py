@@ -1,10 +1,14 @@
 """Expressions: what they give, in what unit, and what is said about wrong ones."""
 
+import contextlib
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from interrupting import Late, interrupted_after
 
+from stroboscope.debugger_protocol import expressions
 from stroboscope.debugger_protocol.expressions import (
     ExpressionError,
     SignalTable,
@@ -298,3 +302,19 @@ def test_a_column_of_a_channel_is_written_as_the_language_reads_it(table):
     assert texts[-1] == 'qpos["it\'s"]'
     for text in texts:
         assert compile_expression(text, table).width == 1
+
+
+@pytest.mark.parametrize("text", ["norm(obs)", "time + 1"])
+def test_what_a_handler_of_a_signal_raises_within_one_is_no_problem_of_it(
+    table: SignalTable, text: str
+) -> None:
+    expression = compile_expression(text, table)
+    arrays = [np.ones(use.width) for use in expression.channels]
+    expression.evaluate_list(arrays)
+    folder = str(Path(expressions.__file__).parent)
+    for run in (expression.bound_to(arrays), lambda: expression.evaluate_list(arrays)):
+        for calls in range(3):
+            with interrupted_after(calls, within=(folder,)) as one, contextlib.suppress(Late):
+                run()
+                assert not one.came
+    assert expression.problem == ""
