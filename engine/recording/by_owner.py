@@ -44,7 +44,7 @@ class OwnersTask:
     def wait(self, deadline: float) -> None:
         """Wait for the owner until ``deadline``, monotonic [s]; then it is done here."""
         if not self._done.wait(max(deadline - time.monotonic(), 0.0)):
-            self._run(False)
+            self._run(False)  # an owner that has begun is waited for
 
     def _answered(self) -> None:
         if not self._run(True) and self._late is not None:
@@ -55,8 +55,10 @@ class OwnersTask:
         with self._lock:
             if self._done.is_set():
                 return False
-            self._done.set()
-            self._action(stands_still)
+            try:
+                self._action(stands_still)
+            finally:
+                self._done.set()  # not before: whoever waits goes on with what was done
             return True
 
 

@@ -51,7 +51,7 @@ class RecordingRegistry:
         self._recordings: list[_Recording] = []
         self._knows_forks = False
         self._errors = UncaughtErrors(self._failed)
-        self._signals = EndSignals(finish=self._ended_by_signal, ask=self._before_steps)
+        self._signals = EndSignals(finish=self.ended_by_signal, ask=self.before_steps)
         self._worker_end = WorkerEnd(failed=self._failed, finish=self.finish)
         self._ends_with: Exception | None = None
 
@@ -105,7 +105,7 @@ class RecordingRegistry:
             if scene.owner is thread:
                 scene.recorders.failed(error)
 
-    def _before_steps(self, call: Callable[[], None]) -> None:
+    def before_steps(self, call: Callable[[], None]) -> None:
         """Have the scenes of the main thread call ``call`` before their next step.
 
         In a signal handler, wherever that thread is: this takes no lock.
@@ -117,7 +117,7 @@ class RecordingRegistry:
             if scene.owner is threading.main_thread():
                 scene.call_soon(call)
 
-    def _ended_by_signal(self, name: str) -> None:
+    def ended_by_signal(self, name: str) -> None:
         """Complete all files, and say in them why they end."""
         text = f"the process was ended by {name}"
         data = signal_data(name, text)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
+from stroboscope.engine.recording.ended_by_signal import EndSignals
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.recording_methods import new_recording
 from stroboscope.engine.recording.saved_causes import SavedCauses
@@ -26,6 +27,7 @@ from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 from stroboscope.engine.runtime import watch_scenes
 
 if TYPE_CHECKING:
+    from stroboscope.engine.recording.registry import RecordingRegistry
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.scene_life import SceneLife
 
@@ -56,6 +58,12 @@ class RunRecording:
         self._knows_end = False
         self._is_told_full = False
         self._process_id = os.getpid()
+        self._recorder: RecordingRegistry | None = None
+        # Now, for scenes may be made by other threads, on which Python lets nobody listen.
+        self._signals = EndSignals(finish=self._ended_by_signal, ask=self._before_steps)
+        self._signals.watch()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._signals.end)
         watch_scenes(self._made)
         atexit.register(self._tell_of_none)
 
@@ -68,7 +76,8 @@ class RunRecording:
         if is_first:
             # Now that there is a runtime: what is registered last is called first.
             atexit.register(self._end)
-        scene.runtime.recordings.when_complete = self._tell_of_files
+        self._recorder = scene.runtime.recordings
+        self._recorder.when_complete = self._tell_of_files
         begin = partial(self._begin, cast("Scene", scene))
         if getattr(scene, "is_adopted", False):
             begin()  # it may only ever call sync()
@@ -126,9 +135,20 @@ class RunRecording:
 
     # --- the end
 
+    def _ended_by_signal(self, name: str) -> None:
+        if self._recorder is not None:
+            self._recorder.ended_by_signal(name)
+
+    def _before_steps(self, call: Callable[[], None]) -> None:
+        if self._recorder is not None:
+            self._recorder.before_steps(call)
+        else:
+            call()
+
     def _end(self) -> None:
         if os.getpid() == self._process_id:
             watch_scenes(None)
+            self._signals.end()
             self._over()
 
     def _tell_of_files(self) -> None:

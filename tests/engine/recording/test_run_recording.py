@@ -269,6 +269,7 @@ def test_a_script_without_a_simulation_says_that_nothing_was_recorded(run: Run) 
     assert run.files == []
 
 
+@pytest.mark.parametrize("where", ["main", "thread"])
 @pytest.mark.parametrize("options", [(), ("--keep-last", "0.1"), ON_STOP])
 def test_a_script_that_is_told_to_end_leaves_its_file_and_says_where(
     start_warm: Callable[..., Any],
@@ -276,20 +277,28 @@ def test_a_script_that_is_told_to_end_leaves_its_file_and_says_where(
     tmp_path: Path,
     model_path: Callable[[str], Path],
     options: tuple[str, ...],
+    where: str,
     wait_until: Callable[..., None],
 ) -> None:
     command = ["stroboscope", "run", "--no-window", "--record", str(tmp_path / "run"), *options]
     source = (
         PRELUDE
         + """
-data = run(100)
-open(sys.argv[2], "w").close()
-while True:
-    mujoco.mj_step(model, data)
+def work():
+    data = run(100)
+    open(sys.argv[2], "w").close()
+    while True:
+        mujoco.mj_step(model, data)
+
+if sys.argv[3] == "main":
+    work()
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+thread.join()
 """
     )
     ready = tmp_path / "ready"
-    script = start_warm(source, str(model_path("arm")), str(ready), command=command)
+    script = start_warm(source, str(model_path("arm")), str(ready), where, command=command)
     wait_until(ready.exists)
     script.process.send_signal(signal.SIGTERM)
     code, _, errors = script.end()
