@@ -321,8 +321,9 @@ class Scene(
     def __setstate__(self, copy: SceneCopy) -> None:
         """Become the twin of a copied scene; a scene that is built already is put back to it.
 
-        A new twin is owned by the calling thread and does what the first scene does, bit for bit.
-        A built scene must be of the same model (StateMismatchError).
+        A new twin is owned by the calling thread, by the main one where a process pool returns it,
+        and does what the first scene does, bit for bit. A built scene must be of the same model
+        (StateMismatchError).
         """
         is_new = "_owner_ident" not in self.__dict__
         check_copy(copy, SceneCopy)
@@ -339,6 +340,8 @@ class Scene(
         fill(self, copy, is_new=is_new)
         if self.link.active:
             self.link.state_replaced("the script restored a copy of the scene")
+        if is_new:
+            self._leave_pool_thread()
 
     # --- articulations
 

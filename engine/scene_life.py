@@ -12,6 +12,7 @@ from stroboscope.engine.arguments import shown
 from stroboscope.engine.callbacks import Event, SceneCallback, SceneCallbacks
 from stroboscope.engine.debug_draw import DebugDraw
 from stroboscope.engine.errors import EngineError, OwnerThreadError, SceneDestroyedError
+from stroboscope.engine.pool_threads import carries_for_pool
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.scene_log import LoggedNames, check_values, log_values
 
@@ -204,6 +205,14 @@ class SceneLife:
         self._owner = thread
         self._owner_ident = get_ident()
 
+    def _leave_pool_thread(self) -> None:
+        """Go to the main thread where the result of a process pool was just built; owner only.
+
+        The thread that builds it is the pool's, never that of whoever waits for the result.
+        """
+        if carries_for_pool(threading.current_thread()):
+            self.transfer_to(threading.main_thread())
+
     @property
     def is_destroyed(self) -> bool:
         """Whether the scene can no longer be used; any thread."""
@@ -264,10 +273,19 @@ class SceneLife:
             return SceneDestroyedError(
                 f"scene {self.name!r} can't be used any more: {self._destroyed}; create a new scene"
             )
-        return OwnerThreadError(
+        thread = threading.current_thread()
+        used = (
             f"scene {self.name!r} belongs to thread {self._owner.name!r} and was used from "
-            f"{threading.current_thread().name!r}: use it there, or hand it over with "
-            "scene.transfer_to(thread)"
+            f"{thread.name!r}"
+        )
+        if carries_for_pool(thread):
+            return OwnerThreadError(
+                f"{used}, which pickles what a process pool or a queue is given: give it "
+                "pickle.dumps(scene) instead, have the function there begin with "
+                "scene = pickle.loads(…), and use no scene in callbacks of the pool"
+            )
+        return OwnerThreadError(
+            f"{used}: use it there, or hand it over with scene.transfer_to(thread)"
         )
 
     def __repr__(self) -> str:

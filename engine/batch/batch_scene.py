@@ -439,9 +439,10 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
     def __setstate__(self, copy: BatchCopy) -> None:
         """Become the twin of a copied scene; a scene that is built already is put back to it.
 
-        A new twin is owned by the calling thread and does what the first scene does, bit for bit,
-        except that what sleeps wakes up in it (which is logged). A built scene must be of the same
-        model and of as many environments (StateMismatchError).
+        A new twin is owned by the calling thread, by the main one where a process pool returns it,
+        and does what the first scene does, bit for bit, except that what sleeps wakes up in it
+        (which is logged). A built scene must be of the same model and of as many environments
+        (StateMismatchError).
         """
         is_new = "_owner_ident" not in self.__dict__
         check_copy(copy, BatchCopy)
@@ -455,6 +456,8 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         self._guard()
         fill_batch(self, copy, is_new=is_new)
         self.told_replaced("the script restored a copy of the scene")
+        if is_new:
+            self._leave_pool_thread()
 
     def replaced(
         self,
