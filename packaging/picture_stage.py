@@ -143,6 +143,7 @@ class Stage:
         from stroboscope.app.main.plot_feed import scene_key
         from stroboscope.app.models.plot_store import PlotSeriesId
 
+        self.window.panels.show("plots")
         scene = self.shown()
         known = {channel.name: channel for channel in scene.channels}
         for name in channels:

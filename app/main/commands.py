@@ -81,6 +81,7 @@ class Commands:
             "previous_scene": lambda: s.show_neighbour(-1),
             "instant": w.view.toggle_instant,
             "panels": lambda: w.panels.toggle_all(),
+            "panels_below": lambda: w.panels.set_folded(not w.panels.fold.is_folded),
             "theme": self.toggle_theme,
             "reset_layout": lambda: w.panels.reset(),
             "full_screen": self.toggle_full_screen,

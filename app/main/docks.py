@@ -1,6 +1,6 @@
 """Docks with a title bar of our own: name, float, close; as tabs of a group they need none."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QMouseEvent, QResizeEvent
@@ -21,6 +21,7 @@ from stroboscope.resources.themes import Palette
 __all__ = ["DockTabs", "PanelDock"]
 
 _MIN_CONTENT = (140, 56)
+_MOST = (1 << 24) - 1  # Qt's own for no limit
 _TITLE_HEIGHT = 32
 
 
@@ -40,7 +41,10 @@ class PanelDock(QDockWidget):
         self.in_front = False
         self.is_bare = False
         """Whether it has no title bar unless it floats: the panel says itself what it is."""
-        self.setWidget(_Page(content))
+        self.is_folded = False
+        self._seen = False
+        self._page = _Page(content)
+        self.setWidget(self._page)
         self.setAllowedAreas(Qt.DockWidgetArea.AllDockWidgetAreas)
         bar = _TitleBar()
         bar.setObjectName("dockTitle")
@@ -72,9 +76,17 @@ class PanelDock(QDockWidget):
         self._float.setIcon(icon(Icon.FLOAT, palette))
         self._close.setIcon(icon(Icon.CLOSE, palette))
 
+    def set_folded(self, folded: bool) -> None:
+        """Leave nothing but the tab or the title; what is folded counts as out of sight."""
+        if folded != self.is_folded:
+            self.is_folded = folded
+            self._page.fold(folded)
+            self._on_visibility(self._seen)
+
     def _on_visibility(self, visible: bool) -> None:
-        self.in_front = visible
-        self.content.setVisible(visible)
+        self._seen = visible
+        self.in_front = visible and not self.is_folded
+        self.content.setVisible(self.in_front)
 
 
 class _Page(QWidget):
@@ -91,6 +103,11 @@ class _Page(QWidget):
         self._content = content
         content.setParent(self)
         self.setMinimumSize(*_MIN_CONTENT)
+
+    def fold(self, folded: bool) -> None:
+        """Have no height, or what there is."""
+        self.setMinimumHeight(0 if folded else _MIN_CONTENT[1])
+        self.setMaximumHeight(0 if folded else _MOST)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the panel as large as the page."""
@@ -128,12 +145,28 @@ class _TitleBar(QWidget):
 
 
 class DockTabs(QObject):
-    """Keeps the tab bars that Qt makes for grouped docks in order: menus, tooltips, no titles."""
+    """Keeps the tab bars that Qt makes for grouped docks in order: menus, tooltips, no titles.
 
-    def __init__(self, window: QMainWindow, docks: Mapping[str, PanelDock]) -> None:
+    ``open_folded`` opens the panels that are folded to their tabs; ``fold`` folds them.
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        docks: Mapping[str, PanelDock],
+        *,
+        open_folded: Callable[[], object],
+        fold: Callable[[], object],
+    ) -> None:
         super().__init__(window)
         self._window = window
         self._docks = docks
+        self._open_folded = open_folded
+        self._fold = fold
+        for dock in docks.values():
+            title = dock.titleBarWidget()
+            if title is not None:
+                title.installEventFilter(self)
 
     def refresh(self) -> None:
         """Find out which docks are tabs now, and dress tab bars that are new."""
@@ -152,10 +185,21 @@ class DockTabs(QObject):
                 bar.setAccessibleName("Panels")
                 bar.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
                 bar.customContextMenuRequested.connect(lambda at, b=bar: self._menu(b, at))
+                bar.tabBarClicked.connect(lambda index, b=bar: self._on_click(b, index))
+                # Whatever is dragged to a folded panel finds it open.
+                bar.setAcceptDrops(True)
+                bar.setChangeCurrentOnDrag(True)
                 bar.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Close a panel by a middle click on its tab."""
+        """Close a panel by a middle click on its tab; open what is folded."""
+        if event.type() is QEvent.Type.DragMove and isinstance(watched, QTabBar):
+            at = event.position().toPoint()  # type: ignore[attr-defined]
+            self._on_click(watched, watched.tabAt(at))
+        if event.type() is QEvent.Type.MouseButtonRelease and isinstance(watched, _TitleBar):
+            dock = watched.parent()
+            if isinstance(dock, PanelDock) and dock.is_folded:
+                self._open_folded()
         if (
             isinstance(watched, QTabBar)
             and isinstance(event, QMouseEvent)
@@ -168,8 +212,16 @@ class DockTabs(QObject):
                 return True
         return False
 
+    def _on_click(self, bar: QTabBar, index: int) -> None:
+        dock = self._dock_of(bar, index)
+        if dock is not None and dock.is_folded:
+            self._open_folded()
+
     def _dock_at(self, bar: QTabBar, at: QPoint) -> PanelDock | None:
-        title = bar.tabText(bar.tabAt(at))
+        return self._dock_of(bar, bar.tabAt(at))
+
+    def _dock_of(self, bar: QTabBar, index: int) -> PanelDock | None:
+        title = bar.tabText(index)
         return next((d for d in self._docks.values() if d.windowTitle() == title), None)
 
     def _menu(self, bar: QTabBar, at: QPoint) -> None:
@@ -180,4 +232,9 @@ class DockTabs(QObject):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Close").triggered.connect(dock.close)
         menu.addAction("Float").triggered.connect(lambda: dock.setFloating(True))
+        if self._window.dockWidgetArea(dock) == Qt.DockWidgetArea.BottomDockWidgetArea:
+            title = "Open panels below" if dock.is_folded else "Fold panels below"
+            menu.addAction(title).triggered.connect(
+                self._open_folded if dock.is_folded else self._fold
+            )
         menu.popup(bar.mapToGlobal(at))

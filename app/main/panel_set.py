@@ -11,11 +11,12 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
+from PySide6.QtCore import QByteArray, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QTabWidget, QWidget
 
 from stroboscope.app.main.docks import DockTabs, PanelDock
+from stroboscope.app.main.panel_fold import PanelFold
 from stroboscope.app.main.plot_feed import mime_of, mime_of_element
 from stroboscope.app.main.plot_panels import make_convergence, make_plots, make_watch
 from stroboscope.app.main.table_panels import make_findings, make_profiler, make_table
@@ -41,6 +42,11 @@ __all__ = ["PANELS", "PanelArea", "PanelSet", "PanelSpec"]
 _LAYOUT_VERSION = 3
 # A window lower than this [px] starts without the panels below the picture.
 _LOW = 480
+# A window smaller than this [px] starts with all panels at the side in one column, and with those
+# below the picture folded to their tabs: in places of their own they left it a quarter.
+_ROOMY = (1600, 960)
+# How often Qt lays panels out until it knows how low those are that were folded just now.
+_SETTLES = 3
 
 
 class PanelArea(enum.Enum):
@@ -249,8 +255,11 @@ class PanelSet(QObject):
     """The docks by name, in the window; remembers who stands where. GUI thread only.
 
     ``docks`` is in the order of the table. Until :meth:`appear` no panel is shown: there is no
-    scene.
+    scene. ``folded_changed``: the panels below the picture were folded to their tabs (True), or
+    opened.
     """
+
+    folded_changed = Signal(bool)
 
     def __init__(self, window: "MainWindow") -> None:
         super().__init__(window)
@@ -260,6 +269,7 @@ class PanelSet(QObject):
         self._kept: QByteArray | None = None
         self._kept_names: list[str] = []
         self._put_away: QByteArray | None = None
+        self._to_settle = 0
         self.docks: dict[str, PanelDock] = {}
         self.actions: dict[str, QAction] = {}
         for spec in PANELS:
@@ -269,7 +279,16 @@ class PanelSet(QObject):
             self.docks[spec.name] = dock
             self._add_action(spec, dock)
         window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
-        self._tabs = DockTabs(window, self.docks)
+        self.fold = PanelFold(
+            window, self.docks, apart="timeline", first_height=lambda: self._height_below
+        )
+        self._kept_fold: bool | None = None
+        self._tabs = DockTabs(
+            window,
+            self.docks,
+            open_folded=lambda: self.set_folded(False),
+            fold=lambda: self.set_folded(True),
+        )
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(0)
@@ -278,12 +297,7 @@ class PanelSet(QObject):
             dock.visibilityChanged.connect(self._later)
             dock.topLevelChanged.connect(self._later)
             dock.dockLocationChanged.connect(self._later)
-        # Hidden first: docks that are tabbed while shown leave tab bars behind in Qt's layout.
-        for dock in self.docks.values():
-            dock.hide()
         self._place_all()
-        for dock in self.docks.values():
-            dock.hide()
 
     def __getitem__(self, name: str) -> PanelDock:
         """Return a dock."""
@@ -296,7 +310,14 @@ class PanelSet(QObject):
         dock = self.docks.get(name)
         if dock is not None:
             dock.show()
+            if dock.is_folded:
+                self.set_folded(False)
             dock.raise_()
+
+    def set_folded(self, folded: bool) -> None:
+        """Fold the panels below the picture to their tabs, or open them."""
+        self.fold.set_folded(folded)
+        self.folded_changed.emit(folded)
 
     def toggle(self, name: str) -> None:
         """Bring a panel to the front, or close it when it is there already."""
@@ -330,12 +351,12 @@ class PanelSet(QObject):
             return
         if shown:
             self._appeared = True
-            for spec in self._shown_specs():
-                self.docks[spec.name].show()
             if self._kept is None or not self._restore(self._kept):
-                self._raise_first()
-                self.default_sizes()
+                self.reset()
+            if self._kept_fold is not None:
+                self.set_folded(self._kept_fold)
         else:
+            self._kept_fold = self.fold.is_folded
             self._kept, self._kept_names = self._window.saveState(_LAYOUT_VERSION), list(self.docks)
             self._appeared = False
             for dock in self.docks.values():
@@ -394,15 +415,35 @@ class PanelSet(QObject):
                 if spec.area in _BOTTOM:
                     self.docks[name].hide()
         left, right, timeline, plots, log = (self._first(area) for area in PanelArea)
-        side = min(300, max(200, round(window.width() * 0.21)))
-        window.resizeDocks([left, right], [side, side + 68], horizontal)
-        bottom = min(380, max(204, round(window.height() * 0.3)))
+        width, height = max(window.width(), 600), window.height()
+        if self._is_roomy:
+            window.resizeDocks([left, right], [220, 300], horizontal)
+        else:
+            column = min(292, max(200, round(width * 0.23)))
+            window.resizeDocks([left, right], [column, column], horizontal)
+            tree = round(height * 0.32)
+            window.resizeDocks([left, right], [tree, height - tree], vertical)
+        bottom = self._height_below
         window.resizeDocks([timeline, plots, log], [TIMELINE_HEIGHT, bottom, bottom], vertical)
-        width = max(window.width(), 600)
-        window.resizeDocks([plots, log], [round(width * 0.67), round(width * 0.33)], horizontal)
+        window.resizeDocks([plots, log], [round(width * 0.7), round(width * 0.3)], horizontal)
+        if not self._is_roomy:
+            self.set_folded(True)
+            self._to_settle = _SETTLES
+            self._later()
+
+    @property
+    def _is_roomy(self) -> bool:
+        return self._window.width() >= _ROOMY[0] and self._window.height() >= _ROOMY[1]
+
+    @property
+    def _height_below(self) -> int:
+        """Of plots, tables and log at first [px]."""
+        part = 0.19 if self._is_roomy else 0.3
+        return min(380, max(180, round(self._window.height() * part)))
 
     def reset(self) -> None:
         """Put every panel back to where it was in the beginning."""
+        self.set_folded(False)
         for dock in self.docks.values():
             dock.setFloating(False)
             self._window.removeDockWidget(dock)
@@ -412,17 +453,26 @@ class PanelSet(QObject):
         self._raise_first()
         self.default_sizes()
 
-    def state(self) -> tuple[str, list[str]]:
-        """Return what is to be remembered: Qt's layout as text, and of which panels."""
-        if self._appeared:
-            return _encode(self._window.saveState(_LAYOUT_VERSION)), list(self.docks)
-        return (_encode(self._kept) if self._kept is not None else ""), self._kept_names
+    def state(self) -> tuple[str, list[str], bool | None]:
+        """Return what is to be remembered: Qt's layout as text, of which panels, what is folded.
 
-    def remember(self, layout: str, names: list[str]) -> None:
+        None: nobody has seen the panels yet.
+        """
+        if self._appeared:
+            layout = _encode(self._window.saveState(_LAYOUT_VERSION))
+            return layout, list(self.docks), self.fold.is_folded
+        layout = _encode(self._kept) if self._kept is not None else ""
+        return layout, self._kept_names, self._kept_fold
+
+    def remember(self, layout: str, names: list[str], *, folded: bool | None) -> None:
         """Take what :meth:`state` returned in another run; used when the panels appear."""
-        self._kept, self._kept_names = _decode(layout), list(names)
+        self._kept, self._kept_names, self._kept_fold = _decode(layout), list(names), folded
 
     def _restore(self, layout: QByteArray) -> bool:
+        for spec in self._shown_specs():
+            self.docks[spec.name].show()
+        # Before the sizes come, which are those of tabs alone where it was folded.
+        self.set_folded(bool(self._kept_fold))
         if not self._window.restoreState(layout, _LAYOUT_VERSION):
             return False
         # Qt leaves panels that the layout has not heard of (a newer program's) nowhere.
@@ -437,6 +487,12 @@ class PanelSet(QObject):
         return True
 
     def _place_all(self) -> None:
+        # Hidden first: docks that are tabbed while shown leave tab bars behind in Qt's layout.
+        for dock in self.docks.values():
+            dock.hide()
+        corner, side = Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea
+        below = Qt.DockWidgetArea.BottomDockWidgetArea
+        self._window.setCorner(corner, below if self._is_roomy else side)
         # The areas before their tabs: Qt makes a split beside a group of tabs one more tab.
         names = [self._names(area) for area in PanelArea]
         for group in names:
@@ -444,6 +500,8 @@ class PanelSet(QObject):
         for group in names:
             for name in group[1:]:
                 self._place(name)
+        for dock in self.docks.values():
+            dock.hide()
 
     def _place(self, name: str) -> None:
         """Add a dock to its area, as a tab when another of that area is there already."""
@@ -455,7 +513,12 @@ class PanelSet(QObject):
             if other != name and placed and not neighbour.isFloating():
                 window.tabifyDockWidget(neighbour, dock)
                 return
+        if area is PanelArea.LEFT and not self._is_roomy:
+            window.addDockWidget(_DOCK_AREAS[PanelArea.RIGHT], dock)
+            return
         window.addDockWidget(_DOCK_AREAS[area], dock)
+        if area is PanelArea.RIGHT and not self._is_roomy:
+            window.splitDockWidget(self._first(PanelArea.LEFT), dock, Qt.Orientation.Vertical)
         timeline = self._first(PanelArea.TIMELINE)
         stands = window.dockWidgetArea(timeline) is not nowhere and not timeline.isFloating()
         if area is PanelArea.BOTTOM_LEFT and stands:
@@ -495,7 +558,13 @@ class PanelSet(QObject):
     def _refresh(self) -> None:
         for name, dock in self.docks.items():
             self.actions[name].setChecked(not dock.isHidden())
+        self.fold.refresh()
         self._tabs.refresh()
+        if self._to_settle:
+            self._to_settle -= 1
+            timeline = self._first(PanelArea.TIMELINE)
+            self._window.resizeDocks([timeline], [TIMELINE_HEIGHT], Qt.Orientation.Vertical)
+            self._later()
 
 
 def _encode(data: QByteArray) -> str:

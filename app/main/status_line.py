@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
 
 from stroboscope.app.main.status_button import StatusButton
@@ -19,8 +20,8 @@ from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.recording import RecordedFile
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.panels.icons import Icon, icon
-from stroboscope.app.panels.labels import ElidedLabel
-from stroboscope.app.panels.style import set_property
+from stroboscope.app.panels.labels import ElidedLabel, icon_button
+from stroboscope.app.panels.style import METRICS, set_property
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.messages import LogLevel, PlaybackMode
 from stroboscope.resources.themes import Palette
@@ -33,7 +34,8 @@ class StatusLine(QStatusBar):
 
     "Dropped" are rows of plotted signals that never came: evidence that is missing. Pictures that
     newer ones replaced are no loss; how many there were stands in the tooltip. ``view`` tells which
-    view's pictures are counted; ``stop_recording`` and ``show_findings`` are what buttons ask for.
+    view's pictures are counted; ``stop_recording`` and ``show_findings`` are what buttons ask for,
+    ``panels_below`` opens and folds the panels above the bar.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class StatusLine(QStatusBar):
         *,
         stop_recording: Callable[[tuple[RecordedFile, ...]], object],
         show_findings: Callable[[], object],
+        panels_below: QAction,
     ) -> None:
         super().__init__()
         self._sessions = sessions
@@ -55,6 +58,7 @@ class StatusLine(QStatusBar):
         self._frames = 0
         self._fps = 0
         self.setSizeGripEnabled(False)
+        self.setFixedHeight(METRICS.compact_height + 2)
         self.text = ElidedLabel()
         self.addWidget(self.text, 1)
         self.lost = QLabel()
@@ -102,6 +106,12 @@ class StatusLine(QStatusBar):
         self.counter = QToolButton()
         self.counter.setToolTip("Warnings and errors. Click to see the log.")
         self.addPermanentWidget(self.counter)
+        self._below = panels_below
+        self.opener = icon_button(Icon.OPEN, palette, panels_below.toolTip())
+        self.opener.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.opener.clicked.connect(lambda _=False: panels_below.trigger())
+        self.addPermanentWidget(self.opener)
+        panels_below.changed.connect(self._refresh_opener)
         self._shown: tuple[str, int, int] | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(1000)
@@ -113,6 +123,7 @@ class StatusLine(QStatusBar):
         log.changed.connect(self._refresh_counter)
         self.refresh()
         self._refresh_counter()
+        self._refresh_opener()
 
     def close_panel(self) -> None:
         """Stop listening."""
@@ -124,6 +135,7 @@ class StatusLine(QStatusBar):
         self._sessions.session_removed.disconnect(self._on_session)
         self._sessions.shown_changed.disconnect(self._on_session)
         self._log.changed.disconnect(self._refresh_counter)
+        self._below.changed.disconnect(self._refresh_opener)
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
@@ -132,6 +144,7 @@ class StatusLine(QStatusBar):
         self.interventions.set_theme(palette)
         self.findings.set_theme(palette)
         self._refresh_counter()
+        self._refresh_opener()
 
     def _on_session(self, _session: object) -> None:
         self._refresh_text(fps=None)
@@ -203,6 +216,12 @@ class StatusLine(QStatusBar):
                 " already: the view shows the newest state, not every one."
             )
         self.text.set_hint(hint.strip() if connected else "")
+
+    def _refresh_opener(self) -> None:
+        opened = self._below.isChecked()
+        self.opener.setIcon(icon(Icon.FOLD if opened else Icon.OPEN, self._palette))
+        self.opener.setToolTip(self._below.toolTip())
+        self.opener.setVisible(self._below.isVisible())
 
     def _refresh_counter(self) -> None:
         errors = self._log.counts[LogLevel.ERROR]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TIMELINE_HEIGHT", "make_timeline"]
 
-TIMELINE_HEIGHT = 92
+TIMELINE_HEIGHT = 76
 """Of the timeline at first [px]."""
 
 

@@ -158,6 +158,7 @@ class MainWindow(QMainWindow):
             p,
             stop_recording=self.commands.recording.stop_files,
             show_findings=lambda: self.panels.show("findings"),
+            panels_below=self.actions_by_name["panels_below"],
         )
         self.status.counter.clicked.connect(self.show_log)
         self.status.findings.told.connect(
@@ -262,6 +263,8 @@ class MainWindow(QMainWindow):
 
     def _build_panels(self) -> None:
         self.panels = PanelSet(self)
+        below = self.actions_by_name["panels_below"]
+        self.panels.folded_changed.connect(lambda folded: below.setChecked(not folded))
         self.docks = self.panels.docks
         self.panels.fill_menu(self.actions_by_name.menus["Window"])
         self.commands.camera.fill_menus()
@@ -441,7 +444,8 @@ class MainWindow(QMainWindow):
         if geometry is not None:
             # Qt moves a window whose screen is gone onto one that is there.
             self.restoreGeometry(geometry)
-        self.panels.remember(self.settings.docks, self.settings.panels)
+        s = self.settings
+        self.panels.remember(s.docks, s.panels, folded=s.folded)
 
     def _restore_view(self) -> None:
         grid = self.scene_view.grid
@@ -469,7 +473,7 @@ class MainWindow(QMainWindow):
         self.memory.keep_camera()
         settings.log_level = self.log_panel.chosen_level.value
         settings.geometry = _encode(self.saveGeometry())
-        settings.docks, settings.panels = self.panels.state()
+        settings.docks, settings.panels, settings.folded = self.panels.state()
         settings.view = options_to_dict(self.scene_view.grid.options)
         scene = self.sessions.shown
         if scene is not None and scene.session.identity:

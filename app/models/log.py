@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import time
 
+from stroboscope.app.models.numbers import unbroken
 from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.messages import LogLevel
 
@@ -69,7 +70,7 @@ class LogModel:
         when = time.time() if wall_time is None else wall_time
         line = LogLine(
             level=level,
-            text=text,
+            text=unbroken(text),
             wall_time=when,
             source=source,
             time=sim_time,

@@ -1,4 +1,4 @@
-"""How numbers are written: fixed decimals, a real minus sign, a thin space before the unit."""
+"""How numbers are written: fixed decimals, a real minus sign, a narrow space before the unit."""
 
 import math
 
@@ -6,14 +6,20 @@ __all__ = [
     "MINUS",
     "THIN_SPACE",
     "count_text",
+    "magnitude_text",
     "number_text",
+    "power_text",
     "range_text",
     "speed_text",
+    "unbroken",
     "with_unit",
 ]
 
-THIN_SPACE = "\u2009"
+THIN_SPACE = "\u202f"
+"""Narrow, and no place for a line to end: neither in a number nor before its unit."""
+_BREAKABLE = "\u2009"
 MINUS = "\u2212"
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGE = 1e6
 
 
@@ -31,8 +37,23 @@ def number_text(value: float, decimals: int = 3) -> str:
     return text.replace("-", MINUS)
 
 
+def magnitude_text(value: float) -> str:
+    """Return about how large ``value`` is, in two digits: 1.2×10⁸, −350."""
+    text = f"{value:.1e}"
+    if 1e-3 <= abs(value) < 1e4 or value == 0.0:
+        text = f"{float(text):g}"
+    digits, _, power = text.partition("e")
+    raised = f"×{power_text(int(power))}" if power else ""
+    return f"{digits.replace('-', MINUS)}{raised}"
+
+
+def power_text(power: int) -> str:
+    """Return a power of ten: 10⁸, 10⁻³."""
+    return f"10{str(power).translate(_SUPERSCRIPT)}"
+
+
 def with_unit(text: str, unit: str) -> str:
-    """Return ``text`` with its unit behind a thin space."""
+    """Return ``text`` with its unit behind a narrow space."""
     return f"{text}{THIN_SPACE}{unit}" if unit else text
 
 
@@ -44,8 +65,13 @@ def range_text(low: float, high: float, decimals: int = 3) -> str:
 
 
 def count_text(count: int) -> str:
-    """Return a count in groups of three, separated by thin spaces."""
+    """Return a count in groups of three, separated by narrow spaces."""
     return f"{count:,}".replace(",", THIN_SPACE)
+
+
+def unbroken(text: str) -> str:
+    """Return a text of the engine's with numbers and units that no line ends in."""
+    return text.replace(_BREAKABLE, THIN_SPACE)
 
 
 def speed_text(speed: float) -> str:

@@ -57,6 +57,8 @@ class Settings(msgspec.Struct, kw_only=True):
     docks: str = ""
     # The panels that ``docks`` knows of.
     panels: list[str] = msgspec.field(default_factory=list)
+    # Whether the panels below the picture are folded to their tabs; None: as fits the window.
+    folded: bool | None = None
     scope: str = "all"
     log_level: str = "info"
     recent: list[str] = msgspec.field(default_factory=list)

@@ -25,6 +25,8 @@ class Icon(enum.StrEnum):
     BRANCH = "mdi6.source-branch"
     PREVIOUS = "mdi6.chevron-left"
     NEXT = "mdi6.chevron-right"
+    OPEN = "mdi6.chevron-up"
+    FOLD = "mdi6.chevron-down"
     TO_FIRST = "mdi6.page-first"
     TO_LIVE = "mdi6.page-last"
     LOOP = "mdi6.repeat"

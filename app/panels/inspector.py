@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QMimeData, Qt
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -44,6 +44,8 @@ __all__ = ["InspectorPanel"]
 
 # While playing the numbers change this often [Hz]; faster can't be read.
 _RATE = 15.0
+# Narrower than this [px], rows with a note have no room for the recent past of their number.
+_NARROW = 330
 
 _KIND_ICONS = {
     "body": Icon.BODY,
@@ -184,7 +186,7 @@ class InspectorPanel(QWidget):
         for number, section in enumerate(values.sections):
             title = label(section.title, "section")
             title.setContentsMargins(0, METRICS.gap if number else 0, 0, 2)
-            grid.addWidget(title, line, 0, 1, 5)
+            grid.addWidget(title, line, 0, 1, 4)
             line += 1
             for row in section.rows:
                 self.rows.append(self._row_widgets(grid, line, row))
@@ -194,7 +196,7 @@ class InspectorPanel(QWidget):
         self._scroll.setWidget(content)
 
     def _row_widgets(self, grid: QGridLayout, line: int, row: ValueRow) -> RowWidgets:
-        return RowWidgets(
+        made = RowWidgets(
             grid,
             line,
             row,
@@ -204,6 +206,14 @@ class InspectorPanel(QWidget):
             can_edit=self._why_not_editable,
             make_spark=self._make_spark,
         )
+        made.set_narrow(self.width() < _NARROW)
+        return made
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        for row in self.rows:
+            row.set_narrow(self.width() < _NARROW)
 
     # --- following
 

@@ -5,7 +5,15 @@ from typing import Protocol, cast
 
 from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtGui import QDrag, QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QWidget,
+)
 
 from stroboscope.app.models.element_values import EditTarget, ValueRow
 from stroboscope.app.models.numbers import THIN_SPACE, number_text
@@ -98,7 +106,7 @@ class _NumberField(QLineEdit):
 
 
 class RowWidgets:
-    """The widgets of one row in a grid of five columns. ``commit`` takes an edited number.
+    """The widgets of one row in a grid of four columns. ``commit`` takes an edited number.
 
     ``make_spark`` makes the widget that draws the recent past of a number that has a signal.
     """
@@ -145,12 +153,18 @@ class RowWidgets:
             grid.addWidget(self.number, line, 1)
             grid.addWidget(self.unit, line, 2)
         grid.addWidget(self.name, line, 0)
-        grid.addWidget(self.note, line, 3)
         self.spark: QWidget | None = None
         self._spark_axis: int | None = None
         if row.channel and make_spark is not None:
             self.spark = make_spark()
-            grid.addWidget(self.spark, line, 4, Qt.AlignmentFlag.AlignVCenter)
+            rest = QHBoxLayout()  # what the one leaves, the other has
+            rest.setSpacing(2)
+            rest.addWidget(self.note, 1)
+            rest.addWidget(self.spark, 0, Qt.AlignmentFlag.AlignVCenter)
+            grid.addLayout(rest, line, 3)
+        else:
+            grid.addWidget(self.note, line, 3)
+        self._narrow, self._shows_spark = False, True
         self._shown: ValueRow | None = None
         self.show_row(row)
 
@@ -176,10 +190,24 @@ class RowWidgets:
             self.number.setText(number_text(row.value, row.decimals))
         self.unit.setText(f"{THIN_SPACE}{row.unit}" if row.unit else "")
         self.note.set_full_text(row.note)
+        self._share_width()
         set_property(self.number, "level", row.level)
         set_property(self.note, "level", row.level)
         if row.value is not None:
             self._hint(row)
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Leave the recent past out where there is only room for that or for the note."""
+        self._narrow = narrow
+        self._share_width()
+
+    def _share_width(self) -> None:
+        if self.spark is None:
+            return
+        shows = not (self._narrow and self._row.note)
+        if shows is not self._shows_spark:  # Qt calls what was never shown hidden, too
+            self._shows_spark = shows
+            self.spark.setHidden(not shows)
 
     def push(self, axis: int) -> None:
         """Add what is shown to the recent past, once per instant; looking back adds nothing."""

@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QWidget
 
-from stroboscope.app.models.numbers import THIN_SPACE
+from stroboscope.app.models.numbers import unbroken
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.style import METRICS
@@ -12,7 +12,8 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["ClampedLabel", "ElidedLabel", "icon_button", "label", "rule", "vertical_rule"]
 
-_NARROW_NO_BREAK_SPACE = "\N{NARROW NO-BREAK SPACE}"
+
+_LEAST_WIDTH = 24  # of a text that was cut [px]
 
 
 class ElidedLabel(QLabel):
@@ -61,14 +62,15 @@ class ElidedLabel(QLabel):
 
     def minimumSizeHint(self) -> QSize:
         """Room for a few letters."""
-        return QSize(24, super().minimumSizeHint().height())
+        return QSize(_LEAST_WIDTH, super().minimumSizeHint().height())
 
     def _elide(self) -> None:
-        width = max(self.contentsRect().width(), 24)
+        width = self.contentsRect().width()
         metrics = self.fontMetrics()
         texts = (self._full, *self._shorter)
         shown = next((t for t in texts if metrics.horizontalAdvance(t) <= width), "")
-        shown = shown or metrics.elidedText(texts[-1], self._mode, width)
+        if not shown and width >= _LEAST_WIDTH:  # else nothing but a dot would be left
+            shown = metrics.elidedText(texts[-1], self._mode, width)
         self.setText(shown)
         parts = [self._full if shown != self._full else "", self._hint]
         self.setToolTip(plain_text("\n".join(part for part in parts if part)))
@@ -87,8 +89,7 @@ class ClampedLabel(QLabel):
 
     def shown_lines(self, width: int) -> tuple[str, ...]:
         """Return the lines as they are drawn in that width [px]."""
-        # Numbers in groups of three, and their units, stay together.
-        text = self.text().replace(THIN_SPACE, _NARROW_NO_BREAK_SPACE)
+        text = unbroken(self.text())
         layout = QTextLayout(text.replace("\n", "\u2028"), self.font())
         layout.beginLayout()
         ends: list[tuple[int, int]] = []
@@ -135,7 +136,7 @@ def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     """Return a label in one of the stylesheet's roles; its text is never taken for markup."""
     made = QLabel()
     made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setText(text)
+    made.setText(unbroken(text) if wrap else text)
     made.setWordWrap(wrap)
     if role:
         made.setProperty("role", role)

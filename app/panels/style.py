@@ -212,6 +212,7 @@ QToolButton:focus {{ border-color: {p.accent}; }}
 QToolButton:checked {{ background: {selected}; border-color: {p.accent}; }}
 QToolButton[compact="true"] {{ min-height: 0; padding: 0 3px; }}
 QToolButton[hint="true"] {{ color: {p.accent}; border-color: {p.line}; padding: 3px 10px; }}
+QToolButton[hint="true"][compact="true"] {{ background: {p.surface1}; padding: 0 6px; }}
 QToolButton::menu-indicator {{ image: none; }}
 
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{ background: {p.surface0};
@@ -254,6 +255,7 @@ QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::su
 
 QStatusBar {{ background: {p.surface1}; border-top: 1px solid {p.line}; color: {p.muted}; }}
 QStatusBar::item {{ border: none; }}
+QStatusBar QToolButton {{ min-height: 0; padding: 0 6px; }}
 QStatusBar QLabel {{ color: {p.muted}; padding: 0 6px; }}
 
 QLabel[role="muted"] {{ color: {p.muted}; }}

@@ -147,7 +147,8 @@ class TransportBar(QWidget):
 
     def _build(self) -> None:
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(METRICS.padding, 6, METRICS.padding, 6)
+        layout.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.padding, METRICS.grid)
+        self.setFixedHeight(METRICS.control_height + 2 * METRICS.grid)
         layout.setSpacing(METRICS.grid)
         self.badge = StateBadge(self._palette)
         self.scope = self._build_scope()

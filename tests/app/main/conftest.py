@@ -61,8 +61,9 @@ def pendulums(own_folders: Path, warm_process: WarmProcess) -> Iterator[Callable
 
 @pytest.fixture
 def desktop(qapp: QApplication, own_folders: Path) -> Iterator[DesktopApplication]:
-    """The window, open, with settings of its own."""
+    """The window, open, with settings of its own, of somebody who has plots and log open."""
     desktop = DesktopApplication(qapp, settings_path=own_folders / "config" / "settings.json")
+    desktop.window.panels.remember("", [], folded=False)
     desktop.window.show()
     assert QTest.qWaitForWindowExposed(desktop.window, 60_000)
     desktop.window.activateWindow()

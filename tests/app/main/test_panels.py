@@ -4,6 +4,7 @@ import base64
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabBar
 
 from stroboscope.app.main import panel_set
@@ -16,10 +17,10 @@ def _fronts(window):
     return {name for name, dock in window.docks.items() if dock.in_front}
 
 
-def _run(qapp, path, application, wait_until, use):
+def _run(qapp, path, application, wait_until, use, *, size=(1400, 900)):
     """Open a window with the settings in ``path``, show a scene, use it, close it."""
     desktop = DesktopApplication(qapp, settings_path=path)
-    desktop.window.resize(1400, 900)
+    desktop.window.resize(*size)
     desktop.window.show()
     try:
         desktop.sessions.open(application.path)
@@ -69,6 +70,76 @@ def test_every_panel_is_found_in_the_menu_and_the_palette(desktop):
     assert titles <= {action.text() for action in menu.actions()}
 
 
+def _share(window):
+    """The part of the window that the picture has."""
+    view = window.scene_view
+    return view.width() * view.height() / (window.width() * window.height())
+
+
+def _tab(window, title):
+    """The tab bar with that tab, and the middle of the tab."""
+    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    for bar in bars:
+        for index in range(bar.count()):
+            if bar.tabText(index) == title:
+                return bar, bar.tabRect(index).center()
+    raise AssertionError(f"no tab is called {title}")
+
+
+def test_a_small_window_begins_with_the_picture_and_tabs_that_open_what_is_below(
+    qapp, own_folders, pendulums, wait_until
+):
+    path = own_folders / "config" / "settings.json"
+
+    def begin(window):
+        wait_until(lambda: _share(window) > 0.55)
+        assert {"sessions", "inspector", "timeline"} <= _fronts(window)
+        assert not {"plots", "log"} & _fronts(window)
+        # Nobody sees them, so nothing is asked for.
+        assert not window.docks["plots"].content.isVisible()
+        below = window.actions_by_name["panels_below"]
+        assert not below.isChecked()
+        bar, at = _tab(window, "Contacts")
+        QTest.mouseClick(bar, Qt.MouseButton.LeftButton, pos=at)
+        wait_until(lambda: {"contacts", "log"} <= _fronts(window))
+        wait_until(lambda: window.docks["contacts"].height() > 120)
+        assert below.isChecked()
+        # Folding and opening again leaves everything as high as it was.
+        heights = {n: window.docks[n].height() for n in ("contacts", "log", "timeline")}
+        QTest.mouseClick(window.status.opener, Qt.MouseButton.LeftButton)
+        wait_until(lambda: _share(window) > 0.55)
+        assert not {"contacts", "log"} & _fronts(window)
+        below.trigger()
+        wait_until(lambda: heights == {n: window.docks[n].height() for n in heights})
+
+    _run(qapp, path, pendulums(), wait_until, begin, size=(1280, 720))
+
+    def later(window):
+        wait_until(lambda: {"contacts", "log"} <= _fronts(window))
+        window.panels.set_folded(True)
+        # Who asks for a panel sees it.
+        window.show_log()
+        wait_until(lambda: "log" in _fronts(window))
+        window.docks["log"].setFloating(True)
+        window.panels.set_folded(True)
+        wait_until(lambda: "contacts" not in _fronts(window))
+        assert "log" in _fronts(window)
+        window.panels.reset()
+        wait_until(lambda: _share(window) > 0.55)
+
+    _run(qapp, path, pendulums(), wait_until, later, size=(1280, 720))
+
+
+def test_a_large_window_begins_with_plots_and_log_open(qapp, own_folders, pendulums, wait_until):
+    path = own_folders / "config" / "settings.json"
+
+    def look(window):
+        wait_until(lambda: {"sessions", "inspector", "plots", "log"} <= _fronts(window))
+        wait_until(lambda: _share(window) > 0.4)
+
+    _run(qapp, path, pendulums(), wait_until, look, size=(1900, 1060))
+
+
 @pytest.mark.slow
 def test_a_layout_of_another_version_is_left_alone(qapp, own_folders, pendulums, wait_until):
     path = own_folders / "config" / "settings.json"
@@ -77,12 +148,13 @@ def test_a_layout_of_another_version_is_left_alone(qapp, own_folders, pendulums,
         window.panels.state = lambda: (  # what a program before tabs has written
             base64.b64encode(window.saveState(1).data()).decode(),
             [],
+            None,
         )
 
     _run(qapp, path, pendulums(), wait_until, spoil)
     _run(
         qapp, path, pendulums(), wait_until,
-        lambda window: wait_until(lambda: {"inspector", "plots", "log"} <= _fronts(window)),
+        lambda window: wait_until(lambda: {"inspector", "sessions"} <= _fronts(window)),
     )  # fmt: skip
 
 

@@ -17,6 +17,13 @@ def test_lines_are_filtered_by_level_and_words():
     assert log.counts[LogLevel.ERROR] == 1
 
 
+def test_no_line_ends_within_a_number_or_before_its_unit():
+    log = LogModel()
+    log.add(LogLevel.INFO, "frame 120 of 3\u2009000, every 2\u2009ms")
+    (line,) = log.select(at_least=LogLevel.INFO)
+    assert line.text == "frame 120 of 3\u202f000, every 2\u202fms"
+
+
 def test_what_does_not_fit_is_counted():
     log = LogModel(capacity=3)
     for number in range(5):

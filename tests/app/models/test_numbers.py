@@ -6,11 +6,26 @@ import pytest
 
 from stroboscope.app.models.numbers import (
     count_text,
+    magnitude_text,
     number_text,
     range_text,
     speed_text,
     with_unit,
 )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1e8, "1.0×10⁸"),
+        (-3.14159e-5, "−3.1×10⁻⁵"),
+        (-350.0, "−350"),
+        (1234.0, "1200"),
+        (0.0, "0"),
+    ],
+)
+def test_about_how_large_a_number_is_takes_two_digits(value, text):
+    assert magnitude_text(value) == text
 
 
 @pytest.mark.parametrize(
@@ -32,14 +47,14 @@ def test_fixed_decimals_with_a_real_minus_sign(value, text):
 
 
 def test_units_stand_behind_a_thin_space():
-    assert with_unit("1.0", "N·m") == "1.0\u2009N·m"
+    assert with_unit("1.0", "N·m") == "1.0\u202fN·m"
     assert with_unit("1.0", "") == "1.0"
 
 
 def test_ranges_and_counts():
     assert range_text(-0.5, 0.5, 2) == "±0.50"
     assert range_text(0.0, 1.5, 1) == "0.0 … 1.5"
-    assert count_text(3671) == "3\u2009671"
+    assert count_text(3671) == "3\u202f671"
 
 
 def test_speeds_read_as_people_write_them():
