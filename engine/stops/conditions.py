@@ -284,8 +284,9 @@ class SceneConditions:
             if not value or value != value:  # what is no number is not true
                 entry.was_true = False
             elif not entry.was_true:
-                entry.was_true = True
-                self._hit(entry, values, is_counted=is_counted)
+                with self._scene.link.owner.signals:  # it is told, or found in the next step
+                    entry.was_true = True
+                    self._hit(entry, values, is_counted=is_counted)
 
     def _forget(self) -> None:
         """Begin anew where the state was replaced: what is true there became true there."""

@@ -99,7 +99,8 @@ class SceneStops:
         self.note(stop)
         if scene.link.active:
             scene.link.past.stops.stop(stop, is_complete=True)
-        scene.callbacks.run(Event.STOP, scene)
+        with scene.link.owner.signals.let_through():
+            scene.callbacks.run(Event.STOP, scene)
         raised = self.raised()
         if raised is not None:
             raise raised
