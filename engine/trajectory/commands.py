@@ -391,6 +391,7 @@ def _cut_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--episode", type=int, default=None, help="whose times these are (default: the first one)"
     )
+    add_choice(parser, default=TO_SHOW)
     parser.add_argument("-o", "--output", required=True, help="the new file")
 
 
@@ -407,22 +408,20 @@ def _cut(options: argparse.Namespace) -> int:
     return 0
 
 
-def _part(options: argparse.Namespace) -> tuple[int, int, int | None]:
-    """Return which frames are wanted, begin and end, and of which scene; None: the first."""
-    from stroboscope.engine.trajectory.trajectory import load_trajectory
+def _part(options: argparse.Namespace) -> tuple[int, int, int]:
+    """Return which frames are wanted, begin and end, and of which scene."""
+    from stroboscope.engine.trajectory.trajectory import load_chosen
 
     by_time = options.first is not None or options.last is not None
     by_number = options.begin is not None or options.end is not None
     if by_time == by_number or (by_number and options.end is None):
         raise ValueError("name the part by two frame numbers, BEGIN END, or by --from and --to")
-    if by_number:
-        end = options.end
-        if end < 0:
-            with TrajectoryReader(options.file) as reader:
-                end += 1 + reader.frame_count(reader.scenes[0])
-        return options.begin, end, None
-    with load_trajectory(options.file) as trajectory:
+    # The others are cut where these are.
+    with load_chosen(options.file, choice_of(options)) as trajectory:
         begin, end = 0, len(trajectory)
+        if by_number:
+            last = options.end + 1 + end if options.end < 0 else options.end
+            return options.begin, last, trajectory.record.index
         if options.first is not None:
             begin = _frame_at(trajectory, options.first, options.episode)
         if options.last is not None:
@@ -529,7 +528,7 @@ _HELP = {
     "verify": "Take every recorded step again and compare: does the file say what physics does?",
     "repair": "Rewrite a file that was cut off or damaged into a complete one; the old one stays.",
     "export": "Write a recorded run as a file of another kind.",
-    "cut": "Write some frames of a recorded run into a file of their own.",
+    "cut": "Write some frames of a recorded run, of all scenes, into a file of their own.",
     "replay": "Open a recorded run in the window and play it.",
 }
 _ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {

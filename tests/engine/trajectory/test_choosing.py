@@ -120,7 +120,7 @@ def test_an_environment_is_chosen_by_its_number(
         ("four", ["--scene", "Legs", "--env", "2"], "has no scene 'Legs' (str); it has 0: 'Arms["),
     ],
 )
-@pytest.mark.parametrize("command", ["open", "replay", "verify", "export"])
+@pytest.mark.parametrize("command", ["open", "replay", "verify", "export", "cut"])
 def test_what_is_not_there_is_answered_with_what_there_is(
     command: str,
     which: str,
@@ -130,8 +130,13 @@ def test_what_is_not_there_is_answered_with_what_there_is(
     four: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    more = {"open": ["--wait", "0"], "export": ["--to", "csv"]}.get(command, [])
-    assert main([command, {"two": two, "four": four}[which], *words, *more]) in (1, 4)
+    more = {
+        "open": ["--wait", "0"],
+        "export": ["--to", "csv"],
+        "cut": ["1", "3", "-o", "part.mcap"],
+    }
+    file = {"two": two, "four": four}[which]
+    assert main([command, file, *more.get(command, []), *words]) in (1, 4)
     assert complaint in capsys.readouterr().err
 
 
@@ -146,6 +151,21 @@ def test_verify_takes_the_name_of_all_environments_for_all_of_them(
     assert verified(four, "--scene", "Arms") == verified(four)
     assert verified(four, "--env", "3") == ["Arms[3]"]
     assert verified(two, "--scene", "0") == ["Left"]
+
+
+@pytest.mark.parametrize(
+    ("words", "frames"), [([], "3: 1 to 2"), (["--scene", "0"], "Left: 1 to 2")]
+)
+def test_frames_to_cut_are_those_of_the_scene_that_is_shown_or_chosen(
+    words: list[str],
+    frames: str,
+    two: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["cut", two, "1", "3", *words, "-o", str(tmp_path / "part.mcap")]) == 0
+    name, _, which = frames.partition(": ")
+    assert f"part.mcap: frames {which} of {name!r}\n" in capsys.readouterr().out
 
 
 def test_scenes_and_environments_of_what_is_no_recorded_run_are_refused(
