@@ -26,7 +26,11 @@ def attach_at_first_step(options: "RunOptions") -> None:
         return
     if options.record is not None:
         wanted = TrajectoryFile(
-            options.record, keep_last=options.keep_last, save_on_stop=options.save_on_stop
+            options.record,
+            keep_last=options.keep_last,
+            save_on_stop=options.save_on_stop,
+            # A file that is full must not raise anything in a script that knows nothing of it.
+            rotate=True,
         )
         RunRecording(wanted, tell=_tell, over=lambda: instrumentation.record_all(on=False))
         instrumentation.record_all(on=True)

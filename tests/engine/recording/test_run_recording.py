@@ -73,6 +73,16 @@ def test_every_step_is_recorded_and_the_user_is_told_where_although_the_data_is_
     assert run.files == ["run.mcap"]
 
 
+def test_a_file_that_is_full_is_followed_by_another_one_and_raises_nothing(run: Run) -> None:
+    code, errors = run("""
+from stroboscope.engine.runtime import current_runtime
+data = run(3)
+(recording,) = current_runtime().recordings.recordings
+assert recording._wanted.rotate
+""")
+    assert code == 0, errors
+
+
 def test_each_scene_has_its_own_file_also_those_that_come_late_and_are_called_the_same(
     run: Run,
 ) -> None:
