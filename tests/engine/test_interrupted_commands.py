@@ -3,6 +3,7 @@
 What they raise is the script's, never the command's alone; and the command is done or it is not.
 """
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from stroboscope.debugger_protocol.client import CommandError
 from stroboscope.debugger_protocol.host.edits import EDIT_WORDS
 from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.engine.history import past
 from stroboscope.engine.history.script_rows import ScriptRows
 
 # Its state is put back by what waits for a signal, once.
@@ -177,14 +179,16 @@ COMMANDS: dict[str, list[Callable[[int], Any]]] = {
 class Stood:
     """A scene on this thread, and a client's commands to it."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, *, steps: int = STEPS, max_bytes: int | None = None) -> None:
         self.host = host
         self.scene: Any = physics.create_scene("box", MODEL)
         self.integral = 0.0
         self.scene.register_state("controller", lambda: self.integral, self.put)
         self.scene.history.script_rows = ScriptRows(clock=lambda: 0.0)  # none comes too late
+        if max_bytes is not None:
+            self.scene.history.max_bytes = max_bytes
         host.attach(PlaybackMode.FAST_FORWARD)
-        for step in range(STEPS):
+        for step in range(steps):
             if step == STEPS // 2:
                 self.scene.checkpoint("halfway")
             self.scene.ctrl[0] = self.integral = 0.01 * step
@@ -293,3 +297,23 @@ def test_a_command_that_a_signal_comes_into_is_done_or_it_is_not(
             # The state is as it was, further down the axis; the history tells of it.
             stands |= {key: expected[key] for key in ("axis", "rows", "segments", "replaced")}
         assert stands == expected, f"call {calls} of {count}: {answer or 'done'}"
+
+
+def test_a_look_at_a_row_that_is_stepped_to_again_is_given_up_at_the_next_step(host: Host) -> None:
+    stood = Stood(host, steps=400, max_bytes=60_000)
+    rows, within = stood.scene.history.ring, (str(past.__file__),)
+    axis = max(range(rows.first, 400), key=lambda each: each - rows.stored_before(each))
+
+    def look(calls: int) -> tuple[str, int]:
+        answers = stood.give(_of(tm.Goto, axis=axis))
+        with interrupted_after(calls, within=within) as interruption, contextlib.suppress(Late):
+            stood.serve(answers)
+        assert stood.scene.link.past.view == (axis if answers == [""] else None)
+        return answers[0], interruption.left
+
+    answer, left = look(15)
+    assert "goto was interrupted by Late()" in answer
+    assert left > -10
+    answer, left = look(100_000)
+    assert answer == ""
+    assert 100_000 - left > 30
