@@ -14,6 +14,7 @@ __all__ = ["main"]
 _USAGE = """\
 usage: stroboscope [--session ID]             open the window
        stroboscope run script.py [args…]      run a script with the debugger
+       stroboscope run --record FILE …        … and record it; run --help says how
        stroboscope open FILE                  show a scene, a model or a recorded run
        stroboscope replay FILE                … and play it
        stroboscope info|verify FILE           what is in a recorded run, and is it right
