@@ -76,12 +76,15 @@ class HeldSignals:
 
     def __init__(self) -> None:
         self._is_holding = False
+        self._entered_again = 0
         self._until = 0.0
         self._held: list[int] = []
         self._waiting: dict[int, tuple[Handler, FrameType | None]] = {}
 
     def __enter__(self) -> "HeldSignals":
-        if threading.current_thread() is threading.main_thread():
+        if self._is_holding:
+            self._entered_again += 1
+        elif threading.current_thread() is threading.main_thread():
             try:
                 self._hold()
             except BaseException:
@@ -95,7 +98,9 @@ class HeldSignals:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._is_holding:
+        if self._entered_again:
+            self._entered_again -= 1
+        elif self._is_holding:
             self._let_go()
 
     @contextlib.contextmanager

@@ -94,6 +94,22 @@ def test_what_a_script_installs_meanwhile_stays_installed(install: Install) -> N
     assert signal.getsignal(signal.SIGUSR1) is raise_late
 
 
+def test_what_is_within_another_ends_with_that(install: Install) -> None:
+    install()
+    done = []
+    held = HeldSignals()
+
+    def do() -> None:
+        with held:
+            with held:
+                signal.raise_signal(signal.SIGUSR1)
+            done.append("the rest")
+
+    with pytest.raises(Late):
+        do()
+    assert done == ["the rest"]
+
+
 def test_what_takes_long_asks_whether_one_waits(install: Install) -> None:
     install()
     with HeldSignals() as held:
