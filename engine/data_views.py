@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["DataViews", "raw_view", "timestep_before_gravity"]
+__all__ = ["DataViews", "motion_of", "raw_view", "timestep_before_gravity"]
 
 _DOUBLE = 8
 # How many numbers before gravity MuJoCo's options may begin.
@@ -36,7 +36,7 @@ class DataViews:
             "i"
         )
         """``lastinfo`` and ``number`` of each kind of warning in turn, as integers."""
-        self.motion = _motion(data)
+        self.motion = motion_of(data)
         """Positions, velocities, activations and what else a step alone may write, as bytes."""
         self.qvel: NDArray[np.float64] = data.qvel
         self.mocap: memoryview | None = _mocap(data)
@@ -105,7 +105,7 @@ def _mocap(data: Any) -> memoryview | None:
     return raw_view(begin, max(int(array.ctypes.data) + array.nbytes for array in arrays) - begin)
 
 
-def _motion(data: Any) -> memoryview:
+def motion_of(data: Any) -> memoryview:
     """Return the bytes from qpos up to the controls: what only a physics step writes.
 
     MuJoCo lays out a state's arrays one after the other, qpos first and what the script may write

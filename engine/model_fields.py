@@ -134,13 +134,16 @@ class ModelFields:
             checks[name] = _check(getattr(model, name))
         self.table = FieldTable(checks, size_count=len(names.sizes))
 
-    def changes(self, model: Any) -> tuple[FieldChange, ...]:
+    def changes(self, model: Any, *, only: Iterable[str] | None = None) -> tuple[FieldChange, ...]:
         """Return what has other values in ``model`` now: somebody has written into it.
+
+        ``only``: of these fields; None: of all.
 
         Of assets that have changed, ``before`` and ``now`` are empty: they can't be put back.
         """
         found = []
-        for name in self.table.checks:
+        checks = self.table.checks
+        for name in checks if only is None else [name for name in only if name in checks]:
             if name in self.sizes or name.startswith(_NAMES_OF):
                 continue
             before = self.arrays.get(name)
@@ -154,6 +157,10 @@ class ModelFields:
                 text = self.value_text(name, before, current, "at first", "now")
                 found.append(FieldChange(name, before, current.copy(), text))
         return tuple(sorted(found, key=lambda change: _rank(change.field)))
+
+    def check_of(self, model: Any, field: str) -> int:
+        """Return a checksum of what a field has in ``model`` now."""
+        return _check(_array(model, field))
 
     def first_nan(self, model: Any) -> str:
         """Say which number of ``model`` is NaN, first one that others follow from; "" if none."""

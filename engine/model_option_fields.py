@@ -31,6 +31,8 @@ _WHOLE: Final = frozenset({
     "opt.ccd_iterations", "opt.sdf_iterations", "opt.sdf_initpoints",
 })  # fmt: skip
 _LARGEST_WHOLE: Final = (1 << 31) - 1
+MEAN_INERTIA: Final = "stat.meaninertia"
+"""The one of a model's statistics that a step reads: the solver's scale."""
 SAID_OF_ROWS: Final = "opt.timestep"
 """What is said with every row."""
 
@@ -62,7 +64,7 @@ def write_field_option(model: Any, name: str, values: Sequence[float]) -> None:
 
 def _field(model: Any, name: str) -> NDArray[Any]:
     field = name.removeprefix(FIELD_OPTION)
-    plain = field.removeprefix("opt.")
+    plain = "meaninertia" if field == MEAN_INERTIA else field.removeprefix("opt.")
     if plain.isidentifier() and not plain.startswith("_"):
         try:
             found = read_field(model, field)

@@ -10,7 +10,6 @@ from stroboscope.debugger_protocol.backend import Clock, SceneBackend, SignalSou
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import EditField, Finding, LogLevel, Perturb
 from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
-from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.batch.batch_checkpoint import refuse_environments_of
 from stroboscope.engine.callbacks import Event
@@ -244,6 +243,7 @@ class MujocoBackend(SceneBackend):
             world.edits += 1
             scene.recorders.edited(name, before=(now,), values=(value,))
             return
+        scene.history.look_at_model()  # what the script had written until now is not this edit
         before = self.option(name)
         known = world.unedited_options.get(name)
         if name == _SLEEP and not world.adapter.sleeps(world.model):
@@ -259,7 +259,7 @@ class MujocoBackend(SceneBackend):
         world.unedited_options.setdefault(name, before)
         world.options_changed()
         scene.recorders.edited(name, before=before, values=values)
-        scene.history.begin(SegmentKind.EDIT, f"{name} was edited")
+        scene.history.edited(f"{name} was edited")
 
     def time_machine(self) -> MujocoTimeMachine:
         """Return what remembers the past of the present world."""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from stroboscope.debugger_protocol.time_machine import (
 from stroboscope.debugger_protocol.time_messages import (
     ConditionInfo,
     GhostRef,
+    GhostSource,
     Reduction,
     RolloutInfo,
     Segment,
@@ -116,11 +118,13 @@ class MujocoTimeMachine(TimeMachine):
 
     def look_at(self, axis: int, topics: frozenset[Topic]) -> PastFrame:
         """Return the topics of a row, recomputed on scratch data."""
+        self._history.look_at_model()
         reached, frames, note = self._past.frames(axis, topics)
         return PastFrame(clock=self._past.clock(reached), frames=frames, note=note)
 
     def state_at(self, axis: int) -> bytes:
         """Return the complete state of a row as a checkpoint's bytes."""
+        self._history.look_at_model()
         return self._past.checkpoint(axis)
 
     def hidden_state(self) -> bytes:
@@ -134,16 +138,19 @@ class MujocoTimeMachine(TimeMachine):
 
     def continue_from(self, axis: int) -> Segment:
         """Put the scene into a row; a branch."""
+        self._history.look_at_model()
         return self._branches.continue_from(axis)
 
     def replay_from(self, axis: int) -> Iterator[float]:
         """Put the scene into a row and run the recorded inputs up to where it stood."""
+        self._history.look_at_model()
         return self._branches.replay_from(axis)
 
     def resimulate(
         self, axis: int, *, steps: int, edits: Sequence[WhatIf], name: str
     ) -> Iterator[float]:
         """Run recorded inputs again with edits, beside the scene."""
+        self._history.look_at_model()
         source: RowSource
         if axis == self._scene.counters.axis:
             source, steps = StandingState(self._scene), steps or _AHEAD_STEPS
@@ -169,9 +176,14 @@ class MujocoTimeMachine(TimeMachine):
 
     def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
         """Return where a ghost's bodies are."""
-        return self._rollouts.ghost_pose(
-            ghost, time=time, keeper=self.keeper, row_at=self._past.row
-        )
+        is_own = ghost.source is GhostSource.ROW and ghost.scene_id == self._scene.scene_id
+        if is_own:
+            self._history.look_at_model()
+            self._past.check(ghost.number)
+        with self._past.with_model_of(ghost.number) if is_own else nullcontext():
+            return self._rollouts.ghost_pose(
+                ghost, time=time, keeper=self.keeper, row_at=self._past.row
+            )
 
     def compare(self, first: GhostRef, second: GhostRef, *, tolerance: float) -> StatesCompared:
         """Compare two states or rollouts."""
@@ -190,6 +202,7 @@ class MujocoTimeMachine(TimeMachine):
         logged = self._history.recorded_signals
         if len(channels) == 1 and channels[0] in logged:
             return iter((logged.piece(channels[0], first, last, max_rows=max_rows),))
+        self._history.look_at_model()
         axes = self._navigation.axes(first, last)
         model, row = self._world_of_rows()
         return self._rollouts.read_history(
@@ -200,7 +213,7 @@ class MujocoTimeMachine(TimeMachine):
         """Return a model, and what returns a row and has its options in that model."""
         model = self._scene.world.model
         if not any(stretch.options for stretch in self._history.segments.newest_first()):
-            return model, self._row_if_whole
+            return model, self._row_if_whole  # nothing was ever another one
         model = copy.copy(model)
         there: Stretch | None = None
 
@@ -225,10 +238,12 @@ class MujocoTimeMachine(TimeMachine):
         """Return what is left of the newest segments, as far as their rows are not too many."""
         history, live = self._history, self._scene.counters.axis
         ring = history.ring
+        history.look_at_model()
+        self._past.settle(_FINISHED_SEGMENTS)
         left = min(_FINISHED_ROWS, _FINISHED_BYTES // ring.width)
         runs: list[FinishedRun] = []
         end = live
-        for stretch in history.segments.newest_first():
+        for stretch in tuple(history.segments.newest_first()):
             # What was thinned out would have to be stepped to: the script may be waiting.
             first = max(stretch.segment.begin, ring.first, ring.dense)
             begin = max(first, end - left)
@@ -250,7 +265,8 @@ class MujocoTimeMachine(TimeMachine):
         scene, ring = self._scene, self._history.ring
         rows = [ring.row(axis) for axis in range(begin, end)]
         stored = [row for row in rows if row is not None]
-        if len(stored) != len(rows):
+        model = self._past.model_at(begin, most_bytes=_FINISHED_BYTES)
+        if len(stored) != len(rows) or model is None:
             return None
         after = self._rollouts.standing_row() if is_newest and scene.counters.axis == end else None
         if after is not None:
@@ -265,6 +281,7 @@ class MujocoTimeMachine(TimeMachine):
         bad = stop if is_here and stop is not None and begin <= stop.axis <= end else None
         return self._rollouts.finished(
             np.array(stored),
+            model=model,
             timestep=ring.timestep(begin),
             name=name,
             outcome=bad.message if bad is not None else "ended",

@@ -8,21 +8,24 @@ that is looked at stays, in a quarter of the budget.
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
+from stroboscope.engine.batch.field_notes import FieldNotes
 from stroboscope.engine.history.budget import HistoryBudget
-from stroboscope.engine.history.segments import SegmentList
+from stroboscope.engine.history.segments import SegmentList, Stretch
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
+    from stroboscope.engine.model_fields import ModelFields
     from stroboscope.engine.recording.batch_tap import EnvTap
 
-__all__ = ["BatchHistory"]
+__all__ = ["BatchHistory", "written_text"]
 
 Rows = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,6 +33,7 @@ Ints = NDArray[np.int64]
 _DEEP_SHARE = 0.25
 _MOST_MATRICES = 100_000
 _MOST_REPLACEMENTS = 10_000
+_MOST_NAMED = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,11 +60,18 @@ class _Replaced:
 class BatchHistory:
     """Rows of all environments by axis, and what has replaced states in between.
 
-    Owner thread only.
+    ``base`` returns the fields of the model as the batch was made with it. Owner thread only.
     """
 
-    def __init__(self, environments: "Environments", budget: HistoryBudget) -> None:
+    def __init__(
+        self,
+        environments: "Environments",
+        budget: HistoryBudget,
+        *,
+        base: "Callable[[], ModelFields]",
+    ) -> None:
         self._envs = environments
+        self._fields = FieldNotes(environments, base=base)
         self.layout = environments.layout
         self._budget = budget
         self._matrix_bytes = int(environments.state.nbytes)
@@ -138,11 +149,19 @@ class BatchHistory:
         np.copyto(matrix, self._envs.state)
         if not self._rows:
             self.first = counters.axis
+            self._fields.begin(counters.axis)
             self.version += 1
+        else:
+            self.look_at_fields()
         self._rows.append(matrix)
         self._steps.append((counters.single, self._timesteps_now(), time.monotonic()))
         self._last = matrix
         return matrix
+
+    def look_at_fields(self) -> None:
+        """Notice what the script has written into fields of the model since the last step."""
+        if self._rows and self._fields.look(self._envs.counters.shared.axis):
+            self.version += 1
 
     def _timesteps_now(self) -> float | Rows:
         """Return the timestep of all, or of each: the same object while none has changed."""
@@ -184,6 +203,7 @@ class BatchHistory:
             self._steps.popleft()
         first = self.first - len(self._deep)
         self.on_forget(first)
+        self._fields.forget_before(first)
         if self._replaced and self._replaced[0].axis < first:
             self._replaced = [each for each in self._replaced if each.axis >= first]
             self.version += 1
@@ -251,7 +271,7 @@ class BatchHistory:
     def nbytes(self) -> int:
         """Bytes of all that is kept."""
         deep = len(self._deep) * (self._matrix_bytes // self._envs.count)
-        return len(self._rows) * self._matrix_bytes + deep
+        return len(self._rows) * self._matrix_bytes + deep + self._fields.nbytes
 
     @property
     def is_empty(self) -> bool:
@@ -332,7 +352,7 @@ class BatchHistory:
             parent_axis=-1, physics_step=int(physics[env]), step_count=int(steps[env]),
             time=float(row[0]) if row is not None else 0.0, text="",
         )  # fmt: skip
-        made.open(begin, total_steps=self.step_at(first), options={})
+        stretches = [Stretch(begin, self.step_at(first), {})]
         for each in self._replaced:
             at = each.place(env)
             if at < 0 or each.axis < first:
@@ -342,14 +362,62 @@ class BatchHistory:
                 parent_axis=each.parent_axis, physics_step=int(each.physics[1][at]),
                 step_count=int(each.steps[1][at]), time=float(each.times[at]), text=each.text,
             )  # fmt: skip
-            made.open(segment, total_steps=each.total_steps, options={})
+            stretches.append(Stretch(segment, each.total_steps, {}))
+        for stretch in self._with_fields(env, stretches):
+            made.open(stretch)
         return made
+
+    def _with_fields(self, env: int, stretches: list[Stretch]) -> list[Stretch]:
+        """Return stretches with the fields of the model that the environment had in them.
+
+        Another one begins where nothing but these was changed.
+        """
+        told = self._fields.stretches_of(env)
+        made: list[Stretch] = []
+        ends = [each.segment.begin for each in stretches[1:]] + [self.end_axis() + 1]
+        for stretch, end in zip(stretches, ends, strict=True):
+            begin = stretch.segment.begin
+            before = [each for each in told if each[0] <= begin] or told[:1]
+            made.append(dataclasses.replace(stretch, options=before[-1][1]))
+            for axis, options, names in told:
+                if begin < axis < end:
+                    segment = self._written_at(env, axis, stretch.segment, names)
+                    steps = self._step_of(axis)
+                    made.append(Stretch(segment, steps, options))
+        return made
+
+    def _written_at(self, env: int, axis: int, before: Segment, names: tuple[str, ...]) -> Segment:
+        row = self.row(env, axis)
+        return msgspec.structs.replace(
+            before,
+            kind=SegmentKind.EDIT,
+            begin=axis,
+            parent_axis=axis - 1,
+            physics_step=before.physics_step + axis - before.begin,
+            step_count=before.step_count + self._step_of(axis) - self._step_of(before.begin),
+            time=float(self._envs.time[env] if row is None else row[0]),
+            text=written_text(names),
+        )
+
+    def _step_of(self, axis: int) -> int:
+        """Return how many application steps had ever been taken at an axis, the live one too."""
+        return self._envs.counters.shared.single if axis >= self.end_axis() else self.step_at(axis)
+
+    def lost_fields(self, env: int, axis: int) -> str:
+        """Say of which fields of the model it is not known what they were then; or ""."""
+        return self._fields.lost_of(env, axis)
 
     def spans_of(self, env: int) -> Iterator[tuple[int, int]]:
         """Go through the stretches of axes that are remembered of an environment."""
         first = self.first_of(env)
         if first >= 0:
             yield first, self.end_axis()
+
+
+def written_text(names: Sequence[str]) -> str:
+    """Return the words for fields of a model that a script has written into."""
+    named = ", ".join(names[:_MOST_NAMED]) + ", …" * (len(names) > _MOST_NAMED)
+    return f"{named} of the model {'was' if len(names) == 1 else 'were'} changed"
 
 
 def _nobody(_axis: int) -> None:

@@ -97,7 +97,9 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         self.environments = Environments(
             source.model, n_envs, threads=runtime.num_worker_threads, adapter=adapter
         )
-        self.batch_history = BatchHistory(self.environments, runtime.history_budget)
+        self.batch_history = BatchHistory(
+            self.environments, runtime.history_budget, base=lambda: self.world.codec.fields
+        )
         self.selected = SelectedEnvironment(self, source)
         self.world: World = self.selected.world
         self.counters = self.selected.counters

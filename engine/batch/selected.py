@@ -159,6 +159,8 @@ class _EnvStepper:
     """What a scene of one world asks its stepper about the last step."""
 
     is_inside = False
+    is_where_it_was_left = False
+    """Nobody looks for that."""
     pre_step_done = False
     synced_at = -1
 
@@ -212,6 +214,8 @@ class EnvHistory:
     recording_end = 0
     recorded_signals: frozenset[str] = frozenset()
     recorded_options: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
+    first_fields: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
+    """Nothing: every stretch has the values of all fields that environments have of their own."""
 
     def __init__(self, history: BatchHistory, counters: OneEnvCounters, keeps: Any) -> None:
         self._history = history
@@ -253,9 +257,21 @@ class EnvHistory:
             self._segments = self._history.segments_of(self._counters.env)
         return self._segments
 
+    def look_at_model(self) -> None:
+        """Notice what the script has written into fields of the model since the last step."""
+        self._history.look_at_fields()
+
+    def lost_fields(self, axis: int) -> str:
+        """Say of which fields of the model it is not known what they were then; or ""."""
+        return self._history.lost_fields(self._counters.env, axis)
+
     def last_row(self) -> Row | None:
         """Return the row that the last physics step began with."""
         return self.ring.row(self._counters.axis - 1)
+
+    def edited(self, text: str) -> Segment | None:
+        """Note that somebody has edited an option of the environment in the debugger."""
+        return self.begin(SegmentKind.EDIT, text)
 
     def begin(self, kind: SegmentKind, text: str = "", **_: int) -> Segment | None:
         """Note that somebody has changed the environment's state or options."""

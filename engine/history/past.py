@@ -4,6 +4,8 @@ Everything happens on data of our own; neither the scene's data nor its model is
 that physics options edited since are as they were then for as long as it takes.
 """
 
+import copy
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,10 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.checkpoint import Counters, with_tail
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
+from stroboscope.engine.data_views import motion_of
+from stroboscope.engine.errors import StateError
 from stroboscope.engine.hidden_state import needs_hidden_state
+from stroboscope.engine.history.model_placing import begun_where_it_was_written
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.live_data import HeldData
@@ -64,14 +69,39 @@ class Past:
 
     def stretch(self, axis: int) -> Stretch:
         """Return the segment of a remembered step."""
-        found = self._history.segments.of(axis)
+        segments = self._history.segments
+        found = segments.of(axis)
         if found is None:
             raise CommandError(f"row {axis} belongs to no segment that is remembered")
-        return found
+        later = segments.after(found)
+        if later is None or not later.has_unknown_begin or axis < later.model_since:
+            return found
+        self._put_in_place(later, before=found)
+        return segments.of(axis) or found
+
+    def _put_in_place(self, stretch: Stretch, *, before: Stretch) -> None:
+        """Have a stretch begin with the first step that was taken with its model."""
+        try:
+            placed = begun_where_it_was_written(
+                stretch, before, _StepsOfPast(self, stretch, before=before)
+            )
+        except (CommandError, StateError, LookupError):
+            return  # nothing tells, or not now
+        # Where none was found there is none: nobody is to look once more.
+        last = dataclasses.replace(placed[-1], model_since=placed[-1].segment.begin)
+        self._history.segments.put_in_place(stretch, [*placed[:-1], last])
+
+    def settle(self, count: int) -> None:
+        """Find out with which steps the newest ``count`` stretches begin, as far as they tell."""
+        for stretch in [*self._history.segments.newest_first()][:count]:
+            if stretch.has_unknown_begin and self._history.ring.holds(stretch.model_since):
+                self.stretch(stretch.model_since)
 
     def counters(self, axis: int) -> Counters:
         """Return the counters that belonged to the state before a remembered step."""
-        stretch = self.stretch(axis)
+        return self._counters_in(self.stretch(axis), axis)
+
+    def _counters_in(self, stretch: Stretch, axis: int) -> Counters:
         segment = stretch.segment
         steps = self._history.ring.step(axis) - stretch.total_steps
         return Counters(segment.step_count + steps, segment.physics_step + axis - segment.begin)
@@ -160,22 +190,15 @@ class Past:
             return self._bring(axis)
 
     def _bring(self, axis: int) -> tuple[int, str]:
-        history, ring = self._history, self._history.ring
-        hidden = b""
-        if needs_hidden_state(self._model, adapter=self._adapter):
-            base = history.keyframes.before(axis)
-            while base >= 0 and not ring.is_stored(base):  # it has been thinned out since
-                base = history.keyframes.before(base - 1)
-            hidden = history.keyframes.at(base) or b""
-            if base < 0 or len(ring.axes(base, axis)) <= axis - base:
-                # Nothing says what slept then: all of it wakes up.
-                row = ring.row(axis)
-                if row is None:
-                    raise CommandError(f"row {axis} can't be had: nothing says what slept then")
-                self._codec_of_scratch().put_row(row, b"")
-                return axis, UNKNOWN_SLEEP
-        else:
-            base = ring.stored_before(axis)
+        ring = self._history.ring
+        base, hidden = self._base(axis)
+        if base < 0:
+            # Nothing says what slept then: all of it wakes up.
+            row = ring.row(axis)
+            if row is None:
+                raise CommandError(f"row {axis} can't be had: nothing says what slept then")
+            self._codec_of_scratch().put_row(row, b"")
+            return axis, UNKNOWN_SLEEP
         row = ring.row(base)
         if row is None:  # pragma: no cover - what a search found is there
             raise CommandError(f"row {base} has gone")
@@ -195,6 +218,21 @@ class Past:
         if failure:
             return axis, failure
         return axis, VERIFIED if self._is_right(axis) else self._why_wrong(base, axis, hidden)
+
+    def _base(self, axis: int) -> tuple[int, bytes]:
+        """Return the stored row from which one is stepped to, and what that row does not hold.
+
+        -1: nothing says what slept.
+        """
+        history, ring = self._history, self._history.ring
+        if not needs_hidden_state(self._model, adapter=self._adapter):
+            return ring.stored_before(axis), b""
+        base = history.keyframes.before(axis)
+        while base >= 0 and not ring.is_stored(base):  # it has been thinned out since
+            base = history.keyframes.before(base - 1)
+        if base < 0 or len(ring.axes(base, axis)) <= axis - base:
+            return -1, b""
+        return base, history.keyframes.at(base) or b""
 
     def _bring_from_waypoint(self, base: int, axis: int) -> bool:
         """Go on from a state that was stepped to before; False where that is not what was recorded.
@@ -216,10 +254,13 @@ class Past:
         Empty where it leads to the next row, and where nobody can tell: steps of a file may have
         been taken by another processor. The scratch data may be anything then.
         """
-        ring, after = self._history.ring, axis + 1
+        after = axis + 1
+        lost = self._history.lost_fields(axis)
+        if lost:
+            return f"approximate: {lost}: what follows from the state is computed with those of now"
         if axis < self._history.recording_end:
             return ""
-        if not ring.holds(after) or not ring.follows(after) or self._callbacks():
+        if not self.follows_at(after) or self._callbacks():
             return ""
         try:
             self._step(axis, after)
@@ -233,6 +274,40 @@ class Past:
             "written into its model: what follows from the state is computed with what the model is"
         )
 
+    def leads_on(self, axis: int, stretch: Stretch, *, before: Stretch, left: bytes = b"") -> bool:
+        """See :class:`_StepsOfPast`; raises LookupError where nothing tells.
+
+        ``left``: where the step has led, if that is in no row.
+        """
+        ring = self._history.ring
+        base, hidden = self._base(axis)
+        row = ring.row(base) if base >= 0 else None
+        tells = left or self.follows_at(axis + 1)
+        if row is None or not tells or self._callbacks():
+            raise LookupError(axis)
+        self._codec_of_scratch().put_row(row, hidden)
+        with self._options_of(before):
+            self._step_within(base, axis)
+        if base < axis and not self._is_right(axis):
+            return False
+        with self._options_of(stretch):
+            self._step_within(axis, axis + 1)
+        if left:
+            return motion_of(self._scratch).tobytes() == left
+        return self._is_right(axis + 1)
+
+    def follows_at(self, axis: int) -> bool:
+        """Return whether a row, or where the scene stands, follows from the row before."""
+        ring = self._history.ring
+        if axis == self._scene.counters.axis:
+            return self._scene.stepper.is_where_it_was_left
+        return ring.holds(axis) and ring.follows(axis)
+
+    def stands_at(self, axis: int, *, stretch: Stretch) -> tuple[Counters, int, float]:
+        """Return the counters of a row, how many steps had ever been taken, and its time [s]."""
+        ring = self._history.ring
+        return self._counters_in(stretch, axis), ring.step(axis), ring.time(axis)
+
     def check_model(self, axis: int) -> None:
         """Raise CommandError where the step of a row leads elsewhere by now."""
         reached, note = self.bring(axis)
@@ -243,9 +318,30 @@ class Past:
                 raise CommandError(note)
 
     def write_options(self, axis: int, model: Any) -> None:
-        """Have the physics options that were in force at a step in another model."""
+        """Have the physics options and fields that were in force at a step in another model."""
         for name, values in self.options_of(self.stretch(axis)).items():
             write_option(model, name, values, known=values, adapter=self._adapter)
+
+    def model_at(self, axis: int, *, most_bytes: int) -> Any:
+        """Return the model of a step: the scene's, or a copy where that is another one by now.
+
+        None where a copy has more than ``most_bytes``.
+        """
+        options = self.options_of(self.stretch(axis))
+        model, adapter = self._model, self._adapter
+        if all(read_option(model, n, adapter=adapter) == options[n] for n in options):
+            return model
+        if adapter.module.mj_sizeModel(model) > most_bytes:
+            return None
+        made = copy.copy(model)
+        self.write_options(axis, made)
+        return made
+
+    @contextmanager
+    def with_model_of(self, axis: int) -> Iterator[None]:
+        """Have the scene's model as it was at a step."""
+        with self._options_of(self.stretch(axis)):
+            yield
 
     def _callbacks(self) -> str:
         names = list(self._adapter.callbacks_in_the_way(self._model))
@@ -256,8 +352,19 @@ class Past:
     def _step(self, first: int, last: int, *, keeps: bool = False) -> str:
         """Step the scratch data from row ``first`` to row ``last``; return what went wrong.
 
-        ``keeps``: the states on the way, for who steps back through them.
+        Each step with the options that were in force. ``keeps``: the states on the way, for who
+        steps back through them.
         """
+        segments, begin = self._history.segments, first
+        while begin < last:
+            stretch = self.stretch(begin)
+            end = min(last, segments.end_of(stretch, last))
+            with self._options_of(stretch):
+                self._step_within(begin, end, keeps=keeps)
+            begin = end
+        return ""
+
+    def _step_within(self, first: int, last: int, *, keeps: bool = False) -> None:
         option = self._model.opt
         own = float(option.timestep)
         try:
@@ -268,7 +375,6 @@ class Past:
                 self._step_once(axis)
                 if keeps:
                     self._waypoints.keep(axis + 1, *self._codec_of_scratch().read_row())
-            return ""
         except self._adapter.module.FatalError as error:
             self._scratch = self._codec = None
             raise CommandError(f"row {last} can't be stepped to again: {error}") from error
@@ -280,11 +386,20 @@ class Past:
         ring, adapter, scratch = self._history.ring, self._adapter, self._scratch
         self._model.opt.timestep = ring.timestep(axis)
         adapter.mj_step(self._model, scratch)
+        if not ring.holds(axis + 1):
+            return  # nobody knows the inputs of a step that comes
         adapter.mj_setState(self._model, scratch, ring.inputs(axis + 1), self._layout.inputs_mask)
 
     def _is_right(self, axis: int) -> bool:
-        """Return whether the scratch data is, to the bit, what was recorded at ``axis``."""
+        """Return whether the scratch data is, to the bit, what was recorded at ``axis``.
+
+        Where the scene stands: what it has come to; nobody knows the inputs of the next step.
+        """
         row, ring = self._row_of_scratch(), self._history.ring
+        if axis == self._scene.counters.axis:
+            live = self._world.codec.read_row()[0]
+            row[self._layout.inputs] = live[self._layout.inputs]
+            return row.tobytes() == live.tobytes()
         stored = ring.row(axis)
         if stored is not None:
             return row.tobytes() == stored.tobytes()
@@ -335,24 +450,66 @@ class Past:
             self._adapter.mj_setState(model, data, row, self._adapter.integration)
 
     def options_of(self, stretch: Stretch) -> Options:
-        """Return the physics options that were in force, of those that were ever edited."""
-        known = {**self._world.unedited_options, **self._history.recorded_options}
-        return {**known, **stretch.options}
+        """Return the physics options that were in force, of those that were ever edited.
+
+        And the fields of the model that were ever written into.
+        """
+        history = self._history
+        own = {
+            **self._world.unedited_options, **history.recorded_options, **history.first_fields
+        }  # fmt: skip
+        # An option may be told by its own name, and as a field of the model: what comes later in
+        # the order counts.
+        return {
+            **{name: own[name] for name in own if name not in stretch.options},
+            **stretch.options,
+        }
 
     @contextmanager
     def _options_of(self, stretch: Stretch) -> Iterator[None]:
         """Have the physics options that were in force in a stretch."""
         model, adapter = self._model, self._adapter
-        then = self.options_of(stretch)
-        now = {name: read_option(model, name, adapter=adapter) for name in then}
-        changed = {name: then[name] for name in now if then[name] != now[name]}
+        now: dict[str, tuple[float, ...]] = {}
         try:
-            for name, values in changed.items():
-                write_option(model, name, values, known=values, adapter=adapter)
+            for name, values in self.options_of(stretch).items():
+                own = read_option(model, name, adapter=adapter)
+                if values != own:
+                    now[name] = own
+                    write_option(model, name, values, known=values, adapter=adapter)
             yield
         finally:
-            for name in changed:
-                write_option(model, name, now[name], known=now[name], adapter=adapter)
+            # Backwards: a flag is told by its own name, and as a bit of a field.
+            for name, values in reversed(now.items()):
+                write_option(model, name, values, known=values, adapter=adapter)
+
+
+class _StepsOfPast:
+    """Takes remembered steps again, to find the first one that was taken with another model.
+
+    ``later``: the stretch whose begin is searched; ``before``: the one that the steps belong to as
+    far as anybody knows.
+    """
+
+    def __init__(self, past: Past, later: Stretch, *, before: Stretch) -> None:
+        self._past, self._before = past, before
+        self._end, self._left = later.segment.begin, later.left
+
+    def leads_on(self, axis: int, stretch: Stretch) -> bool:
+        """Return whether the step of a row leads to the next one with the model of a stretch.
+
+        A row that was thinned out is stepped to with the model before: where that leads elsewhere,
+        the other one was in force already.
+        """
+        left = self._left if axis + 1 == self._end else b""
+        return self._past.leads_on(axis, stretch, before=self._before, left=left)
+
+    def stands_at(self, axis: int) -> tuple[Counters, int, float]:
+        """Return the counters of a row, how many steps had ever been taken, and its time [s]."""
+        return self._past.stands_at(axis, stretch=self._before)
+
+    def follows_at(self, axis: int) -> bool:
+        """Return whether a row follows from the one before, but for its model."""
+        return self._past.follows_at(axis)
 
 
 class RecordedStretch:

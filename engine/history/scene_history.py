@@ -12,11 +12,14 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
+from stroboscope.engine.history.model_placing import MODEL_TEXT
+from stroboscope.engine.history.model_watch import Fields, ModelWatch
 from stroboscope.engine.history.packing import RowPacking
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.row_tap import RowTap
 from stroboscope.engine.history.script_rows import ScriptRows
-from stroboscope.engine.history.segments import SegmentList, Stretch
+from stroboscope.engine.history.segments import Options, SegmentList, Stretch
+from stroboscope.engine.model_option_fields import FIELD_OPTION
 from stroboscope.engine.physics_options import read_option
 
 if TYPE_CHECKING:
@@ -78,9 +81,6 @@ class HistoryTap(RowTap, Protocol):
 class SyncTap(Protocol):
     """Somebody who also records what ``sync()`` sees; called by the scene's owner."""
 
-    def replaced(self) -> None:
-        """Hear that the step that comes begins with a state that the script has put there."""
-
     def synced(self) -> None:
         """Hear that the script has stepped by itself to where the scene stands now."""
 
@@ -118,6 +118,7 @@ class SceneHistory:
         self._opened_at = -1
         """Where the last one was opened for a row that nobody has arrived at yet."""
         self._world: World
+        self._models: ModelWatch | None = None
         self.packing: RowPacking
         self.ring: RowRing
         self.time_after = math.nan
@@ -137,10 +138,12 @@ class SceneHistory:
     def enter_world(self, world: "World") -> None:
         """Begin anew with another model: rows of the old one say nothing about it."""
         if self.taps:
+            self.look_at_model()
             self.ring.seal()
         for tap in self.taps:
             tap.leaving(self._world)
         self._world = world
+        self._models = None
         self.packing = RowPacking(world.model, world.live, adapter=world.adapter)
         self.recording, self.recording_end = "", 0
         self.keyframes = Keyframes()
@@ -356,6 +359,7 @@ class SceneHistory:
         self.is_synced = True
         self._is_replaced = False
         if self.sync_taps:
+            self.look_at_model()
             self.ring.seal()
             for tap in self.sync_taps:
                 tap.synced()
@@ -381,12 +385,22 @@ class SceneHistory:
             self.episode = self._episodes + 1
         elif episode >= 0:
             self.episode = episode
-        opened = self._open(kind, text, parent_axis, ahead=ahead)
+        left = b"" if self.after is None else self.after
+        if self.ring.advance:
+            self.models.look(self._scene.counters.axis)  # what comes now is another stretch's
+        opened = self._open(kind, text, parent_axis, ahead=ahead, left=left)
         # Nothing but stores, which no handler of a signal comes between: else it was not noticed.
         if kind is SegmentKind.EPISODE:
             self._episodes = self.episode
         self.time_after, self.after, self._opened_at = math.nan, None, -1
         return opened
+
+    def edited(self, text: str) -> Segment | None:
+        """Say that an option was edited in the debugger, by whoever has looked right before."""
+        if self.ring.advance:
+            self.models.look(self._scene.counters.axis)
+            self.models.pending = None  # it is no secret
+        return self.begin(SegmentKind.EDIT, text)
 
     def restored(self) -> None:
         """Say that the state was restored; next to nothing while no rows are kept."""
@@ -396,7 +410,9 @@ class SceneHistory:
             self._is_replaced = True
             self._lose_track()
 
-    def _open(self, kind: SegmentKind, text: str, parent_axis: int, *, ahead: int = 0) -> Segment:
+    def _open(
+        self, kind: SegmentKind, text: str, parent_axis: int, *, ahead: int = 0, left: bytes = b""
+    ) -> Segment:
         counters, world = self._scene.counters, self._world
         axis = counters.axis + ahead
         if kind is SegmentKind.EDIT and parent_axis < 0 and self.ring.holds(axis - 1):
@@ -415,13 +431,66 @@ class SceneHistory:
         has_row = bool(self.ring.advance or self.recording) or kind is SegmentKind.BEGIN
         if not (has_row or (self.is_synced and self.sync_taps)):
             return segment  # the first one begins with the first row
-        options = {name: self._scene.link.backend.option(name) for name in world.unedited_options}
-        opened, steps = segment, counters.total_steps
+        watch = self._models
+        stretch = Stretch(segment, counters.total_steps, self.options_in_force(), left=left)
+        stretch = stretch.with_model(None if watch is None else watch.pending)
         if has_row:
-            opened = self.segments.open(segment, total_steps=steps, options=options)
+            stretch = self.segments.open(stretch)
+        if watch is not None:
+            watch.pending = None
         for tap in self.taps:
-            tap.began(Stretch(opened, steps, options))
-        return opened
+            tap.began(stretch)
+        return stretch.segment
+
+    def options_in_force(self) -> Options:
+        """Return the values of all options, and fields of the model, that ever had other ones."""
+        edited, backend = self._edited_options(), self._scene.link.backend
+        fields = {} if self._models is None else self._models.fields
+        return {**fields, **{name: backend.option(name) for name in edited}}
+
+    def _edited_options(self) -> list[str]:
+        """Return the names of the options that were edited in the debugger, now or in a file."""
+        known = (*self._world.unedited_options, *self.recorded_options)
+        return [name for name in dict.fromkeys(known) if not name.startswith(FIELD_OPTION)]
+
+    # --- what is written into the model
+
+    @property
+    def models(self) -> ModelWatch:
+        """Knows what was written into the model, as far as somebody has looked."""
+        if self._models is None:
+            self._models = ModelWatch(self._world, axis=self._scene.counters.axis)
+        return self._models
+
+    @property
+    def first_fields(self) -> Fields:
+        """What the fields of the model had at first that were written into."""
+        return {} if self._models is None else self._models.first
+
+    def lost_fields(self, axis: int) -> str:
+        """Say of which fields of the model it is not known what they were then: none by name.
+
+        Taking the step once more tells, see :class:`~stroboscope.engine.history.past.Past`.
+        """
+        return ""
+
+    def look_at_model(self) -> None:
+        """Notice what the script has written into the model since this was called last.
+
+        MuJoCo tells nobody: so it is done where a block of rows ends, where a state was replaced,
+        and before somebody looks back.
+        """
+        axis, watch = self._scene.counters.axis, self.models
+        change, last = watch.look(axis), self.segments.last
+        if change is None:
+            return
+        if last is not None and last.segment.begin == axis:
+            amended = self.segments.amend(last.amended(self.options_in_force(), change))
+            watch.pending = None
+            for tap in self.taps:
+                tap.began(amended)
+        elif self.ring.next_axis == axis:
+            self._open(SegmentKind.EDIT, f"{MODEL_TEXT}: {change.text}", -1)
 
     def arrive(self, *, time: float, motion: Any) -> None:
         """Prepare the row of the coming step, which may begin where the last one did not end.
@@ -464,8 +533,7 @@ class SceneHistory:
         if not follows:
             ring.flag()
             if is_replaced:
-                for tap in self.sync_taps:
-                    tap.replaced()
+                self.look_at_model()
         if self._world.codec.keeps_sleep:
             self._keep_hidden(axis, in_passing=bool(ring.at) and follows)
 
@@ -500,6 +568,7 @@ class SceneHistory:
             ring.interrupt()
 
     def _turn(self, axis: int) -> None:
+        self.look_at_model()
         self.ring.forgets = not self._is_looked_at  # who records has what he needs elsewhere
         self.ring.turn(axis)
 
@@ -511,7 +580,7 @@ class SceneHistory:
     def _is_edited_again(self, axis: int) -> bool:
         """Return whether this is one of many edits in a row: a script that sets every state."""
         last, ring = self.segments.last, self.ring
-        if last is None or last.segment.kind is not SegmentKind.EDIT:
+        if last is None or last.segment.kind is not SegmentKind.EDIT or last.model_since >= 0:
             return False
         return last.segment.begin == axis - 1 or (
             ring.holds(axis - 1) and not ring.follows(axis - 1)

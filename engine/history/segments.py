@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from stroboscope.debugger_protocol.time_messages import Segment
+from stroboscope.engine.history.model_watch import ModelChange
 
 __all__ = ["Options", "SegmentList", "Stretch"]
 
 Options = Mapping[str, tuple[float, ...]]
-"""Values of physics options by name: of those that somebody has edited in the debugger."""
+"""Values by name: of physics options that somebody has edited in the debugger, and of fields of the
+model that somebody has written into, ``model.body_mass``, flat."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,6 +29,45 @@ class Stretch:
     options: Options
     model_since: int = -1
     model_text: str = ""
+    fields_before: Options | None = None
+    """The model's fields right before the begin; None where nothing was written after that."""
+    left: bytes = b""
+    """Where the step before has led, which another state took the place of: see
+    :func:`~stroboscope.engine.data_views.motion_of`. Where it matters, else empty."""
+
+    def with_model(self, change: ModelChange | None) -> "Stretch":
+        """Return it with what was written into the model meanwhile; None: nothing was."""
+        if change is None:
+            return self
+        return dataclasses.replace(self, model_since=change.since, model_text=change.text)
+
+    def amended(self, options: Options, change: ModelChange) -> "Stretch":
+        """Return it with what was written into the model once more, before its first step."""
+        before, since, text = self.fields_before, self.model_since, self.model_text
+        if before is None and self.has_unknown_begin:
+            before = self.options
+        if since >= 0:
+            change = ModelChange(since, change.axis, "; ".join(filter(None, (text, change.text))))
+        return dataclasses.replace(self, options=options, fields_before=before).with_model(change)
+
+    def in_place_of(self, other: "Stretch") -> "Stretch":
+        """Return it with what was written before ``other``, which nothing came of."""
+        if not other.has_unknown_begin or other.segment.begin != self.segment.begin:
+            return self
+        text = "; ".join(filter(None, (other.model_text, self.model_text)))
+        before = other.options if other.fields_before is None else other.fields_before
+        return dataclasses.replace(
+            self,
+            model_since=other.model_since,
+            model_text=text,
+            fields_before=before,
+            left=other.left or self.left,
+        )
+
+    @property
+    def has_unknown_begin(self) -> bool:
+        """Whether nobody knows which step was the first that was taken with its model."""
+        return 0 <= self.model_since < self.segment.begin
 
 
 class SegmentList:
@@ -42,19 +83,37 @@ class SegmentList:
         self._next_id = 1
         self._recorded = 0
         for stretch in recorded:
-            self.open(stretch.segment, total_steps=stretch.total_steps, options=stretch.options)
+            self.open(stretch)
         self._recorded = len(self._stretches)
 
-    def open(self, segment: Segment, *, total_steps: int, options: Options) -> Segment:
-        """Append a segment, numbered here; it takes the place of one that nothing came of."""
-        begin = segment.begin
-        kept = max(bisect.bisect_left(self._begins, begin), self._recorded)
-        numbered = msgspec.structs.replace(segment, segment_id=self._next_id)
-        begins, stretches = [begin], [Stretch(numbered, total_steps, options)]
+    def open(self, stretch: Stretch) -> Stretch:
+        """Append a stretch, numbered here; it takes the place of one that nothing came of."""
+        kept = max(bisect.bisect_left(self._begins, stretch.segment.begin), self._recorded)
+        for other in reversed(self._stretches[kept:]):
+            stretch = stretch.in_place_of(other)
+        numbered = self._numbered(stretch)
+        begins, stretches = [stretch.segment.begin], [numbered]
         # Nothing but stores, which no handler of a signal comes between.
         self._begins[kept:], self._stretches[kept:] = begins, stretches
-        self._next_id, self._told = numbered.segment_id + 1, None
         return numbered
+
+    def amend(self, stretch: Stretch) -> Stretch:
+        """Have another one in the place of the last one, which begins where that begins."""
+        self._stretches[-1] = stretch
+        return stretch
+
+    def put_in_place(self, stretch: Stretch, others: Sequence[Stretch]) -> None:
+        """Have others, in the order of the axis, where there was one stretch."""
+        at = self._stretches.index(stretch)
+        self._stretches[at : at + 1] = [self._numbered(each) for each in others]
+        self._begins[at : at + 1] = [each.segment.begin for each in others]
+
+    def _numbered(self, stretch: Stretch) -> Stretch:
+        segment = msgspec.structs.replace(stretch.segment, segment_id=self._next_id)
+        self._next_id += 1
+        self._told = None
+        left = stretch.left if stretch.has_unknown_begin else b""
+        return dataclasses.replace(stretch, segment=segment, left=left)
 
     def clear(self) -> None:
         """Forget all but those of a recorded past."""
@@ -72,6 +131,11 @@ class SegmentList:
         """Return what ``axis`` lies in; None before the first."""
         index = bisect.bisect_right(self._begins, axis) - 1
         return self._stretches[index] if index >= 0 else None
+
+    def after(self, stretch: Stretch) -> Stretch | None:
+        """Return the next one; None behind the last."""
+        index = bisect.bisect_right(self._begins, stretch.segment.begin)
+        return self._stretches[index] if index < len(self._stretches) else None
 
     def end_of(self, stretch: Stretch, live: int) -> int:
         """Return the axis of the state after the last step of a stretch."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
+from stroboscope.engine.batch.batch_history import written_text
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.env_changes import EnvChanges, own_fields
 from stroboscope.engine.recording.env_rows import EnvRows, EnvSteps
@@ -28,7 +29,6 @@ __all__ = [
 
 _BLOCK_BYTES = 4 << 20
 _FEWEST_ROWS, _MOST_ROWS = 8, 256
-_MOST_NAMED = 3
 _EDITED = "the state was changed between two steps"
 
 
@@ -167,8 +167,7 @@ class EnvTap:
                 self._pend(place, self._event(place, str(SegmentKind.EDIT), _EDITED))
         for place, names in self._changes.other_fields().items():
             if place not in self._pending:
-                named = ", ".join(names[:_MOST_NAMED]) + ", …" * (len(names) > _MOST_NAMED)
-                text = f"{named} of the model {'was' if len(names) == 1 else 'were'} changed"
+                text = written_text(names)
                 self._pend(place, self._event(place, str(SegmentKind.EDIT), text))
 
     def _pend(self, place: int, event: FileEvent) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
     from stroboscope.engine.model_fields import ModelFields
 
-__all__ = ["EnvChanges", "own_fields"]
+__all__ = ["EnvChanges", "base_fields", "own_fields"]
 
 Places = NDArray[np.intp]
 _NONE: Final[Places] = np.empty(0, dtype=np.intp)
@@ -81,6 +81,16 @@ class EnvChanges:
             for place in np.flatnonzero(unequal.reshape(len(now), -1).any(axis=1)).tolist():
                 found.setdefault(place, []).append(name)
         return found
+
+
+def base_fields(envs: "Environments", *, base: "ModelFields") -> dict[str, list[float]]:
+    """Return what ``base`` has of the fields that environments have values of their own of."""
+    made: dict[str, list[float]] = {}
+    for name in envs.expanded:
+        known = base.value(name)
+        if known is not None and is_recordable(name, known):
+            made[name] = known.reshape(-1).astype(float).tolist()
+    return made
 
 
 def own_fields(envs: "Environments", env: int, *, base: "ModelFields") -> dict[str, list[float]]:

@@ -19,7 +19,6 @@ from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.by_owner import PATIENCE_S, OwnersTask, wait_for
 from stroboscope.engine.recording.feed import Attachments, FinalRow, Value
-from stroboscope.engine.recording.model_stages import ModelStages
 from stroboscope.engine.recording.recorded_stops import ends_script
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.saved_causes import SavedCauses
@@ -267,7 +266,6 @@ class SceneFlightRecorder(FlightRecorder):
         super().__init__(wanted, scene, causes=causes, disk=disk)
         # What takes long of it is kept with the scene's model: a stop should not have to wait.
         record_of(scene, wanted, index=0, attachments=Attachments())
-        self._models = ModelStages(scene.world, axis=scene.counters.axis)
 
     @property
     def nbytes(self) -> int:
@@ -292,11 +290,7 @@ class SceneFlightRecorder(FlightRecorder):
         scene = self._scene
         if final is None:
             final = final_row(scene, scene.world, knows=knows)
-        if knows:
-            self._models.look(scene.counters.axis)
-        return Saving.of_scene(
-            self._wanted, scene, path=path, final=final, models=self._models, disk=self._disk
-        )
+        return Saving.of_scene(self._wanted, scene, path=path, final=final, disk=self._disk)
 
     # --- what its history says
 
@@ -304,13 +298,10 @@ class SceneFlightRecorder(FlightRecorder):
         """Nothing: the rows stay where they are."""
 
     def sealed(self, block: Block) -> None:
-        """Look at the model; the rows stay where they are."""
-        self._models.look(self._scene.counters.axis)
+        """Nothing, likewise."""
 
     def began(self, stretch: Stretch) -> None:
-        """Look at the model where the state is replaced: it may have been, too."""
-        if stretch.segment.begin == self._scene.counters.axis:
-            self._models.look(stretch.segment.begin)
+        """Nothing: the history knows."""
 
     def slept(self, axis: int, hidden: bytes) -> None:
         """Nothing: the history keeps that, too."""
@@ -320,7 +311,6 @@ class SceneFlightRecorder(FlightRecorder):
 
     def entered(self) -> None:
         """Begin anew with another model: a history is of one."""
-        self._models = ModelStages(self._scene.world, axis=self._scene.counters.axis)
         self._scene.history.keep_newest(self._rows(), who=self)
 
 

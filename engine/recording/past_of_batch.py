@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
+from stroboscope.engine.recording.env_changes import base_fields
 from stroboscope.engine.recording.feed import Attachments, SceneFeed
 from stroboscope.engine.recording.rows_entry import RowSource
 from stroboscope.engine.recording.saving import Saving
 from stroboscope.engine.recording.scene_records import chosen_environments, records_of
 from stroboscope.engine.recording.scene_tap import stretch_event
+from stroboscope.engine.recording.told_models import with_fields
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ def saving_of_batch(scene: "BatchScene", wanted: TrajectoryFile) -> Saving:
 
 def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp]) -> None:
     notes, history = scene.recorders.notes, scene.batch_history
+    history.look_at_fields()
+    own = base_fields(scene.environments, base=scene.world.codec.fields)
     of_env: dict[int, list[FileEvent]] = {}
     for event in notes.events:
         env = event.data.get("env", -1)
@@ -65,12 +69,14 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
         if first < 0:
             first = scene.counters.axis
             text = "nothing is remembered of what was before"
-            begins = [env_begin(scene, env, index=feed.index, kind="begin", text=text)]
+            begun = env_begin(scene, env, index=feed.index, kind="begin", text=text)
+            begins = [with_own_fields(begun, scene, env)]
         else:
-            begins = [stretch_event(each, feed.index) for each in _stretches(history, env)]
+            told = [stretch_event(each, feed.index) for each in _stretches(history, env)]
+            begins = with_fields(told, own=own, first=own)
             feed.items.append(_PastRows(history, env))
         about = of_env.get(env, []) + (of_env.get(-1, []) if place == 0 else [])
-        feed.events.extend(with_own_fields(each, scene, env) for each in begins)
+        feed.events.extend(begins)
         feed.events.extend(
             msgspec.structs.replace(each, scene=feed.index)
             for each in sorted(about, key=_axis_of)

@@ -1,6 +1,5 @@
 """What a scene's history holds, handed to a file as if it had been recorded while it happened."""
 
-import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ import numpy as np
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.history.block import Block
 from stroboscope.engine.recording.feed import FinalRow, SceneFeed
-from stroboscope.engine.recording.model_stages import ModelStages
 from stroboscope.engine.recording.rows_entry import RowsEntry
 from stroboscope.engine.recording.scene_tap import begin_event, stretch_event
+from stroboscope.engine.recording.told_models import fields_of, with_fields
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -21,19 +20,15 @@ __all__ = ["fill_with_past"]
 
 
 def fill_with_past(
-    feed: SceneFeed,
-    scene: "Scene",
-    *,
-    final: FinalRow,
-    seconds: float | None = None,
-    models: ModelStages | None = None,
+    feed: SceneFeed, scene: "Scene", *, final: FinalRow, seconds: float | None = None
 ) -> None:
     """Put the stored rows of a scene into ``feed``, and ``final`` behind them; by the owner.
 
-    ``seconds``: the newest of simulation time only, of which all are stored. ``models``: what the
-    script has written into the model meanwhile.
+    ``seconds``: the newest of simulation time only, of which all are stored.
     """
     history = scene.history
+    if final.row is not None:  # else nobody knows how the scene stands
+        history.look_at_model()
     blocks = list(_newest(history.ring.stored_blocks(), seconds))
     index = feed.record.index
     if not blocks:
@@ -41,10 +36,12 @@ def fill_with_past(
         feed.add_event(begin_event(scene, index, "nothing is remembered of what was before"))
     else:
         first = blocks[0][0].axis_at(blocks[0][1])
-        events = _stretches(scene, first, index)
-        if models is not None:
-            events = models.tell(events, place=functools.partial(_placed, scene, final))
-        for event in events:
+        models = history.models
+        for event in with_fields(
+            _stretches(scene, first, index),
+            own=fields_of(models.fields),
+            first=fields_of(models.first),
+        ):
             feed.add_event(event)
     # Also where there is no row: of the very first step it may be known why it failed.
     notes = scene.recorders.notes
@@ -91,15 +88,6 @@ def _stretches(scene: "Scene", first: int, index: int) -> list[FileEvent]:
         events.append(msgspec.structs.replace(at, kind=kind))
         break
     return events[::-1]
-
-
-def _placed(scene: "Scene", final: FinalRow, event: FileEvent, axis: int) -> FileEvent:
-    """Return an event of ``axis`` like the one with which its stretch began."""
-    ring = scene.history.ring
-    if ring.holds(axis):
-        return _at(event, axis, time=ring.time(axis), step=ring.step(axis))
-    time = event.time if final.row is None else float(final.row[0])
-    return _at(event, final.axis, time=time, step=final.step)
 
 
 def _at(event: FileEvent, axis: int, *, time: float, step: int) -> FileEvent:

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from stroboscope.engine.history.block import Block
+    from stroboscope.engine.history.model_watch import ModelWatch
     from stroboscope.engine.history.packing import RowPacking
     from stroboscope.engine.history.ring import RowRing
-    from stroboscope.engine.recording.model_watch import ModelWatch
 
 __all__ = ["RowSource", "RowsEntry"]
 
@@ -55,7 +55,10 @@ class RowSource:
 
 
 class RowsEntry(RowSource):
-    """The rows of a block of a history, from the place ``at`` on."""
+    """The rows of a block of a history, from the place ``at`` on.
+
+    ``is_of_other_model``: whether the file does not say which model their steps were taken with.
+    """
 
     def __init__(
         self,
@@ -65,12 +68,13 @@ class RowsEntry(RowSource):
         ring: "RowRing | None",
         at: int = 0,
         watch: "ModelWatch | None" = None,
+        is_of_other_model: bool = False,
     ) -> None:
         self._block, self._packing, self._ring = block, packing, ring
         self._count = -1
         self._watch = watch
         self._model = None if watch is None else watch.seen
-        self._is_of_other_model = watch is not None and watch.is_unknown
+        self._is_of_other_model = is_of_other_model
         self.begin = block.begin
         self.axes = block.axes if block.stride > 1 else None
         self.times, self.steps, self.timesteps = block.times, block.steps, block.timesteps

@@ -13,7 +13,6 @@ from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.for_tools import messages_of
-from stroboscope.engine.recording.model_stages import ModelStages
 from stroboscope.engine.recording.past_of_scene import fill_with_past
 from stroboscope.engine.recording.recording import Recording
 from stroboscope.engine.recording.scene_records import manifest_of, record_of
@@ -87,13 +86,9 @@ class Saving(Recording):
         *,
         path: Path,
         final: FinalRow,
-        models: ModelStages | None = None,
         disk: Disk | None = None,
     ) -> "Saving":
-        """Save the history of a scene of one world, and ``final`` behind it.
-
-        ``models``: what the script has written into its model meanwhile.
-        """
+        """Save the history of a scene of one world, and ``final`` behind it."""
         attachments = Attachments()
         record = record_of(scene, wanted, index=0, attachments=attachments)
         return cls(
@@ -103,7 +98,7 @@ class Saving(Recording):
             records=[record],
             attachments=attachments,
             fill=lambda feeds: fill_with_past(
-                feeds[0], scene, final=final, seconds=wanted.keep_last, models=models
+                feeds[0], scene, final=final, seconds=wanted.keep_last
             ),
             disk=disk,
         )

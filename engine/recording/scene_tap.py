@@ -16,9 +16,9 @@ from stroboscope.engine.history.block import Block
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.feed import FinalRow, NewModel, SceneFeed, wall_ns
-from stroboscope.engine.recording.model_watch import ModelChange, ModelWatch
 from stroboscope.engine.recording.rows_entry import RowsEntry
 from stroboscope.engine.recording.synced_rows import SyncedRows
+from stroboscope.engine.recording.told_models import ToldModels, fields_of, told_options
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -43,9 +43,7 @@ class SceneTap:
         self.feeds = (feed,)
         self._on_model = on_model
         self._entry: RowsEntry | None = None
-        self._watch = ModelWatch(scene.world, axis=scene.counters.axis)
-        self._change: ModelChange | None = None
-        """What was written into the model last."""
+        self._models = ToldModels(scene.history.models)
         self._begun: FileEvent | None = None
         """How the newest stretch has begun."""
         self._seen: SyncedRows | None = None
@@ -62,6 +60,8 @@ class SceneTap:
     def begin(self) -> None:
         """Begin with the next row."""
         self._first = self.scene.counters.axis
+        self.scene.history.look_at_model()  # what was written before is in the file's model
+        self._models = ToldModels(self.scene.history.models)
         self._add(begin_event(self.scene, self.feed.record.index, "recording begins"))
         history = self.scene.history
         history.add_tap(self)
@@ -72,6 +72,7 @@ class SceneTap:
 
     def end(self, *, with_final: bool) -> None:
         """Take no more rows; ``with_final``: but the state that the scene stands in."""
+        self.scene.history.look_at_model()
         final = final_row(self.scene, self.scene.world) if with_final else None
         self._seal_seen(None if final is None or final.row is None else final.axis)
         self.leave()
@@ -94,42 +95,28 @@ class SceneTap:
         """Take the rows of ``block``."""
         self._seal_seen(block.begin + at)
         self._has_said_so = False
-        self._entry = RowsEntry(block, ring.packing, ring=ring, at=at, watch=self._watch)
+        self._entry = RowsEntry(
+            block,
+            ring.packing,
+            ring=ring,
+            at=at,
+            watch=self.scene.history.models,
+            is_of_other_model=self._models.are_unknown,
+        )
         self.feed.put(self._entry)
 
     def sealed(self, block: Block) -> None:
         """Take no more of it."""
         entry = self._entry
         if entry is not None and entry.is_of(block):
-            try:
-                self._look_at_model()
-            finally:
-                entry.seal(block.count)
+            entry.seal(block.count)
             self.feed.sealed()
         self._entry = None
 
     def began(self, stretch: Stretch) -> None:
         """Note that another segment begins."""
         self._seal_seen(stretch.segment.begin)  # whoever stood there before is somewhere else now
-        if stretch.segment.begin == self.scene.counters.axis:
-            self._look_at_model()
         self._add(stretch_event(stretch, self.feed.record.index))
-
-    def replaced(self) -> None:
-        """Look at what the script has written besides the state."""
-        self._look_at_model()
-
-    def _look_at_model(self) -> None:
-        """Say what was written into the model since somebody has looked."""
-        change = self._watch.look(self.scene.counters.axis)
-        if change is None:
-            return
-        self._change = change
-        event = self._begun
-        if event is None or event.axis != change.axis:
-            event = begin_event(self.scene, self.feed.record.index, "the model was changed")
-            event = msgspec.structs.replace(event, kind=str(SegmentKind.EDIT))
-        self._add(event)
 
     def slept(self, axis: int, hidden: bytes) -> None:
         """Keep what the next row does not hold."""
@@ -177,8 +164,8 @@ class SceneTap:
         """Go on with the new model."""
         change = self._on_model()
         self._first = self.scene.counters.axis
-        self._watch = ModelWatch(self.scene.world, axis=self._first)
-        self._change = self._begun = None
+        self._models = ToldModels(self.scene.history.models)
+        self._begun = None
         self.feed.hidden = {} if self.scene.world.codec.keeps_sleep else None
         self.feed.put(change)
 
@@ -201,24 +188,17 @@ class SceneTap:
         is_known = event.kind == "begin" and not event.text and standing == self._standing
         self._standing = standing
         if not is_known:
-            event = self._begun = self._with_model(event)
+            event = self._begun = self._models.tell(event)
             self.feed.add_event(event)
-
-    def _with_model(self, event: FileEvent) -> FileEvent:
-        """Say how a stretch begins with what has other values than in the file's model."""
-        data = dict(event.data)
-        if self._watch.fields:
-            data["fields"] = self._watch.fields
-        change = self._change
-        if change is not None and change.axis == event.axis:
-            data |= {"model_since": change.since, "model": change.text}
-        return msgspec.structs.replace(event, data=data)
 
 
 def stretch_event(stretch: Stretch, index: int) -> FileEvent:
     """Return the event that says how a stretch of the axis began."""
-    segment = stretch.segment
-    options = {name: list(values) for name, values in stretch.options.items()}
+    segment, data = stretch.segment, told_options(stretch.options)
+    if stretch.model_since >= 0:
+        data |= {"model_since": stretch.model_since, "model": stretch.model_text}
+        if stretch.fields_before is not None:
+            data["fields_before"] = fields_of(stretch.fields_before)
     return FileEvent(
         kind=str(segment.kind),
         scene=index,
@@ -231,14 +211,13 @@ def stretch_event(stretch: Stretch, index: int) -> FileEvent:
         physics_step=segment.physics_step,
         step_count=segment.step_count,
         total_steps=stretch.total_steps,
-        data={"options": options} if options else {},
+        data=data,
     )
 
 
 def begin_event(scene: "Scene", index: int, text: str) -> FileEvent:
     """Return the event of a recording that begins where a scene stands."""
     counters, world = scene.counters, scene.world
-    options = {name: list(scene.backend.option(name)) for name in world.unedited_options}
     return FileEvent(
         kind="begin",
         scene=index,
@@ -250,7 +229,7 @@ def begin_event(scene: "Scene", index: int, text: str) -> FileEvent:
         physics_step=counters.physics_step_count,
         step_count=counters.step_count,
         total_steps=counters.total_steps,
-        data={"options": options} if options else {},
+        data=told_options(scene.history.options_in_force()),
     )
 
 

@@ -101,22 +101,33 @@ class RolloutDesk:
         return row
 
     def finished(
-        self, rows: Row, *, timestep: float, name: str, outcome: str, event_step: int = -1
+        self,
+        rows: Row,
+        *,
+        model: Any,
+        timestep: float,
+        name: str,
+        outcome: str,
+        event_step: int = -1,
     ) -> FinishedScene:
-        """Return what stays of this scene, whose last rows these are, (steps + 1, row)."""
+        """Return what stays of this scene, whose last rows these are, (steps + 1, row).
+
+        ``model``: the one that they were simulated with.
+        """
         world = self._world
         rollout = StoredRollout(
             name=name,
             rows=rows,
             timestep=timestep,
-            model=world.model,
+            model=model,
             digest=world.codec.digest,
             outcome=outcome,
             event_step=event_step,
             # The model is a part of what is kept: nobody else has it any more.
-            extra_bytes=int(self._adapter.module.mj_sizeModel(world.model)),
+            extra_bytes=int(self._adapter.module.mj_sizeModel(model)),
         )
-        rollout.numbers.update(derived_numbers(rollout, self._adapter, self._probe))
+        probe = self._probe if model is world.model else None
+        rollout.numbers.update(derived_numbers(rollout, self._adapter, probe))
         rollout.numbers.update(logged_numbers(self._scene.link.user_channels.values()))
         return FinishedScene(rollout, adapter=self._adapter)
 

@@ -60,14 +60,21 @@ def _stretch(event: FileEvent) -> Stretch:
     told, fields = event.data.get("options"), event.data.get("fields")
     options = _numbers(told) if told else _NONE
     if fields:
-        own = {f"{FIELD_OPTION}{name}": each for name, each in _numbers(fields).items()}
-        options = {**options, **own}
+        options = {**options, **_fields(fields)}
     since = event.data.get("model_since")
     if not isinstance(since, int) or not 0 <= since <= event.axis:
         return Stretch(segment, event.total_steps, options)
     told = str(event.data.get("model", ""))[:_LONGEST_TEXT]
     text = "".join(each if each.isprintable() else " " for each in told)
-    return Stretch(segment, event.total_steps, options, since, text)
+    before = event.data.get("fields_before")
+    return Stretch(
+        segment, event.total_steps, options, since, text, _fields(before) if before else None
+    )
+
+
+def _fields(told: object) -> Options:
+    """Return fields of the model that an event tells of, by the names that options have."""
+    return {f"{FIELD_OPTION}{name}": values for name, values in _numbers(told).items()}
 
 
 def _numbers(told: object) -> Options:

@@ -1,0 +1,174 @@
+"""The past of environments whose model fields a script writes into: looked at as it was then."""
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from samples import few
+
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol.topics import Topic
+
+pytest.importorskip("mujoco.batch")
+
+MODEL = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .4"><freejoint/><geom type="box" size=".1 .15 .2"/>
+      <body pos=".1 0 0"><joint name="elbow" axis="0 1 0" damping=".2"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body></body>
+  </worldbody>
+  <actuator><position joint="elbow" kp="3"/></actuator>
+</mujoco>
+"""
+READ = ("actuator_force", "qfrc_bias", "qfrc_passive")
+DERIVED = frozenset({Topic.STATE, Topic.POSE})
+FIELDS = ("actuator_biasprm", "actuator_gainprm", "body_mass", "opt.gravity", "dof_damping")
+COUNT = 3
+
+
+class Herd:
+    """Steps a batch, and notes what follows from every environment's row by a step of its own."""
+
+    def __init__(self, **history: Any) -> None:
+        self.scene = physics.create_scene("herd", MODEL, n_envs=COUNT)
+        self.scene.keep_history(True, **history)
+        self.seen: dict[tuple[int, int], dict[str, NDArray[np.float64]]] = {}
+        self._random = np.random.default_rng(0)
+        self._model = mujoco.MjModel.from_xml_string(MODEL)
+        self._data = mujoco.MjData(self._model)
+
+    def step(self, count: int) -> None:
+        scene, envs = self.scene, self.scene.environments
+        for _ in range(count):
+            scene.ctrl[:] = self._random.uniform(-1, 1, scene.ctrl.shape)
+            for env in range(COUNT):
+                model, data = envs.batch.get_model(env), self._data
+                mujoco.mj_setState(model, data, envs.state[env], envs.adapter.integration)
+                mujoco.mj_forward(model, data)
+                found = {name: getattr(data, name).copy() for name in (*READ, "xpos")}
+                self.seen[env, scene.counters.axis] = found
+            scene.step()
+
+    def check(self, env: int, axes: Any, *, notes: tuple[str, ...] = ("",)) -> None:
+        self.scene.selected.select(env)
+        machine = self.scene.backend.time_machine()
+        for axis in axes:
+            past = machine.look_at(axis, DERIVED)
+            assert past.note.startswith(notes), past.note
+            then, arrays = self.seen[env, axis], past.frames.arrays
+            for name in READ:
+                assert arrays[Topic.STATE][name].tobytes() == then[name].tobytes(), (axis, name)
+            assert arrays[Topic.POSE]["xpos"].tobytes() == then["xpos"].tobytes(), axis
+
+    def read(self, env: int) -> NDArray[np.float64]:
+        self.scene.selected.select(env)
+        last = self.scene.counters.axis - 1
+        machine = self.scene.backend.time_machine()
+        pieces = machine.read_rows(0, ["actuator_force"], first=0, last=last, max_rows=10_000)
+        return np.concatenate([piece["values"] for piece in pieces])
+
+
+def test_what_follows_from_an_environments_row_is_computed_with_its_model_of_then() -> None:
+    herd = Herd()
+    herd.step(20)
+    gains = herd.scene.expand("actuator_biasprm")
+    gains[0] *= 10.0
+    herd.step(5)
+    gains[0] /= 5.0
+    gains[1, 0, 1] = -7.0
+    herd.scene.expand("opt.gravity")[2, 2] = -3.0
+    now = gains.copy()
+    for env in range(COUNT):
+        herd.check(env, range(25))
+    herd.step(5)
+    for env in range(COUNT):
+        herd.check(env, range(30))
+        then = np.array([herd.seen[env, axis]["actuator_force"] for axis in range(30)])
+        assert herd.read(env).tobytes() == then.tobytes()
+    assert gains.tobytes() == now.tobytes()
+    begins = [each.begin for each in herd.scene.selected.history.segments.told()]
+    assert begins == [0, 25]  # of environment 2, whose gravity it was
+
+
+@pytest.mark.parametrize("seed", few(range(6), 1))
+def test_whatever_a_script_randomises_when_every_row_is_seen_as_it_was(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    herd = Herd(max_bytes=64 << 10)
+    scene = herd.scene
+    for _ in range(40):
+        for _ in range(random.integers(3)):
+            values = scene.expand(FIELDS[random.integers(len(FIELDS))])
+            env = random.integers(COUNT)
+            values[env] *= random.uniform(0.8, 1.25)
+        if random.integers(3) == 0:
+            scene.reset(envs_idx=[int(random.integers(COUNT))])
+        if random.integers(6) == 0:
+            scene.selected.select(int(random.integers(COUNT)))
+        herd.step(int(random.integers(1, 6)))
+    for env in range(COUNT):
+        scene.selected.select(env)
+        first = scene.batch_history.first_of(env)
+        herd.check(env, range(first, scene.counters.axis, 3))
+    assert scene.batch_history.first_of(0) > 0
+
+
+def test_of_fields_that_no_row_can_carry_and_of_forgotten_ones_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stroboscope.engine.batch.field_notes._MOST_BYTES", 4000)
+    herd = Herd()
+    herd.step(10)
+    herd.scene.expand("geom_condim")[1] = 1
+    herd.step(10)
+    machine = herd.scene.backend.time_machine()
+
+    def note(env: int, axis: int) -> str:
+        herd.scene.selected.select(env)
+        return machine.look_at(axis, DERIVED).note
+
+    assert note(1, 5).startswith("approximate: geom_condim had other values then")
+    assert (note(1, 12), note(0, 5)) == ("", "")
+    for _ in range(10):
+        herd.scene.expand("body_mass")[:] *= 1.01
+        herd.step(1)
+    assert note(0, 5).startswith("approximate: what the model's fields were then is not remembered")
+    assert note(0, 29) == ""
+
+
+def test_a_batchs_history_that_is_saved_has_the_model_of_every_frame(tmp_path: Path) -> None:
+    herd = Herd()
+    herd.step(10)
+    herd.scene.expand("actuator_gainprm")[1] *= 2.0
+    herd.step(10)
+    herd.scene.reset(envs_idx=[1])
+    herd.scene.expand("body_mass")[1] *= 1.5
+    herd.step(10)
+    path = herd.scene.save_history(tmp_path / "past")
+    with physics.load_trajectory(path, scene="herd[1]") as trajectory:
+        assert trajectory.verify().exit_code == 0, str(trajectory.verify())
+        for frame in (0, 9, 10, 19, 20, 29):
+            trajectory.seek(frame)
+            scene = trajectory.scene
+            mujoco.mj_forward(scene.model, scene.data)
+            then = herd.seen[1, frame]
+            assert scene.data.actuator_force.tobytes() == then["actuator_force"].tobytes(), frame
+            assert scene.data.qfrc_bias.tobytes() == then["qfrc_bias"].tobytes(), frame
+
+
+def test_a_what_if_of_an_environment_begins_with_its_model_of_then() -> None:
+    herd = Herd()
+    herd.step(20)
+    herd.scene.expand("actuator_gainprm")[1] *= 2.0
+    herd.step(20)
+    herd.scene.selected.select(1)
+    machine = herd.scene.backend.time_machine()
+    for axis, steps in ((5, 15), (25, 15)):
+        for _ in machine.resimulate(axis, steps=0, edits=(), name="again"):
+            pass
+        made = machine.rollouts()[-1]
+        assert (made.reproducible, made.steps) == ("", steps), made

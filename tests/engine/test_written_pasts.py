@@ -1,0 +1,288 @@
+"""The past of a scene whose script writes into its model: looked at with the model of then."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from samples import few
+
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol.time_messages import EditKind, SegmentKind, WhatIf
+from stroboscope.debugger_protocol.topics import Topic
+
+Make = Callable[..., physics.Scene]
+Values = dict[str, NDArray[np.float64]]
+
+DERIVED = frozenset({Topic.STATE, Topic.POSE})
+SMALL = 1 << 20
+READ = ("actuator_force", "qfrc_bias", "qfrc_passive", "qfrc_constraint", "qacc")
+
+
+def gain(model: Any, k: int) -> None:
+    model.actuator_gainprm[:, 0] = 0.5 + 0.1 * k
+
+
+def gravity(model: Any, k: int) -> None:
+    model.opt.gravity[2] = -5.0 - k
+
+
+def mass(model: Any, k: int) -> None:
+    model.body_mass[2] = 3.0 + k
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+
+
+def place(model: Any, k: int) -> None:
+    model.body_pos[3, 0] = 0.01 * (k + 1)
+
+
+def solver(model: Any, k: int) -> None:
+    model.opt.iterations = 5 + k % 3
+
+
+WRITES = {each.__name__: each for each in (gain, gravity, mass, place, solver)}
+
+
+class Run:
+    """Steps a scene, and notes what MuJoCo has computed in every step."""
+
+    def __init__(self, scene: physics.Scene) -> None:
+        self.scene = scene
+        self.model = scene.model
+        self.seen: dict[int, Values] = {}
+        self._random = np.random.default_rng(0)
+
+    def step(self, count: int) -> None:
+        scene, data = self.scene, self.scene.data
+        for _ in range(count):
+            axis = scene.counters.axis
+            scene.ctrl[:] = self._random.uniform(-1, 1, self.model.nu)
+            scene.step()
+            self.seen[axis] = {name: getattr(data, name).copy() for name in (*READ, "xpos")}
+
+    def look(self, axis: int) -> tuple[bool, str]:
+        """Return whether everything is, to the bit, what the step has computed; and the note."""
+        past = self.scene.backend.time_machine().look_at(axis, DERIVED)
+        assert past.clock.axis == axis
+        then, arrays = self.seen[axis], past.frames.arrays
+        same = all(arrays[Topic.STATE][name].tobytes() == then[name].tobytes() for name in READ)
+        same = same and arrays[Topic.POSE]["xpos"].tobytes() == then["xpos"].tobytes()
+        return same, past.note
+
+    def check(self, axes: Any, notes: set[str] | None = None) -> None:
+        for axis in axes:
+            same, note = self.look(axis)
+            assert same, (axis, note)
+            assert note in (notes or {""}), axis
+
+    def read(self, channel: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        last = self.scene.counters.axis - 1
+        machine = self.scene.backend.time_machine()
+        pieces = list(machine.read_rows(0, [channel], first=0, last=last, max_rows=10_000))
+        axes = np.concatenate([piece["axis"] for piece in pieces])
+        return axes, np.concatenate([piece["values"] for piece in pieces])
+
+
+@pytest.fixture
+def run(make_scene: Make) -> Run:
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    return Run(scene)
+
+
+@pytest.mark.parametrize("field", list(WRITES))
+def test_what_follows_from_a_row_is_computed_with_the_model_of_then(run: Run, field: str) -> None:
+    WRITES[field](run.model, 7)  # before the first step
+    run.step(30)
+    WRITES[field](run.model, 1)
+    run.step(25)
+    run.check([10, 30])  # whoever looks back has the model looked at
+    WRITES[field](run.model, 2)
+    run.step(1)
+    now = (
+        run.model.actuator_gainprm.copy(),
+        run.model.opt.gravity.copy(),
+        run.model.body_mass.copy(),
+    )
+    run.check([0, 10, 28, 29, 30, 31, 54, 55, *range(0, 56, 9)])
+    model = run.model
+    after = model.actuator_gainprm, model.opt.gravity, model.body_mass
+    assert [each.tobytes() for each in after] == [each.tobytes() for each in now]
+
+
+def test_curves_of_the_past_are_computed_with_the_model_of_then(run: Run) -> None:
+    for k in range(4):
+        run.step(20)
+        run.read("qpos")
+        gain(run.model, k)
+    axes, values = run.read("actuator_force")
+    assert axes.tolist() == list(range(80))
+    then = np.array([run.seen[axis]["actuator_force"] for axis in range(80)])
+    assert values.tobytes() == then.tobytes()
+
+
+def test_rows_that_were_thinned_out_are_stepped_to_with_the_model_of_then(run: Run) -> None:
+    run.scene.keep_history(max_bytes=4 * SMALL)
+    run.step(200)
+    gain(run.model, 3)
+    run.step(1400)
+    mass(run.model, 1)
+    run.step(1400)
+    ring = run.scene.history.ring
+    assert ring.first == 0 < ring.dense
+    run.check([*range(150, 250, 7), 199, 200, 201, 1599, 1600, 1601], {"", "verified"})
+    found = [(s.begin, s.kind) for s in run.scene.history.segments.told()]
+    kinds = [(0, SegmentKind.BEGIN), (200, SegmentKind.EDIT), (1600, SegmentKind.EDIT)]
+    assert found == kinds
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_a_model_that_is_randomised_at_each_reset_is_the_one_of_its_episode(
+    run: Run, is_before: bool
+) -> None:
+    for episode in range(6):
+        if is_before:
+            mass(run.model, episode)
+        run.scene.reset()
+        if not is_before:
+            mass(run.model, episode)
+        run.step(40)
+    run.check([0, *range(37, 240, 20), 39, 40, 41, 79, 80, 81, 199, 200])
+    told = run.scene.history.segments.told()
+    assert [s.kind for s in told] == [SegmentKind.BEGIN, *[SegmentKind.EPISODE] * 5], told
+
+
+def test_of_a_model_that_changes_all_the_time_nothing_wrong_is_shown_without_a_word(
+    run: Run,
+) -> None:
+    for k in range(330):
+        gain(run.model, k % 50)
+        run.step(1)
+    looks = [run.look(axis) for axis in range(330)]
+    wrong = [note for same, note in looks if not same]
+    assert wrong
+    assert all(note.startswith("not reproducible: ") for note in wrong)
+    right = sum(same for same, _ in looks)
+    assert right, "the last row's model is known"
+
+
+def test_of_a_field_that_no_row_can_carry_it_is_said_that_the_step_leads_elsewhere(
+    run: Run,
+) -> None:
+    run.step(150)
+    run.model.geom_condim[:] = 1
+    run.step(150)
+    looks = [run.look(axis) for axis in range(300)]
+    wrong = [note for same, note in looks if not same]
+    assert wrong
+    assert all(note.startswith("not reproducible: ") for note in wrong)
+
+
+def test_edits_in_the_debugger_and_of_the_script_are_each_told_apart(run: Run) -> None:
+    backend, model = run.scene.link.backend, run.model
+    run.step(20)
+    gravity(model, 0)
+    run.step(20)
+    backend.edit_option("gravity", (0.0, 0.0, -1.0))
+    run.step(20)
+    gravity(model, 1)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
+    run.step(20)
+    backend.edit_option("disable.spring", (1.0,))
+    run.step(20)
+    gain(model, 4)
+    run.step(20)
+    backend.edit_option("disable.spring", (0.0,))
+    run.step(20)
+    run.check(range(0, 140, 3))
+
+
+@pytest.mark.parametrize("seed", few(range(8), 2))
+def test_whatever_a_script_writes_when_every_row_is_seen_as_it_was(
+    make_scene: Make, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    run = Run(scene)
+    machine = scene.backend.time_machine()
+    for k in range(60):
+        match random.integers(8):
+            case 0 | 1 | 2:
+                WRITES[list(WRITES)[random.integers(len(WRITES))]](run.model, k)
+            case 3:
+                scene.reset()
+            case 4:
+                scene.link.backend.edit_option("gravity", (0.0, 0.0, -float(k)))
+            case 5 if scene.counters.axis:
+                run.look(int(random.integers(scene.counters.axis)))
+            case 6 if scene.counters.axis:
+                machine.continue_from(int(random.integers(scene.counters.axis)))
+            case _:
+                pass
+        run.step(int(random.integers(1, 25)))
+    live = scene.counters.axis
+    doubtful = 0
+    for axis in random.permutation(live)[:200].tolist():
+        same, note = run.look(axis)
+        assert same or note.startswith("not reproducible: "), (axis, note)
+        doubtful += bool(note)
+    assert doubtful <= 40  # where several writes fell between two looks
+
+
+def test_a_what_if_begins_with_the_model_of_then(run: Run) -> None:
+    run.step(30)
+    gain(run.model, 3)
+    run.step(30)
+    machine = run.scene.backend.time_machine()
+    for axis in (10, 40):
+        for _ in machine.resimulate(axis, steps=0, edits=(), name="again"):
+            pass
+        made = machine.rollouts()[-1]
+        assert (made.reproducible, made.steps) == ("", 20), made
+    edit = WhatIf(kind=EditKind.OPTION, name="gravity", index=2, values=(-1.0,))
+    for _ in machine.resimulate(10, steps=0, edits=(edit,), name="lighter"):
+        pass
+    rollout = run.scene.rollouts.get(machine.rollouts()[-1].rollout_id)
+    assert rollout.model.actuator_gainprm[0, 0] != run.model.actuator_gainprm[0, 0]
+    assert rollout.model.opt.gravity[2] == -1.0
+
+
+def test_a_history_that_is_saved_has_the_model_of_every_frame(run: Run, tmp_path: Path) -> None:
+    run.step(300)
+    gain(run.model, 3)
+    run.step(150)
+    run.scene.reset()
+    mass(run.model, 2)
+    run.step(50)
+    path = run.scene.save_history(tmp_path / "past")
+    with physics.load_trajectory(path) as trajectory:
+        found = trajectory.verify()
+        assert (found.exit_code, found.differing) == (0, 0), str(found)
+        for frame in (0, 299, 300, 449, 499):
+            trajectory.seek(frame)
+            again = trajectory.scene
+            again.step()
+            then = run.seen[frame]["actuator_force"]
+            assert again.data.actuator_force.tobytes() == then.tobytes(), frame
+
+
+def test_a_scene_that_goes_on_from_a_file_remembers_the_model_that_it_had(
+    run: Run, tmp_path: Path
+) -> None:
+    with run.scene.start_recording(tmp_path / "run") as made:
+        run.step(30)
+        gain(run.model, 3)
+        run.step(30)
+    with physics.load_trajectory(made.path) as trajectory:
+        trajectory.seek(-1)
+        again = Run(trajectory.scene)
+        again.scene.keep_history(True)
+        again.step(20)
+        gain(again.model, 9)
+        again.step(20)
+        again.seen |= run.seen
+        again.check([0, 29, 30, 59, 60, 79, 80, 99])
