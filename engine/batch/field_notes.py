@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.engine.history.segments import Options
+from stroboscope.engine.history.segments import LOST_FIELDS, Options
 from stroboscope.engine.model_option_fields import FIELD_OPTION, SAID_OF_ROWS, is_recordable
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class FieldNotes:
     def lost_of(self, env: int, axis: int) -> str:
         """Say of which fields it is not known what they were in an environment's step; or ""."""
         if axis < self.known_from:
-            return "what the model's fields were then is not remembered"
+            return LOST_FIELDS
         names = {
             note.name
             for note in self._notes

@@ -13,6 +13,7 @@ from stroboscope.engine.model_fields import FieldChange, read_field
 from stroboscope.engine.model_option_fields import FIELD_OPTION, is_recordable
 
 if TYPE_CHECKING:
+    from stroboscope.engine.model_fields import ModelFields
     from stroboscope.engine.world import World
 
 __all__ = ["Digest", "Fields", "ModelChange", "ModelWatch"]
@@ -57,6 +58,10 @@ class ModelChange(NamedTuple):
     axis: int
     text: str
 
+    def and_then(self, later: "ModelChange") -> "ModelChange":
+        """Return both as one."""
+        return ModelChange(self.since, later.axis, f"{self.text}; {later.text}")
+
 
 class ModelWatch:
     """Compares the model of a world with what it was at first; looks are taken by the owner.
@@ -86,6 +91,8 @@ class ModelWatch:
         """What has other values that no row and no file can carry, with a check of them."""
         self.losses = 0
         """How often something of that kind was written."""
+        self.pending: ModelChange | None = None
+        """What was found and is not told yet: whoever has told it takes it away."""
         self.seen = self.now()
         """How the model looked when it was looked at last."""
         self._since = axis
@@ -109,72 +116,97 @@ class ModelWatch:
         return Digest(made.intdigest(), np.array(asked).tobytes())
 
     def look(self, axis: int) -> ModelChange | None:
-        """Return what was written since this was called last; the owner, before a physics step."""
-        since, self._since = self._since, axis
+        """Return what was written and is not told yet; the owner, before a physics step."""
         now = self.now()
         if now == self.seen and not self._is_new:
-            return None
-        self.seen = now
+            self._since = axis
+            return self.pending
         names = self._written() - {_TIMESTEP}
         changed = {each.field: each for each in self._base.changes(self._model, only=names)}
-        texts: list[str] = []
-        lost: list[FieldChange] = []
-        for name in names:
-            change = changed.get(name)
-            if change is None:
-                is_back = _key(name) in self._other or name in self._lost
-                texts += [f"{name}: as at first"] if is_back else ()
-                self._lost.pop(name, None)
-                self._other.pop(_key(name), None)
-            elif self._can_carry(change):
-                texts += [change.text] if self._carry(change) else ()
-            elif self._lose(change):
-                lost.append(change)
-        if not texts and not lost:
-            return None
-        texts = texts or [each.text for each in lost]
-        more = f" (+{len(texts) - _SHOWN} more)" if len(texts) > _SHOWN else ""
-        text = "; ".join(texts[:_SHOWN]) + more
-        if lost:
-            self.losses += 1
-            text += f"; what was written into {', '.join(c.field for c in lost)} is not here"
-        return ModelChange(since, axis, text)
+        found = _Found(dict(self._other), dict(self._first), dict(self._lost))
+        for name in sorted(names):
+            found.take(name, changed.get(name), model=self._model, base=self._base)
+        told = ModelChange(self._since, axis, found.text) if found.text else None
+        pending = told if self.pending is None or told is None else self.pending.and_then(told)
+        losses = self.losses + bool(found.newly_lost)
+        # Nothing but stores, which no handler of a signal comes between.
+        self._other, self._first, self._lost = found.other, found.first, found.lost
+        self.losses, self.seen, self._since, self._is_new = losses, now, axis, False
+        self.pending = pending or self.pending
+        for piece in self._pieces:
+            piece.remember()
+        return self.pending
 
     def _written(self) -> set[str]:
-        """Return the fields whose memory is another one than when this was called last."""
+        """Return the fields whose memory is another one than when it was looked at last."""
         names = {name for piece in self._pieces for name in piece.written()}
         names.update(self._asked)
         if self._is_new:  # nobody knows since when
-            self._is_new = False
             names.update(name for piece in self._pieces for name in piece.names)
         return names
 
-    def _can_carry(self, change: FieldChange) -> bool:
-        values, key = change.now, _key(change.field)
-        others = sum(len(each) for name, each in self._other.items() if name != key)
+
+class _Found:
+    """What fields have by now: ``other`` values than at ``first``, or some that are ``lost``."""
+
+    def __init__(
+        self,
+        other: dict[str, tuple[float, ...]],
+        first: dict[str, tuple[float, ...]],
+        lost: dict[str, int],
+    ) -> None:
+        self.other, self.first, self.lost = other, first, lost
+        self.newly_lost: list[str] = []
+        self._texts: list[str] = []
+        self._texts_of_lost: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What is new, in words; empty where nothing is."""
+        texts = self._texts or self._texts_of_lost
+        more = f" (+{len(texts) - _SHOWN} more)" if len(texts) > _SHOWN else ""
+        text = "; ".join(texts[:_SHOWN]) + more
+        if self.newly_lost:
+            text += f"; what was written into {', '.join(self.newly_lost)} is not here"
+        return text
+
+    def take(
+        self, name: str, change: FieldChange | None, *, model: Any, base: "ModelFields"
+    ) -> None:
+        """Take in what a field has now; None: what it had at first."""
+        key = f"{FIELD_OPTION}{name}"
+        if change is None:
+            was_lost = self.lost.pop(name, None) is not None
+            if self.other.pop(key, None) is not None or was_lost:
+                self._texts.append(f"{name}: as at first")
+        elif self._can_carry(key, change):
+            self._carry(key, change)
+        else:
+            self._lose(key, change, base.check_of(model, name))
+
+    def _can_carry(self, key: str, change: FieldChange) -> bool:
+        values = change.now
+        others = sum(len(each) for name, each in self.other.items() if name != key)
         is_number = is_recordable(change.field, values) and bool(np.isfinite(values).all())
         return is_number and others + values.size <= _MOST_NUMBERS
 
-    def _carry(self, change: FieldChange) -> bool:
-        """Take over new values of a field; False where they are not new."""
-        key = _key(change.field)
+    def _carry(self, key: str, change: FieldChange) -> None:
         numbers = tuple(map(float, change.now.reshape(-1)))
-        self._lost.pop(change.field, None)
-        if self._other.get(key) == numbers:
-            return False
-        self._other[key] = numbers
-        if key not in self._first:
-            self._first[key] = tuple(map(float, change.before.reshape(-1)))
-        return True
+        self.lost.pop(change.field, None)
+        if self.other.get(key) == numbers:
+            return  # the same object while it is the same: stretches share it
+        self.other[key] = numbers
+        if key not in self.first:
+            self.first[key] = tuple(map(float, change.before.reshape(-1)))
+        self._texts.append(change.text)
 
-    def _lose(self, change: FieldChange) -> bool:
-        """Note that a field has values that can't be carried; False where they are not new."""
-        name = change.field
-        check = self._base.check_of(self._model, name)
-        is_new = self._lost.get(name) != check
-        self._lost[name] = check
-        self._other.pop(_key(name), None)
-        return is_new
+    def _lose(self, key: str, change: FieldChange, check: int) -> None:
+        """Note that a field has values that no row and no file can carry."""
+        self.other.pop(key, None)
+        if self.lost.get(change.field) != check:
+            self.lost[change.field] = check
+            self.newly_lost.append(change.field)
+            self._texts_of_lost.append(change.text)
 
 
 class _Piece:
@@ -193,20 +225,19 @@ class _Piece:
         self._places, self._others = places, others
         self.names = (*(name for _, _, name in places), *others)
 
+    def remember(self) -> None:
+        """Note what all bytes are."""
+        self._before[:] = self._now
+
     def written(self) -> set[str]:
-        """Return the fields that have other bytes than when this was called last."""
+        """Return the fields that have other bytes than what was noted last."""
         where = np.flatnonzero(self._now != self._before)
         if not len(where):
             return set()
-        self._before[where] = self._now[where]
         if not self._places:
             return set(self._others)
         found = np.unique(np.searchsorted(self._begins, where, side="right") - 1)
         return {self._places[at][2] for at in found.tolist()} | set(self._others)
-
-
-def _key(field: str) -> str:
-    return f"{FIELD_OPTION}{field}"
 
 
 def _is_simulated(field: str) -> bool:

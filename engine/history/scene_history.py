@@ -18,7 +18,7 @@ from stroboscope.engine.history.packing import RowPacking
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.row_tap import RowTap
 from stroboscope.engine.history.script_rows import ScriptRows
-from stroboscope.engine.history.segments import Options, SegmentList, Stretch
+from stroboscope.engine.history.segments import LOST_FIELDS, Options, SegmentList, Stretch
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 from stroboscope.engine.physics_options import read_option
 
@@ -468,11 +468,8 @@ class SceneHistory:
         return {} if self._models is None else self._models.first
 
     def lost_fields(self, axis: int) -> str:
-        """Say of which fields of the model it is not known what they were then: none by name.
-
-        Taking the step once more tells, see :class:`~stroboscope.engine.history.past.Past`.
-        """
-        return ""
+        """Say of which fields of the model it is not known what they were then; or ""."""
+        return LOST_FIELDS if axis < self.segments.fields_from else ""
 
     def look_at_model(self) -> None:
         """Notice what the script has written into the model since this was called last.

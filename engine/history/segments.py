@@ -3,14 +3,19 @@
 import bisect
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from stroboscope.debugger_protocol.time_messages import Segment
 from stroboscope.engine.history.model_watch import ModelChange
+from stroboscope.engine.model_option_fields import FIELD_OPTION
 
-__all__ = ["Options", "SegmentList", "Stretch"]
+__all__ = ["LOST_FIELDS", "MOST_NUMBERS", "Options", "SegmentList", "Stretch"]
 
+LOST_FIELDS: Final = "what the model's fields were then is not remembered"
+MOST_NUMBERS: Final = 500_000
+"""Numbers of model fields that the stretches of one scene have at most, some 30 bytes each."""
 Options = Mapping[str, tuple[float, ...]]
 """Values by name: of physics options that somebody has edited in the debugger, and of fields of the
 model that somebody has written into, ``model.body_mass``, flat."""
@@ -82,6 +87,10 @@ class SegmentList:
         self._told: tuple[Segment, ...] | None = ()
         self._next_id = 1
         self._recorded = 0
+        self._numbers = 0
+        """How many numbers of model fields there are, or more."""
+        self.fields_from = 0
+        """Of steps before this axis it is not remembered what the model's fields were."""
         for stretch in recorded:
             self.open(stretch)
         self._recorded = len(self._stretches)
@@ -95,18 +104,50 @@ class SegmentList:
         begins, stretches = [stretch.segment.begin], [numbered]
         # Nothing but stores, which no handler of a signal comes between.
         self._begins[kept:], self._stretches[kept:] = begins, stretches
+        self._count(kept)
         return numbered
 
     def amend(self, stretch: Stretch) -> Stretch:
         """Have another one in the place of the last one, which begins where that begins."""
         self._stretches[-1] = stretch
+        self._count(len(self._stretches) - 1)
         return stretch
 
     def put_in_place(self, stretch: Stretch, others: Sequence[Stretch]) -> None:
         """Have others, in the order of the axis, where there was one stretch."""
         at = self._stretches.index(stretch)
-        self._stretches[at : at + 1] = [self._numbered(each) for each in others]
-        self._begins[at : at + 1] = [each.segment.begin for each in others]
+        numbered = [self._numbered(each) for each in others]
+        begins = [each.segment.begin for each in others]
+        # Nothing but stores, which no handler of a signal comes between.
+        self._begins[at : at + 1], self._stretches[at : at + 1] = begins, numbered
+
+    def _count(self, index: int) -> None:
+        """Count the fields of a stretch; let go of the oldest ones where there are too many."""
+        self._numbers += self._numbers_of(index)
+        if self._numbers <= MOST_NUMBERS:
+            return
+        places = range(self._recorded, len(self._stretches))
+        numbers = {place: self._numbers_of(place) for place in places}
+        left = self._numbers = sum(numbers.values())
+        for place, stretch in enumerate(self._stretches):
+            if left <= MOST_NUMBERS // 2 or place == len(self._stretches) - 1:
+                break
+            if place < self._recorded:
+                continue
+            left -= numbers[place]
+            plain = {n: v for n, v in stretch.options.items() if not n.startswith(FIELD_OPTION)}
+            self._stretches[place] = dataclasses.replace(stretch, options=plain)
+            self.fields_from = self._begins[place + 1]
+        self._numbers = left
+
+    def _numbers_of(self, index: int) -> int:
+        """Return how many numbers of fields a stretch has that the one before hasn't."""
+        before = self._stretches[index - 1].options if index else {}
+        return sum(
+            len(values)
+            for name, values in self._stretches[index].options.items()
+            if name.startswith(FIELD_OPTION) and before.get(name) is not values
+        )
 
     def _numbered(self, stretch: Stretch) -> Stretch:
         segment = msgspec.structs.replace(stretch.segment, segment_id=self._next_id)
@@ -118,6 +159,7 @@ class SegmentList:
     def clear(self) -> None:
         """Forget all but those of a recorded past."""
         del self._stretches[self._recorded :], self._begins[self._recorded :]
+        self._numbers = self.fields_from = 0
         self._told = None
 
     def forget_before(self, axis: int) -> None:

@@ -181,6 +181,25 @@ def test_of_a_field_that_no_row_can_carry_it_is_said_that_the_step_leads_elsewhe
     assert all(note.startswith("not reproducible: ") for note in wrong)
 
 
+def test_fields_of_a_long_past_take_no_more_than_their_memory_and_what_is_lost_is_said(
+    make_scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stroboscope.engine.history.segments.MOST_NUMBERS", 1000)
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    run = Run(scene)
+    for k in range(12):
+        scene.reset()
+        gain(run.model, k)  # 210 numbers
+        run.step(10)
+    looks = [run.look(axis) for axis in range(120)]
+    notes = [note for _, note in looks]
+    lost = sum("what the model's fields were then is not remembered" in note for note in notes)
+    assert 0 < lost < 110
+    assert notes[lost:] == [""] * (120 - lost)
+    assert all(same for same, _ in looks[lost:])
+
+
 def test_edits_in_the_debugger_and_of_the_script_are_each_told_apart(run: Run) -> None:
     backend, model = run.scene.link.backend, run.model
     run.step(20)
