@@ -206,7 +206,13 @@ class MujocoTimeMachine(TimeMachine):
         axes = self._navigation.axes(first, last)
         model, row = self._world_of_rows()
         return self._rollouts.read_history(
-            axes, row, channels, max_rows=max_rows, model=model, check=self._past.check_model
+            axes,
+            row,
+            channels,
+            max_rows=max_rows,
+            model=model,
+            check=self._past.check_model,
+            is_known=self._past.knows_model,
         )
 
     def _world_of_rows(self) -> tuple[Any, Callable[[int], NDArray[np.float64] | None]]:

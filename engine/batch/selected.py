@@ -212,6 +212,8 @@ class EnvHistory:
     recording = ""
     """No file is the past of an environment."""
     recording_end = 0
+    has_losses = False
+    """What no row can carry is told by :meth:`lost_fields`."""
     recorded_signals: frozenset[str] = frozenset()
     recorded_options: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
     first_fields: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})

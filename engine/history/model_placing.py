@@ -50,31 +50,47 @@ def begun_where_it_was_written(
     followed each other, or the rows in between are lost. Raises what ``leads_on`` does.
     """
     written = _of_model_only(stretch, before)
-    axis = _first_step_of(written, before, steps)
-    if axis < 0:
+    first, known = _steps_with(written, before, steps)
+    found: list[Stretch] = []
+    for axis, is_lost in ((first, True), (known, False)):
+        if axis < 0 or (is_lost and axis == known):
+            continue
+        begun = _begun_at(axis, written, before, steps)
+        if is_lost:
+            text = f"{MODEL_TEXT}: several values followed each other, which nobody has seen"
+            segment = msgspec.structs.replace(begun.segment, text=text)
+            begun = dataclasses.replace(
+                before, segment=segment, total_steps=begun.total_steps, model_is_lost=True
+            )
+        found.append(begun)
+    if not found:
         return [stretch]
-    counters, total_steps, time = steps.stands_at(axis)
     segment = stretch.segment
-    is_only_of_model = segment.kind is SegmentKind.EDIT and steps.follows_at(segment.begin)
-    begun = dataclasses.replace(
-        written,
-        segment=msgspec.structs.replace(
-            segment,
-            kind=SegmentKind.EDIT,
-            begin=axis,
-            parent_axis=axis - 1,
-            episode=before.segment.episode,
-            physics_step=counters.physics_step_count,
-            step_count=counters.step_count,
-            time=time,
-            text=segment.text if is_only_of_model else f"{MODEL_TEXT}: {stretch.model_text}",
-        ),
-        total_steps=total_steps,
-        model_since=axis,
+    if known >= 0 and segment.kind is SegmentKind.EDIT and steps.follows_at(segment.begin):
+        # Nothing but the model was another one.
+        text = segment.text
+        found[-1] = dataclasses.replace(
+            found[-1], segment=msgspec.structs.replace(found[-1].segment, text=text)
+        )
+        return found
+    return [*found, dataclasses.replace(stretch, model_since=segment.begin, fields_before=None)]
+
+
+def _begun_at(axis: int, stretch: Stretch, before: Stretch, steps: StepsAgain) -> Stretch:
+    """Return the stretch as it begins at another step of the one before."""
+    counters, total_steps, time = steps.stands_at(axis)
+    segment = msgspec.structs.replace(
+        stretch.segment,
+        kind=SegmentKind.EDIT,
+        begin=axis,
+        parent_axis=axis - 1,
+        episode=before.segment.episode,
+        physics_step=counters.physics_step_count,
+        step_count=counters.step_count,
+        time=time,
+        text=f"{MODEL_TEXT}: {stretch.model_text}",
     )
-    if is_only_of_model:
-        return [begun]
-    return [begun, dataclasses.replace(stretch, model_since=segment.begin, fields_before=None)]
+    return dataclasses.replace(stretch, segment=segment, total_steps=total_steps, model_since=axis)
 
 
 def _of_model_only(stretch: Stretch, before: Stretch) -> Stretch:
@@ -85,25 +101,28 @@ def _of_model_only(stretch: Stretch, before: Stretch) -> Stretch:
     return dataclasses.replace(stretch, options={**plain, **model}, fields_before=None)
 
 
-def _first_step_of(stretch: Stretch, before: Stretch, steps: StepsAgain) -> int:
-    """Return the axis of the first step that was taken with a stretch's model; -1: as it says."""
+def _steps_with(stretch: Stretch, before: Stretch, steps: StepsAgain) -> tuple[int, int]:
+    """Return the first step not taken with the model before, and the first with a stretch's.
+
+    -1, -1: as the stretch says. The second one is -1 where no step before it was taken with its
+    model: others have followed each other.
+    """
     low, last = max(stretch.model_since, before.segment.begin), stretch.segment.begin - 1
     if not stretch.has_unknown_begin or low > last:
-        return -1
+        return -1, -1
     try:
         is_there = steps.leads_on(last, before)
     except _NOTHING_TELLS:  # of the step before a reset, where it has led was not kept
         last -= 1
         is_there = low > last or steps.leads_on(last, before)
     if is_there:
-        return -1  # it was written into where it was looked at: at a reset, most often
+        return -1, -1  # it was written into where it was looked at: at a reset, most often
     first = _first(low, last, lambda axis: not steps.leads_on(axis, before))
     if steps.leads_on(first, stretch):
-        return first
-    # Several values have followed each other: those in between are lost, the last one is not.
+        return first, first
     if not steps.leads_on(last, stretch):
-        return -1
-    return _first(first + 1, last, lambda axis: steps.leads_on(axis, stretch))
+        return first, -1
+    return first, _first(first + 1, last, lambda axis: steps.leads_on(axis, stretch))
 
 
 def _first(low: int, high: int, is_so: Callable[[int], bool]) -> int:

@@ -317,6 +317,19 @@ class Past:
             if note:
                 raise CommandError(note)
 
+    def knows_model(self, axis: int) -> bool:
+        """Return whether what follows from a row can be computed with the model of then."""
+        history = self._history
+        if history.lost_fields(axis) or self.stretch(axis).model_is_lost:
+            return False
+        if not history.has_losses:
+            return True
+        try:
+            self.check_model(axis)
+        except CommandError:
+            return False
+        return True
+
     def write_options(self, axis: int, model: Any) -> None:
         """Have the physics options and fields that were in force at a step in another model."""
         for name, values in self.options_of(self.stretch(axis)).items():

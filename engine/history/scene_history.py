@@ -467,6 +467,11 @@ class SceneHistory:
         """What the fields of the model had at first that were written into."""
         return {} if self._models is None else self._models.first
 
+    @property
+    def has_losses(self) -> bool:
+        """Whether something was written into the model that no row can carry."""
+        return self._models is not None and self._models.losses > 0
+
     def lost_fields(self, axis: int) -> str:
         """Say of which fields of the model it is not known what they were then; or ""."""
         return LOST_FIELDS if axis < self.segments.fields_from else ""

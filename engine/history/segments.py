@@ -36,6 +36,8 @@ class Stretch:
     model_text: str = ""
     fields_before: Options | None = None
     """The model's fields right before the begin; None where nothing was written after that."""
+    model_is_lost: bool = False
+    """Whether its steps were taken with values of the model that nobody has seen."""
     left: bytes = b""
     """Where the step before has led, which another state took the place of: see
     :func:`~stroboscope.engine.data_views.motion_of`. Where it matters, else empty."""

@@ -183,11 +183,13 @@ class RolloutDesk:
         max_rows: int,
         model: Any,
         check: Callable[[int], None],
+        is_known: Callable[[int], bool],
     ) -> Iterator[Arrays]:
         """Yield channels of the history's rows at ``axes``, evenly thinned.
 
         ``row`` returns the row of one of them, and has ``model`` as it was then; None: it is lost.
-        ``check`` raises CommandError where ``model`` isn't what it was.
+        ``check`` raises CommandError where ``model`` isn't what it was, and ``is_known`` says whether
+        it is: what rows do not hold is computed of those only, the others are left out.
         """
         reader = RowChannels(model, channels, table=self._world.channels, adapter=self._adapter)
         chosen = axes[thinned(len(axes), max_rows)]
@@ -199,6 +201,7 @@ class RolloutDesk:
                     f"{reader.evaluated} can't be read from the past: {error}; what rows hold "
                     "(positions, velocities, controls) can be, and what came after that"
                 ) from None
+            return reader.pieces(chosen, lambda axis: row(axis) if is_known(axis) else None)
         return reader.pieces(chosen, row)
 
     # --- shown and compared

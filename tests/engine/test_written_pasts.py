@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from samples import few
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import EditKind, SegmentKind, WhatIf
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -167,6 +168,10 @@ def test_of_a_model_that_changes_all_the_time_nothing_wrong_is_shown_without_a_w
     assert all(note.startswith("not reproducible: ") for note in wrong)
     right = sum(same for same, _ in looks)
     assert right, "the last row's model is known"
+    axes, values = run.read("actuator_force")
+    assert len(axes) < 330
+    then = np.array([run.seen[axis]["actuator_force"] for axis in axes.tolist()])
+    assert values.tobytes() == then.tobytes()
 
 
 def test_of_a_field_that_no_row_can_carry_it_is_said_that_the_step_leads_elsewhere(
@@ -179,6 +184,8 @@ def test_of_a_field_that_no_row_can_carry_it_is_said_that_the_step_leads_elsewhe
     wrong = [note for same, note in looks if not same]
     assert wrong
     assert all(note.startswith("not reproducible: ") for note in wrong)
+    with pytest.raises(CommandError, match=r"qacc can't be read from the past: not reproducible"):
+        run.read("qacc")
 
 
 def test_fields_of_a_long_past_take_no_more_than_their_memory_and_what_is_lost_is_said(
