@@ -188,7 +188,7 @@ class RolloutDesk:
         """Yield channels of the history's rows at ``axes``, evenly thinned.
 
         ``row`` returns the row of one of them, and has ``model`` as it was then; None: it is lost.
-        ``check`` raises CommandError where ``model`` isn't what it was, and ``is_known`` says whether
+        ``check`` raises CommandError where ``model`` isn't what it was, ``is_known`` says whether
         it is: what rows do not hold is computed of those only, the others are left out.
         """
         reader = RowChannels(model, channels, table=self._world.channels, adapter=self._adapter)
