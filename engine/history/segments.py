@@ -102,61 +102,57 @@ class SegmentList:
         kept = max(bisect.bisect_left(self._begins, stretch.segment.begin), self._recorded)
         for other in reversed(self._stretches[kept:]):
             stretch = stretch.in_place_of(other)
-        numbered = self._numbered(stretch)
-        begins, stretches = [stretch.segment.begin], [numbered]
+        begins, numbered = [stretch.segment.begin], self._numbered([stretch])
+        numbers = self._with_room_for(stretch, behind=kept - 1)
         # Nothing but stores, which no handler of a signal comes between.
-        self._begins[kept:], self._stretches[kept:] = begins, stretches
-        self._count(kept)
-        return numbered
+        self._begins[kept:], self._stretches[kept:] = begins, numbered
+        self._next_id, self._told, self._numbers = self._next_id + 1, None, numbers
+        return numbered[0]
 
     def amend(self, stretch: Stretch) -> Stretch:
         """Have another one in the place of the last one, which begins where that begins."""
-        self._stretches[-1] = stretch
-        self._count(len(self._stretches) - 1)
+        numbers = self._with_room_for(stretch, behind=len(self._stretches) - 2)
+        self._stretches[-1], self._numbers = stretch, numbers
         return stretch
 
     def put_in_place(self, stretch: Stretch, others: Sequence[Stretch]) -> None:
         """Have others, in the order of the axis, where there was one stretch."""
         at = self._stretches.index(stretch)
-        numbered = [self._numbered(each) for each in others]
-        begins = [each.segment.begin for each in others]
+        begins, numbered = [each.segment.begin for each in others], self._numbered(others)
+        following = self._next_id + len(others)
         # Nothing but stores, which no handler of a signal comes between.
         self._begins[at : at + 1], self._stretches[at : at + 1] = begins, numbered
+        self._next_id, self._told = following, None
 
-    def _count(self, index: int) -> None:
-        """Count the fields of a stretch; let go of the oldest ones where there are too many."""
-        self._numbers += self._numbers_of(index)
-        if self._numbers <= MOST_NUMBERS:
-            return
-        places = range(self._recorded, len(self._stretches))
-        numbers = {place: self._numbers_of(place) for place in places}
-        left = self._numbers = sum(numbers.values())
-        for place, stretch in enumerate(self._stretches):
-            if left <= MOST_NUMBERS // 2 or place == len(self._stretches) - 1:
+    def _with_room_for(self, stretch: Stretch, *, behind: int) -> int:
+        """Return how many numbers of fields there are with one more stretch.
+
+        The oldest ones go where these are too many.
+        """
+        added = _numbers_of(stretch, self._stretches[behind] if behind >= 0 else None)
+        if self._numbers + added <= MOST_NUMBERS:
+            return self._numbers + added
+        pairs = zip([None, *self._stretches], self._stretches, strict=False)
+        numbers = [_numbers_of(each, before) for before, each in pairs]
+        left = sum(numbers[self._recorded :])
+        for place in range(self._recorded, len(self._stretches) - 1):
+            if left <= MOST_NUMBERS // 2:
                 break
-            if place < self._recorded:
-                continue
             left -= numbers[place]
-            plain = {n: v for n, v in stretch.options.items() if not n.startswith(FIELD_OPTION)}
-            self._stretches[place] = dataclasses.replace(stretch, options=plain)
+            old = self._stretches[place]
+            plain = {n: v for n, v in old.options.items() if not n.startswith(FIELD_OPTION)}
             self.fields_from = self._begins[place + 1]
-        self._numbers = left
+            self._stretches[place] = dataclasses.replace(old, options=plain)
+        return left + added
 
-    def _numbers_of(self, index: int) -> int:
-        """Return how many numbers of fields a stretch has that the one before hasn't."""
-        before = self._stretches[index - 1].options if index else {}
-        return sum(
-            len(values)
-            for name, values in self._stretches[index].options.items()
-            if name.startswith(FIELD_OPTION) and before.get(name) is not values
-        )
-
-    def _numbered(self, stretch: Stretch) -> Stretch:
-        segment = msgspec.structs.replace(stretch.segment, segment_id=self._next_id)
-        self._next_id += 1
-        self._told = None
-        left = stretch.left if stretch.has_unknown_begin else b""
-        return dataclasses.replace(stretch, segment=segment, left=left)
+    def _numbered(self, stretches: Sequence[Stretch]) -> list[Stretch]:
+        """Return stretches with the numbers that come next, and what matters of them."""
+        made = []
+        for number, stretch in enumerate(stretches, self._next_id):
+            segment = msgspec.structs.replace(stretch.segment, segment_id=number)
+            left = stretch.left if stretch.has_unknown_begin else b""
+            made.append(dataclasses.replace(stretch, segment=segment, left=left))
+        return made
 
     def clear(self) -> None:
         """Forget all but those of a recorded past."""
@@ -200,3 +196,13 @@ class SegmentList:
         if self._told is None:
             self._told = tuple(stretch.segment for stretch in self._stretches)
         return self._told
+
+
+def _numbers_of(stretch: Stretch, before: Stretch | None) -> int:
+    """Return how many numbers of fields a stretch has that the one before hasn't."""
+    known = {} if before is None else before.options
+    return sum(
+        len(values)
+        for name, values in stretch.options.items()
+        if name.startswith(FIELD_OPTION) and known.get(name) is not values
+    )

@@ -237,7 +237,11 @@ def test_a_scene_that_has_ended_is_left_as_a_rollout(
     rows = recorded(ended, state_of, 25)
     desk = RolloutDesk(ended, ended.rollouts)
     left = desk.finished(
-        rows, timestep=float(ended.model.opt.timestep), name="episode 1", outcome="ended"
+        rows,
+        model=ended.model,
+        timestep=float(ended.model.opt.timestep),
+        name="episode 1",
+        outcome="ended",
     )
     physics.destroy_scene(ended)
     numbers = dict(left.info.numbers)
