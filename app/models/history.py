@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.file_health import LostFrames
-from stroboscope.app.models.numbers import count_text
+from stroboscope.app.models.numbers import THIN_SPACE, count_text
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.stops import stop_whose
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -32,6 +32,8 @@ __all__ = ["HistoryModel", "Mark", "MarkKind", "RowPlace"]
 
 # Changes of the mode that are kept.
 _KEPT_MODES = 2000
+# How the engine's words about such a past begin.
+_NOT_REPRODUCIBLE = "not reproducible"
 
 
 class MarkKind(enum.StrEnum):
@@ -202,7 +204,13 @@ class HistoryModel:
         number, first, last = (
             count_text(each - begin) for each in (axis, told.first, told.recording_end)
         )
-        return f"{what} {number} of {first}\u2009…\u2009{last}"
+        return f"{what} {number} of {first}{THIN_SPACE}…{THIN_SPACE}{last}"
+
+    @property
+    def doubt(self) -> str:
+        """Why what is looked at is not what follows from it any more; empty where it is."""
+        note = self.told.view_note if self.told is not None and self.is_away else ""
+        return note if note.startswith(_NOT_REPRODUCIBLE) else ""
 
     @property
     def near(self) -> int:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.panels.icons import Icon, icon, pixmap
 from stroboscope.app.panels.labels import ClampedLabel, icon_button, label
 from stroboscope.app.panels.style import METRICS, number_font, set_property
@@ -57,7 +58,8 @@ class FileNotice(QFrame):
         self.bar.setFixedWidth(_BAR_WIDTH)
         self.percent = label("0 %")
         self.percent.setFont(number_font())
-        self.percent.setFixedWidth(self.percent.fontMetrics().horizontalAdvance("100\u2009%") + 4)
+        widest = self.percent.fontMetrics().horizontalAdvance(f"100{THIN_SPACE}%")
+        self.percent.setFixedWidth(widest + 4)
         self.details_button = self._button(
             "Details", "See in the log where the file is damaged.", details
         )
@@ -105,7 +107,7 @@ class FileNotice(QFrame):
         """Say how far the repair has come, 0 to 1."""
         percent = int(100.0 * part)
         self.bar.setValue(percent)
-        self.percent.setText(f"{percent}\u2009%")
+        self.percent.setText(f"{percent}{THIN_SPACE}%")
         self._show(NoticeState.REPAIRING, text)
 
     def show_repaired(self, text: str) -> None:

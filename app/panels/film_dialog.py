@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from stroboscope.app.models.film import TimeBase
+from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.models.picture_choice import FilmChoice, Size
 from stroboscope.app.panels.capture_dialog import CaptureDialog
 from stroboscope.app.panels.style import METRICS, number_font
@@ -93,5 +94,5 @@ def _number(value: float, *, least: float, most: float, decimals: int, unit: str
     field.setValue(value)
     field.lineEdit().setTextMargins(METRICS.gap - 2, 0, METRICS.gap - 2, 0)
     if unit:
-        field.setSuffix(f"\u2009{unit}")
+        field.setSuffix(f"{THIN_SPACE}{unit}")
     return field

@@ -8,13 +8,12 @@ import pyqtgraph as pg
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from stroboscope.app.models.numbers import MINUS, THIN_SPACE
+from stroboscope.app.models.numbers import MINUS, THIN_SPACE, power_text
 from stroboscope.app.plots.plot_style import line_pen, small_number_font
 from stroboscope.resources.themes import Palette
 
 __all__ = ["TimeAxis", "ValueAxis", "decimals_for", "is_still", "nice_range"]
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _VALUE_AXIS_WIDTH = 64
 # Values between these are labelled as they are.
 _PLAIN_FROM, _PLAIN_TO = 0.02, 5000.0
@@ -179,7 +178,7 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         # A line of its own: together they would be longer than a plot is high.
         offset = f"{_signed(f'{self._offset:.12g}')} +<br>" if self._offset else ""
         parts = [
-            f"×10{str(self._power).translate(_SUPERSCRIPT)}" if self._power else "",
+            f"×{power_text(self._power)}" if self._power else "",
             self._unit,
         ]
         text = THIN_SPACE.join(part for part in parts if part)

@@ -9,12 +9,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from stroboscope.app.models.numbers import power_text
 from stroboscope.app.plots.plot_style import line_pen, small_number_font
 from stroboscope.resources.themes import Palette
 
 __all__ = ["Convergence", "ConvergencePlot"]
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 12.0, 8.0, 22.0
 _DOT = 2.5
 
@@ -128,7 +128,7 @@ class ConvergencePlot(QWidget):
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
             painter.setPen(QColor(p.muted))
             box = QRectF(0.0, y - 0.5 * height, area.left() - 6.0, float(height))
-            painter.drawText(box, int(flags), f"10{str(power).translate(_SUPERSCRIPT)}")
+            painter.drawText(box, int(flags), power_text(power))
         painter.setPen(QColor(p.muted))
         width = self.fontMetrics().horizontalAdvance(f" {shown.last_shown} ") + 8
         every = max(1, math.ceil(shown.last_shown * width / max(area.width(), 1.0)))

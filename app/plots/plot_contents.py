@@ -6,7 +6,7 @@ from pathlib import PurePath
 import numpy as np
 
 from stroboscope.app.models.ghosts import ghost_colour
-from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.numbers import count_text, number_text
 from stroboscope.app.models.plot_layout import Plot, PlotLayout
 from stroboscope.app.models.plot_store import PlotScene, PlotSeriesId, PlotStore, SceneKey
 from stroboscope.app.models.polyline import Polyline, visible_polyline
@@ -210,13 +210,13 @@ class PlotContents:
         evicted = max((columns.evicted for columns in seen.values()), default=0)
         parts, full = [], []
         if lost:
-            parts.append(f"{lost:,} steps lost".replace(",", "\u2009"))
+            parts.append(f"{count_text(lost)} steps lost")
             full.append(
                 f"{lost} steps were lost because they came faster than they could be sent: the "
                 "lines are broken there, and the CSV counts them. Plot fewer channels at once."
             )
         if evicted:
-            parts.append(f"oldest {evicted:,} steps dropped".replace(",", "\u2009"))
+            parts.append(f"oldest {count_text(evicted)} steps dropped")
             budget = self._store.budget_bytes >> 20
             full.append(f"The plots keep {budget} MiB: the oldest {evicted} steps are gone.")
         return " · ".join(parts), "\n".join(full)

@@ -426,7 +426,7 @@ class PlotPanel(QWidget):
         """Show everything there is, values too."""
         self._chosen = self._view_at
         for cell in self._cells.values():
-            cell.view.set_automatic_values(True)
+            cell.view.show_all_values()
         self.time_view.fit(*self._contents.extent())
 
     def _on_double_click(self) -> None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from stroboscope.app.models.numbers import number_text, with_unit
+from stroboscope.app.models.numbers import count_text, number_text, with_unit
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.session_time import Moment
 from stroboscope.app.plots.plot_style import (
@@ -137,7 +137,7 @@ class PlotToolbar(QWidget):
             return
         session = with_unit(number_text(moment.session_time, 4), "s")
         episode = with_unit(number_text(moment.episode_time, 4), "s")
-        step = f"{moment.axis:,}".replace(",", "\u2009")
+        step = count_text(moment.axis)
         self.readout.setText(f"{prefix}session {session}   episode {episode}   physics step {step}")
 
     def show_note(self, text: str, tooltip: str = "") -> None:

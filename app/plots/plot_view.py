@@ -8,12 +8,15 @@ import pyqtgraph as pg
 from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent, MouseDragEvent
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QWheelEvent
-from PySide6.QtWidgets import QGraphicsSceneWheelEvent, QWidget
+from PySide6.QtWidgets import QGraphicsSceneWheelEvent, QToolButton, QWidget
 
+from stroboscope.app.models.numbers import magnitude_text
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.models.polyline import Polyline
+from stroboscope.app.models.value_range import ordinary_extremes
 from stroboscope.app.plots.axes import TimeAxis, ValueAxis, nice_range
 from stroboscope.app.plots.curves import Curves
+from stroboscope.app.plots.outside_marks import OutsideMarks
 from stroboscope.app.plots.plot_style import line_pen
 from stroboscope.app.plots.time_marks import TimeMarks
 from stroboscope.resources.themes import Palette
@@ -23,6 +26,15 @@ __all__ = ["PlotView"]
 _ZOOM_PER_NOTCH = 1.25
 # The range shrinks only when the lines fill less than this part of it.
 _SHRINK_BELOW = 0.45
+
+_LEFT_OUT = (
+    "A few values, as far as {}, are out of all proportion: the range leaves them out, or all else"
+    " would be a flat line.\nClick, or double-click the plot, to see them; once more: without."
+)
+
+
+def _all_extremes(line: Polyline) -> tuple[float, float] | None:
+    return line.extremes
 
 
 class _TimeViewBox(pg.ViewBox):  # type: ignore[misc]  # pyqtgraph has no types
@@ -121,6 +133,18 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.now_line = TimeMarks(line_pen(palette.accent), z=5)
         self.view_line = TimeMarks(line_pen(palette.warn), z=9)
         self.cursor_line = TimeMarks(line_pen(palette.text), z=10)
+        self._shows_all = False
+        self._drawn: tuple[tuple[Polyline, str], ...] = ()
+        self._outside = OutsideMarks()
+        self.addItem(self._outside, ignoreBounds=True)
+        self.outside = QToolButton(self)
+        """Says what lies beyond the range; a click shows it."""
+        self.outside.setProperty("hint", "true")
+        self.outside.setProperty("compact", "true")
+        self.outside.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.outside.setCursor(Qt.CursorShape.ArrowCursor)
+        self.outside.clicked.connect(self.show_all_values)
+        self.outside.hide()
         for marks in (self.restores, self.now_line, self.view_line, self.cursor_line):
             self.addItem(marks, ignoreBounds=True)
         self._box.time_panned.connect(self.time_panned)
@@ -128,6 +152,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._box.fit_requested.connect(self.fit_requested)
         self._box.time_clicked.connect(self.time_clicked)
         self._box.values_changed_by_hand.connect(self._on_values_changed_by_hand)
+        self._box.sigResized.connect(self._place_outside)
         self.scene().sigMouseMoved.connect(self._on_mouse_moved)
         self.set_theme(palette)
         self._box.setYRange(*self._range, padding=0.0)
@@ -142,11 +167,25 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     def set_automatic_values(self, automatic: bool) -> None:
         """Let the value range follow the lines, or leave it to the user."""
         self._box.pans_values = not automatic
+        if not automatic:
+            self._shows_all = False
+            self._say_outside(())
         if automatic:
             self._range = (math.inf, -math.inf)  # whatever is shown, fit it
         if automatic != self._automatic:
             self._automatic = automatic
             self.automatic_values_changed.emit(automatic)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the range follows the lines but leaves out a blow-up."""
+        return not self.outside.isHidden()
+
+    def show_all_values(self) -> None:
+        """Fit the range to every value; where it did, leave a blow-up out again."""
+        self._shows_all = self.leaves_out
+        self.set_automatic_values(True)
+        self._fit_values()
 
     @property
     def time_range(self) -> tuple[float, float]:
@@ -193,8 +232,11 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         dashed = dashed or {}
         self._curves.set_lines(lines, colours)
         self._dashed.set_lines(dashed, colours)
+        self._drawn = tuple(
+            (line, colours[key]) for each in (lines, dashed) for key, line in each.items()
+        )
         if self._automatic:
-            self._fit_values((*lines.values(), *dashed.values()))
+            self._fit_values()
 
     def value_at(self, position: QPointF) -> float:
         """Return the value at the height of a widget position."""
@@ -240,21 +282,44 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     # --- inside
 
-    def _fit_values(self, lines: Iterable[Polyline]) -> None:
-        extremes = [line.extremes for line in lines if line.extremes is not None]
-        if not extremes:
+    def _fit_values(self) -> None:
+        lines = [line for line, _ in self._drawn]
+        find = _all_extremes if self._shows_all else ordinary_extremes
+        found = [each for line in lines if (each := find(line)) is not None]
+        if not found:
+            self._say_outside(())
             return
-        low = min(each[0] for each in extremes)
-        high = max(each[1] for each in extremes)
+        low, high = min(each[0] for each in found), max(each[1] for each in found)
         shown_low, shown_high = self._range
         outside = low < shown_low or high > shown_high
-        if not outside and (high - low) >= _SHRINK_BELOW * (shown_high - shown_low):
-            return
+        if outside or (high - low) < _SHRINK_BELOW * (shown_high - shown_low):
+            self._set_range(low, high)
+        self._say_outside(lines)
+
+    def _set_range(self, low: float, high: float) -> None:
         self._range = nice_range(low, high)
-        if not all(map(math.isfinite, self._range)):
-            return
-        self.value_axis.follow_range(*self._range)
-        self._box.setYRange(*self._range, padding=0.0)
+        if all(map(math.isfinite, self._range)):
+            self.value_axis.follow_range(*self._range)
+            self._box.setYRange(*self._range, padding=0.0)
+
+    def _say_outside(self, lines: Iterable[Polyline]) -> None:
+        """Mark what lies beyond the range; nothing of no lines."""
+        low, high = self._range
+        found = [each for line in lines if (each := line.extremes) is not None]
+        least = min((each[0] for each in found), default=math.inf)
+        most = max((each[1] for each in found), default=-math.inf)
+        parts = [f"▲ {magnitude_text(most)}"] if most > high else []
+        parts += [f"▼ {magnitude_text(least)}"] if least < low else []
+        self._outside.set_lines(self._drawn if parts else (), (low, high))
+        if parts:
+            self.outside.setText("  ".join(parts))
+            self.outside.setToolTip(_LEFT_OUT.format(" and ".join(parts)))
+            self._place_outside()
+        self.outside.setVisible(bool(parts))
+
+    def _place_outside(self, _box: object = None) -> None:
+        self.outside.adjustSize()
+        self.outside.move(self.width() - self.outside.width() - 12, 8)
 
     def _on_values_changed_by_hand(self) -> None:
         self.value_axis.follow_range(*self.value_range)

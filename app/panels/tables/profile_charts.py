@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.numbers import THIN_SPACE, number_text
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.tables.profile import StagePart, StepTimes, duration_text
 from stroboscope.app.panels.style import METRICS, number_font
@@ -100,7 +100,7 @@ class StackedBar(_Chart):
         left_out = 0
         for n in order:
             part = self._parts[n]
-            text = f"{part.name} {number_text(100 * part.part, 0)}\u2009%"
+            text = f"{part.name} {number_text(100 * part.part, 0)}{THIN_SPACE}%"
             width = metrics.horizontalAdvance(text) + 28
             if x + width > room.right() + 12 and line == 0:
                 x, line = room.left(), 1
@@ -230,8 +230,9 @@ class CountHistory(_Chart):
         metrics = QFontMetrics(self.font())
         room = self.width() - metrics.horizontalAdvance(f"{self._title}  ")
         both = f"now {newest} · max {largest}"
-        if metrics.horizontalAdvance(both) <= room:
-            return both, ""
+        for text in (both, f"{newest} · max {largest}") if self.height() < _TWO_LINES else (both,):
+            if metrics.horizontalAdvance(text) <= room:
+                return text, ""
         word = f"now {newest}"
         second = f"max {largest}" if self.height() >= _TWO_LINES else ""
         return (word if metrics.horizontalAdvance(word) <= room else newest), second

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.app.models.elements import element_name
-from stroboscope.app.models.numbers import number_text
+from stroboscope.app.models.numbers import THIN_SPACE, number_text
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import LabelMode
 from stroboscope.app.view3d.overlays.actuators import actuator_places
@@ -19,7 +19,6 @@ from stroboscope.debugger_protocol.topics import Topic
 __all__ = ["Anchors", "anchors_of", "element_position"]
 
 Floats = NDArray[np.float64]
-THIN_SPACE = "\u2009"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

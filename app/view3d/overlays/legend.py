@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.models.overlay_words import Amount, Role
 from stroboscope.app.models.overlays import active_overlays
 from stroboscope.app.models.view_options import RenderMode
@@ -25,7 +26,6 @@ from stroboscope.resources.themes import Metrics, Palette
 
 __all__ = ["LegendOverlay", "LegendRow", "legend_rows", "scale_text"]
 
-THIN_SPACE = "\u2009"
 # Switched on from the start: they are not worth a line while there is nothing of them.
 _QUIET = frozenset({"rangefinders", "drawings", "perturbation", "plugin_drawings", "slider_cranks"})
 # Drawn by the scene itself, so no glyph of theirs says whether there are any.

@@ -136,7 +136,7 @@ def choose(monkeypatch, name: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    return text.replace("\u2009", " ")
+    return text.replace("\u202f", " ")
 
 
 def test_a_file_with_flipped_bytes_says_which_frames_are_lost_and_is_repaired_with_a_click(

@@ -158,7 +158,7 @@ def test_playing_another_scene_leaves_it_alone(desktop, replay, run_script, wait
 
 def test_it_says_which_frame_of_the_file_is_in_view(desktop, replay, wait_until):
     scene, timeline = desktop.sessions.shown, desktop.window.timeline
-    of_all = f"of 0\u2009…\u2009{LAST}"
+    of_all = f"of 0\u202f…\u202f{LAST}"
     desktop.window.commands.time.choose(20)
     wait_until(lambda: f"frame 20 {of_all} · episode 0" in timeline.where.full_text)
     assert timeline.live.text() == "End"

@@ -110,7 +110,7 @@ def test_every_panel_is_of_the_row_in_view_and_space_plays_the_view_forward_to_l
     wait_until(lambda: inspector.instant.full_text.startswith("PAST"))
     drawn = t.window.scene_view
     wait_until(lambda: drawn.drawn_pose is not None and drawn.drawn_pose.axis == first)
-    wait_until(lambda: t.window.transport.time.text() == "t 0.000\u2009s")
+    wait_until(lambda: t.window.transport.time.text() == "t 0.000\u202fs")
     assert not t.window.transport.toggle.isVisible()
     # The view plays by itself, stands when told to, and is live at the end.
     t.settle()

@@ -270,8 +270,8 @@ def test_a_joint_shows_inertia_bias_and_what_it_is_made_of(frames, make_frame):
     assert rows["inertia"].value == 0.0625
     assert (rows["bias"].value, rows["bias"].channel) == (-1.5, "qfrc_bias")
     assert (rows["damper"].value, rows["damper"].note) == (-0.8, "of passive")
-    assert rows["damping"].text.split("\u2009") == ["0.4", "N·m·s/rad"]
-    assert rows["armature"].text.split("\u2009") == ["0.01", "kg·m²"]
+    assert rows["damping"].text.split("\u202f") == ["0.4", "N·m·s/rad"]
+    assert rows["armature"].text.split("\u202f") == ["0.01", "kg·m²"]
 
 
 def test_a_servo_shows_its_clamped_control_saturation_and_stiffness(make_frame):

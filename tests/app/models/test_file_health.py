@@ -50,7 +50,7 @@ def checked(*lost, closed=True, damage=(), frames=1304, everything=True):
     ],
 )
 def test_a_sentence_says_what_is_lost_and_what_is_left(found, text):
-    assert found.headline("run.mcap").replace("\u2009", " ") == text
+    assert found.headline("run.mcap").replace("\u202f", " ") == text
     assert not found.is_whole
 
 
@@ -74,7 +74,7 @@ def test_lost_steps_are_those_of_one_scene_that_are_known_oldest_first():
     ],
 )
 def test_a_place_has_steps_where_they_are_not_the_numbers_of_its_frames(lost, place):
-    assert lost.place.replace("\u2009", " ") == place
+    assert lost.place.replace("\u202f", " ") == place
 
 
 def test_a_closed_file_without_damage_is_whole():
@@ -94,6 +94,6 @@ def test_details_have_every_place_and_say_what_was_not_looked_at():
 
 def test_a_repaired_file_says_what_is_in_it():
     made = RepairedFile(path="/x", frames={"Arm": 2000, "Leg": 1}, lost=("mesh",))
-    assert made.summary().replace("\u2009", " ") == (
+    assert made.summary().replace("\u202f", " ") == (
         "2 000 frames of Arm and 1 frame of Leg; lost: mesh"
     )

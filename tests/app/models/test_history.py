@@ -71,7 +71,7 @@ def test_a_frame_of_a_file_is_told_between_the_first_and_the_last_one(history, r
     fields = dict(recording="run.mcap", first=1000, recording_end=4000, rows=rows)
     axis = None if view is None else 1000 + view
     history.receive(told([episode(1, 1000)], view=axis, **fields))
-    assert history.frame_text.replace("\u2009…\u2009", "…").replace("\u2009", " ") == text
+    assert history.frame_text.replace("\u202f…\u202f", "…").replace("\u202f", " ") == text
 
 
 def test_events_are_found_in_both_directions_and_modes_are_none(history, scene, make_status):

@@ -61,7 +61,7 @@ def test_a_stop_is_said_with_its_rule_once_and_with_its_place():
     said = _stop(reason=StopReason.AUTORESET, message="automatic reset: time went back")
     assert stop_headline(said) == "Automatic reset: time went back"
     assert stop_sentence(said) == "Time went back"
-    assert stop_place(_stop()) == "episode 3 · step 141 · t 0.282\u2009s"
+    assert stop_place(_stop()) == "episode 3 · step 141 · t 0.282\u202fs"
     assert "physics step 705" in stop_place(_stop(physics_step=705))
 
 

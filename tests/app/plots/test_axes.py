@@ -70,7 +70,7 @@ def test_large_values_share_a_power_of_ten_that_does_not_toggle(qapp):
 def test_ticks_have_equal_decimals_and_a_real_minus_sign(qapp):
     axis = ValueAxis()
     assert axis.tickStrings([-0.5, 0.0, 0.5], 1.0, 0.5) == ["−0.5", "0.0", "0.5"]
-    assert TimeAxis().tickStrings([7.2, 7.4], 1.0, 0.2) == ["7.2\u2009s", "7.4\u2009s"]
+    assert TimeAxis().tickStrings([7.2, 7.4], 1.0, 0.2) == ["7.2\u202fs", "7.4\u202fs"]
 
 
 def test_a_small_drift_of_a_large_value_is_labelled_from_an_offset_that_keeps_still(qapp):

@@ -81,3 +81,50 @@ def test_lines_are_seen_where_a_view_has_just_gone(view):
     assert view._curves.boundingRect().contains(QPointF(100.5, 39.5))
     assert view.now_line.boundingRect().contains(QPointF(100.5, 39.5))
     assert rows_of_colour(view, 100.25) is not None
+
+
+def blown_up(largest=1e8):
+    """A swing of ±1 about 0 whose last rows go to ``largest``."""
+    y = np.concatenate((np.sin(np.arange(400) / 20.0), np.geomspace(5.0, largest, 10)))
+    return line(np.arange(len(y)) * 0.01, y)
+
+
+def test_a_blow_up_leaves_the_rest_readable_and_is_pointed_at(view):
+    view.set_time_range(0.0, 4.2)
+    view.set_lines({SERIES: line([0.0, 1.0], [0.0, 1.0])}, {SERIES: COLOUR})
+    assert not view.outside.isVisible()
+    for largest in (50.0, 4e3, 1e5, 1e8):  # as it grows before somebody's eyes
+        view.set_lines({SERIES: blown_up(largest)}, {SERIES: COLOUR})
+    low, high = view.value_range
+    assert -10.0 < low <= -0.99
+    assert 0.99 <= high < 10.0
+    assert view.outside.isVisible()
+    assert view.outside.text() == "▲ 1.0×10⁸"
+    ((time, above),) = view._outside.marks
+    assert above
+    assert 4.0 <= time <= 4.1
+    # The arrow stands at the upper edge.
+    rows = rows_of_colour(view, time)
+    assert rows is not None
+    assert rows[1] == pytest.approx(high, abs=0.1 * (high - low))
+
+
+def test_a_click_shows_the_blow_up_and_another_the_rest(view):
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+
+    view.set_time_range(0.0, 4.2)
+    view.set_lines({SERIES: blown_up()}, {SERIES: COLOUR})
+    assert view.leaves_out
+    QTest.mouseClick(view.outside, Qt.MouseButton.LeftButton)
+    assert view.value_range[1] >= 1e8
+    assert not view.leaves_out
+    view.set_lines({SERIES: blown_up()}, {SERIES: COLOUR})
+    assert view.value_range[1] >= 1e8
+    view.show_all_values()  # what a double click does
+    assert view.value_range[1] < 10.0
+    assert view.leaves_out
+    # A range that somebody has chosen has no arrows.
+    view.set_automatic_values(False)
+    assert not view.outside.isVisible()
+    assert view._outside.marks == ()

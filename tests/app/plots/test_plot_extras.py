@@ -53,12 +53,12 @@ def test_the_menu_makes_derivatives_filters_and_differences(panel, source, wait_
     entry(menu, "qpos[hip]", "Derivative").trigger()
     menu.close()
     menu = open_menu(panel)
-    entry(menu, "qpos[hip]", "Moving average", "100\u2009ms").trigger()
+    entry(menu, "qpos[hip]", "Moving average", "100\u202fms").trigger()
     menu.close()
     source.advance(500)
     lines = lines_of(panel, wait_until)
     assert set(lines) == {
-        "qpos[hip]", "qpos[knee]", "d/dt qpos[hip]", "mean 100\u2009ms qpos[hip]"
+        "qpos[hip]", "qpos[knee]", "d/dt qpos[hip]", "mean 100\u202fms qpos[hip]"
     }  # fmt: skip
     x, y = lines["d/dt qpos[hip]"]
     np.testing.assert_allclose(y, 100.0 / 30.0 * np.cos((x / 0.01 - 0.5) / 30.0), atol=1e-3)

@@ -229,7 +229,7 @@ def test_the_cursor_reads_values_of_one_step_in_all_plots(panel, source, wait_un
     wait_until(lambda: panel.cells[1].legend.rows and view.time_range[1] >= 5.0)
     QTest.mouseMove(view.viewport(), QPoint(500, 50))
     wait_until(lambda: "cursor" in panel.toolbar.readout.text())
-    step = int(panel.toolbar.readout.text().split("step")[1].replace("\u2009", ""))
+    step = int(panel.toolbar.readout.text().split("step")[1].replace("\u202f", ""))
     assert 0 < step < 499
     expected = (np.sin(step / 30), 100.0 * np.sin(step / 25))
     shown = [float(c.legend.rows[0].value.replace("−", "-")) for c in panel.cells]
@@ -377,7 +377,7 @@ def test_many_plots_scroll_instead_of_shrinking(panel, store, source, wait_until
     assert panel._strip.isVisible()
     view = panel.cells[0].view
     for x, text in panel._strip.labels:
-        point = view.getPlotItem().vb.mapViewToScene(QPointF(float(text.split("\u2009")[0]), 0.0))
+        point = view.getPlotItem().vb.mapViewToScene(QPointF(float(text.split("\u202f")[0]), 0.0))
         assert x == pytest.approx(point.x(), abs=1.0)
 
 

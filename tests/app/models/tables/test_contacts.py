@@ -207,12 +207,12 @@ def test_where_a_parameter_came_from_is_said_in_words(what, origin, words):
 
 
 def test_slip_speeds_are_in_the_unit_they_are_read_best_in():
-    assert slip_text(0.25).split("\u2009") == ["0.2500", "m/s"]
-    assert slip_text(0.0098).split("\u2009") == ["9.8", "mm/s"]
-    assert slip_text(1.26e-5).split("\u2009") == ["12.6", "µm/s"]
+    assert slip_text(0.25).split("\u202f") == ["0.2500", "m/s"]
+    assert slip_text(0.0098).split("\u202f") == ["9.8", "mm/s"]
+    assert slip_text(1.26e-5).split("\u202f") == ["12.6", "µm/s"]
 
 
 def test_a_contact_within_its_cone_sticks_and_says_that_it_creeps_if_it_does():
-    assert creep_text(0.0098) == "sticks, creeps 9.8\u2009mm/s"
+    assert creep_text(0.0098) == "sticks, creeps 9.8\u202fmm/s"
     assert creep_text(1e-9) == "sticks"
     assert creep_text(None) == "sticks"

@@ -36,7 +36,7 @@ def test_the_flag_covers_no_number_and_hides_none_wherever_it_stands(metrics):
     ticks = scale.ticks(TICK_PX)
     # Two numbers fit between ticks: one that makes room is never in the way of the one before.
     apart = scale.x(ticks[1]) - scale.x(ticks[0])
-    roomy = 2.0 * metrics.horizontalAdvance("2\u2009000") + 2.0 * FLAG_PX + 10.0 < apart
+    roomy = 2.0 * metrics.horizontalAdvance("2\u202f000") + 2.0 * FLAG_PX + 10.0 < apart
     for axis in np.linspace(0.0, 2480.0, 1500):
         flag = scale.x(float(axis))
         labels = ruler_labels(scale, metrics, flag=flag)

@@ -11,7 +11,7 @@ from stroboscope.app.view3d.overlays.legend import legend_rows, scale_text
 from stroboscope.app.view3d.overlays.sizes import LONGEST
 from stroboscope.resources.themes import DARK, LIGHT
 
-THIN = "\u2009"
+THIN = "\u202f"
 MANY = """
 <mujoco><worldbody>
  <body name="falling" pos="0 0 .3"><freejoint/><geom name="box" type="box" size=".1 .1 .1"/></body>
