@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from stroboscope.app.models.goto_text import GotoPlace, GotoTextError, parse_goto
 from stroboscope.app.models.history import HistoryModel
 from stroboscope.app.models.numbers import MINUS, count_text, number_text, with_unit
+from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.panels.icons import Icon, icon
@@ -35,6 +36,19 @@ _MIB = float(1 << 20)
 _TRY = "Try something else from here…"
 _TO_LIVE = "Back to where the scene stands   End, Esc"
 _TO_THE_END = "The last frame of the file   End, Esc"
+_CONTINUE_TIP = (
+    "Move the scene to the step in view; the script goes on from there.   Enter\n"
+    "What comes after it now stays in the timeline."
+)
+_SCRIPT_TIP = "The script's next step goes on from this state."
+_INPUTS_TIP = (
+    "The engine simulates the recorded inputs again up to where the scene stood,\n"
+    "while the script waits; then the script goes on."
+)
+_TRY_TIP = "Simulate them with another gain, option or input; the scene stays."
+_SURE_TIP = "Move the scene there all the same   Enter"
+_RECORDED_TIP = "Simulate the recorded inputs again instead"
+_DOUBT = "What comes of it need not be what happened then."
 _ASK = (
     "The script has registered no state: its own variables stay as they are now "
     "(scene.register_state takes them along)."
@@ -94,6 +108,7 @@ class TimelinePanel(QWidget):
         self._range = axis_range
         self._scene: SceneModel | None = None
         self._asks = False
+        self._doubt: str | None = None
         self._palette = palette
         self._added: list[tuple[QAction, Icon]] = []
         self._build(palette, events)
@@ -122,7 +137,7 @@ class TimelinePanel(QWidget):
         self.fit.setIcon(icon(Icon.FIT, palette))
         self.link.setIcon(icon(Icon.EQUALITY, palette))
         self.live.setIcon(icon(Icon.TO_LIVE, palette))
-        self.continue_here.setIcon(icon(Icon.BRANCH, palette, color=palette.accent))
+        self._show_doubt(self._doubt or "")
         for button, which in ((self.previous, Icon.PREVIOUS), (self.next, Icon.NEXT)):
             # On the action: a button takes what it shows from there, again and again.
             button.defaultAction().setIcon(icon(which, palette))
@@ -219,36 +234,31 @@ class TimelinePanel(QWidget):
         self.continue_here.setText("Continue from here")
         self.continue_here.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.continue_here.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.continue_here.setToolTip(
-            "Move the scene to the step in view; the script goes on from there.   Enter\n"
-            "What comes after it now stays in the timeline."
-        )
         self.continue_here.clicked.connect(lambda _=False: self._continue(with_script=True))
         menu = QMenu(self.continue_here)
         menu.setToolTipsVisible(True)
         script = menu.addAction("With the script")
-        script.setToolTip("The script's next step goes on from this state.")
         script.triggered.connect(lambda _=False: self._continue(with_script=True))
         inputs = menu.addAction("With recorded inputs")
-        inputs.setToolTip(
-            "The engine simulates the recorded inputs again up to where the scene stood,\n"
-            "while the script waits; then the script goes on."
-        )
         inputs.triggered.connect(lambda _=False: self._continue(with_script=False))
         menu.addSeparator()
         other = menu.addAction(_TRY)
-        other.setToolTip("Simulate them with another gain, option or input; the scene stays.")
         other.triggered.connect(lambda _=False: self.try_wanted.emit(None))
         self.continue_menu = menu
+        self._tips: tuple[tuple[QToolButton | QAction, str], ...] = (
+            (self.continue_here, _CONTINUE_TIP),
+            (script, _SCRIPT_TIP),
+            (inputs, _INPUTS_TIP),
+            (other, _TRY_TIP),
+        )
         self.continue_here.setMenu(menu)
         self.continue_here.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         row.addWidget(self.continue_here)
-        self.sure = self._button(row, "Continue", "Move the scene there all the same   Enter")
+        self.sure = self._button(row, "Continue", _SURE_TIP)
         self.sure.setProperty("hint", "true")
         self.sure.clicked.connect(lambda _=False: self.confirm())
-        self.recorded = self._button(
-            row, "With recorded inputs", "Simulate the recorded inputs again instead"
-        )
+        self.recorded = self._button(row, "With recorded inputs", _RECORDED_TIP)
+        self._tips += ((self.sure, _SURE_TIP), (self.recorded, _RECORDED_TIP))
         self.recorded.clicked.connect(lambda _=False: self._continue(with_script=False))
         self.stay = self._button(row, "Stay", "Change nothing   Esc")
         self.stay.clicked.connect(lambda _=False: self.ask(False))
@@ -423,7 +433,10 @@ class TimelinePanel(QWidget):
         away = history is not None and history.is_away and usable
         busy = told is not None and bool(told.busy) and usable
         self.where.set_full_text(*self._where(history))
-        set_property(self.where, "level", "warn" if self._asks else "")
+        doubt = history.doubt if history is not None and usable else ""
+        if doubt != self._doubt:
+            self._show_doubt(doubt)
+        set_property(self.where, "level", "warn" if self._asks or doubt else "")
         self.progress.setVisible(busy)
         self.cancel.setVisible(busy)
         if told is not None and busy:
@@ -438,6 +451,16 @@ class TimelinePanel(QWidget):
         self.field.setEnabled(usable and told is not None)
         self.follow.setChecked(self._range.follows)
         self.strip.refresh()
+
+    def _show_doubt(self, doubt: str) -> None:
+        """Warn at whatever goes on from a past that does not lead to what happened any more."""
+        self._doubt = doubt
+        p = self._palette
+        which, color = (Icon.WARNING, p.warn) if doubt else (Icon.BRANCH, p.accent)
+        self.continue_here.setIcon(icon(which, p, color=color))
+        told = f"{doubt[:1].upper()}{doubt[1:]}. {_DOUBT}" if doubt else ""
+        for each, tip in self._tips:
+            each.setToolTip(plain_text("\n".join(part for part in (tip, told) if part)))
 
     def _where(self, history: HistoryModel | None) -> tuple[str, ...]:
         """Return where the view stands, and the same for less room."""
@@ -483,7 +506,14 @@ class TimelinePanel(QWidget):
             parts.append(history.step_text(told.view))
         parts.append(f"t {when}")
         note = [told.view_note] if told.view_note else []
-        return (" · ".join(parts + note), " · ".join([back, *note]), back)
+        # Why there is doubt may be left to the tooltip, that there is may not.
+        short = [told.view_note.partition(":")[0]] if history.doubt else []
+        return (
+            " · ".join(parts + note),
+            " · ".join(parts + short),
+            " · ".join([back, *note]),
+            " · ".join([back, *short]),
+        )
 
 
 def _episode(history: HistoryModel) -> list[str]:

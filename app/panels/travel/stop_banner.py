@@ -24,6 +24,7 @@ __all__ = ["StopBanner"]
 
 _WIDEST, _NARROWEST = 760, 360
 _SPACING = 2
+_CAUSE_LINES = 4
 
 
 class StopBanner(CornerFrame):
@@ -60,7 +61,7 @@ class StopBanner(CornerFrame):
         self.setObjectName("banner")
         self._icon = QLabel()
         self.text = ClampedLabel(lines=2)
-        self.cause = ElidedLabel(mode=Qt.TextElideMode.ElideRight)
+        self.cause = ClampedLabel(lines=_CAUSE_LINES)
         self.where = ElidedLabel()
         self.where.setProperty("role", "small")
         self.try_button = self._button("Try", self._try)
@@ -122,7 +123,7 @@ class StopBanner(CornerFrame):
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(pixmap(which, METRICS.large_icon, color, ratio=ratio))
         self.text.setText(stop_headline(stop))
-        self.cause.set_full_text(stop.culprit[:1].upper() + stop.culprit[1:])
+        self.cause.setText(stop.culprit[:1].upper() + stop.culprit[1:])
         self.cause.setVisible(bool(stop.culprit))
         # What a condition has found is behind the scene; the others were taken back.
         goes_on = (
@@ -196,9 +197,10 @@ class StopBanner(CornerFrame):
         self.text.setFixedHeight(upper)
         lower = METRICS.compact_height
         if not self.cause.isHidden():
-            line = self.cause.fontMetrics().lineSpacing()
-            self.cause.setFixedHeight(line)
-            lower += line + _SPACING
+            within = width - METRICS.padding - METRICS.gap
+            height = self.cause.heightForWidth(within)
+            self.cause.setFixedHeight(height)
+            lower += height + _SPACING
         self.resize(width, upper + lower + 2 * METRICS.grid + _SPACING)
         self.move(MARGIN, top)
         self.raise_()

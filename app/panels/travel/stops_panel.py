@@ -96,7 +96,7 @@ class StopsPanel(QWidget):
         splitter.addWidget(self.details)
         splitter.setStretchFactor(0, 1)
         splitter.setStretchFactor(1, 1)
-        splitter.setSizes([4000, 5000])
+        splitter.setSizes([4000, 6000])
         self.stack = QStackedWidget()
         for title, page in (
             ("Stops", splitter),

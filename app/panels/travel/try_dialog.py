@@ -438,8 +438,19 @@ class TryDialog(QDialog):
     def _show_said(self) -> None:
         text, level = self._message
         wrong = next((row.why_not for row in self.rows if row.is_wrong), "")
-        self.said.setText(text or wrong or self._missing)
-        set_property(self.said, "level", level if text else "stop" if wrong else "")
+        doubt = self._doubt()
+        hints = "\n".join(part for part in (doubt, self._missing) if part)
+        self.said.setText(text or wrong or hints)
+        warns = "warn" if doubt else ""
+        set_property(self.said, "level", level if text else "stop" if wrong else warns)
+
+    def _doubt(self) -> str:
+        """Say of a past in view that it leads elsewhere by now: so will what is tried."""
+        scene = self.follower.scene
+        history = scene.history if scene is not None else None
+        if history is None or not history.doubt or history.view != self.begin.value():
+            return ""
+        return f"{history.doubt[:1].upper()}{history.doubt[1:]}."
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Move in the list and choose from it while the search field has the focus."""

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from stroboscope.app.models.conditions import SavedCondition
+from stroboscope.app.models.numbers import unbroken
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.debugger_protocol.messages import PlaybackMode
@@ -62,6 +63,10 @@ def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
     assert banner.cause.isVisible()
     assert banner.cause.text().startswith("Likely the servo 'wrist_servo'")
     assert "kv·dt/I = " in banner.cause.text()
+    # To its last word: what it took is said at the end.
+    lines = banner.cause.shown_lines(banner.cause.width())
+    assert unbroken(stop.culprit).endswith(lines[-1])
+    assert banner.cause.height() >= len(lines) * banner.cause.fontMetrics().lineSpacing()
     bottoms = [each.geometry().bottom() for each in (banner.text, banner.cause, banner.why_button)]
     assert bottoms == sorted(bottoms)
     assert bottoms[-1] < banner.height()

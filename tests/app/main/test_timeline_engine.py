@@ -125,6 +125,42 @@ def test_a_script_that_has_registered_nothing_is_asked_about_once(desktop, run_s
         step(desktop, wait_until, 2)
 
 
+def test_a_past_that_leads_elsewhere_by_now_says_so_where_it_is_continued_from(
+    desktop, run_script, wait_until
+):
+    text = script(registered=True).replace(
+        "        scene.step()",
+        "        if memory['k'] == 9:\n            scene.model.dof_damping[:] = 3.0\n"
+        "        scene.step()",
+    )
+    run_script(text)
+    scene, timeline = desktop.sessions.shown, desktop.window.timeline
+    wait_until(lambda: scene.status is not None)
+    step(desktop, wait_until, 12)
+    press(desktop, Qt.Key.Key_Left)
+    wait_until(lambda: scene.history.view == 11 and timeline.continue_here.isVisible())
+    assert not scene.history.doubt
+    plain = timeline.continue_here.icon().pixmap(16).toImage()
+    assert "reproducible" not in timeline.continue_here.toolTip()
+    for _ in range(6):
+        press(desktop, Qt.Key.Key_Left)
+    wait_until(lambda: scene.history.view == 5 and scene.history.doubt)
+    wait_until(lambda: "not reproducible" in timeline.where.text())
+    assert timeline.where.property("level") == "warn"
+    actions = [a for a in timeline.continue_menu.actions() if not a.isSeparator()]
+    for each in (timeline.continue_here, *actions):
+        assert "Not reproducible: physics step 5 leads elsewhere by now" in each.toolTip()
+    assert timeline.continue_here.icon().pixmap(16).toImage() != plain
+    # What is tried from there goes there, too.
+    timeline.try_wanted.emit(None)
+    dialog = desktop.window.commands.travel.try_dialog
+    wait_until(lambda: dialog.isVisible() and "reproducible" in dialog.said.text())
+    dialog.close()
+    timeline.live.click()
+    wait_until(lambda: not scene.history.is_away)
+    wait_until(lambda: "reproducible" not in timeline.continue_here.toolTip())
+
+
 def test_watch_and_inspector_follow_into_the_past_and_back(desktop, run_script, wait_until):
     run_script(script())
     scene, window = desktop.sessions.shown, desktop.window
