@@ -116,11 +116,13 @@ class Runtime:
             self._scenes.clear()
             actions = tuple(self._before_shutdown)
         if os.getpid() == self.process_id:
-            self.host.publish_last()
-            # First: a server that stops lets parked threads complete their steps.
-            self.host.close("the engine was shut down")
-            _run_all(actions)
-            _run_all([self.recordings.finish])
+            try:
+                self.host.publish_last()
+            finally:  # whatever a handler of a signal raises
+                # First: a server that stops lets parked threads complete their steps.
+                self.host.close("the engine was shut down")
+                _run_all(actions)
+                _run_all([self.recordings.finish])
         for scene in scenes:
             scene.end("the engine was shut down")
 

@@ -1,5 +1,6 @@
 """Starting and ending the engine, from any thread, at any moment."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -7,9 +8,12 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from interrupting import Late, interrupted_after
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.host import scene_link
+from stroboscope.debugger_protocol.host.host import Host
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.engine.runtime import current_runtime
 
@@ -155,3 +159,15 @@ def test_an_interpreter_that_exits_with_scenes_alive_exits_cleanly() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_threads_are_let_go_where_a_signal_comes_while_the_last_states_are_shown(
+    host: Host,
+) -> None:
+    host.attach(PlaybackMode.FAST_FORWARD)
+    physics.create_scene("last").step()
+    within = (str(scene_link.__file__),)
+    with interrupted_after(0, within=within) as one, contextlib.suppress(Late):
+        physics.shutdown()
+    assert one.came
+    assert host.playback.closed == "the engine was shut down"
