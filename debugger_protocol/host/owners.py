@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
-from stroboscope.debugger_protocol.host.playback import Playback, Ticket
+from stroboscope.debugger_protocol.host.playback import Playback, Ticket, Turns
 from stroboscope.debugger_protocol.signal_handlers import HeldSignals
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ class Owner:
         self._mailbox_size = mailbox
         self.serving = False
         """Whether the thread is in :meth:`attend`; owner thread only."""
+        self.turns = Turns()
+        """Whose turn it is to be paced; owner thread only."""
         self._may_work = True
         """Whether a slice of what takes long may delay a step; owner thread only."""
 

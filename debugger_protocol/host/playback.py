@@ -30,6 +30,7 @@ __all__ = [
     "Reply",
     "Tell",
     "Ticket",
+    "Turns",
     "step_count",
 ]
 
@@ -174,14 +175,31 @@ class Pacer:
     """A script that is further behind than this [s] has stalled; it is not hurried on."""
     MAX_JUMP = 1.0
     """Simulation time never moves further [s] in one physics step: it was set by somebody."""
+    MAX_TURN = 0.5
+    """Scenes that are stepped for longer [s] until the next one's turn don't take turns."""
 
-    __slots__ = ("_last_sim", "_sim", "_speed", "_wall", "slept")
+    __slots__ = (
+        "_excused",
+        "_last_sim",
+        "_sim",
+        "_speed",
+        "_turn_sim",
+        "_turns",
+        "_waited_before",
+        "_wall",
+        "slept",
+    )
 
     def __init__(self) -> None:
         self._sim: float | None = None
         self._wall = 0.0
         self._last_sim = 0.0
         self._speed = 0.0
+        self._turns: Turns | None = None
+        self._turn_sim = 0.0
+        self._waited_before = 0.0
+        self._excused = 0.0
+        """How far behind [s of wall time] it is because its thread has waited for other scenes."""
         self.slept = 0.0
         """Seconds that pacing has made the script wait, ever."""
 
@@ -189,8 +207,17 @@ class Pacer:
         """Anchor anew at the next step: the scene was stopped, restored or released."""
         self._sim = None
 
-    def ahead(self, sim_time: float, *, now: float, speed: float) -> float:
-        """Return for how long [s of wall time] the step at ``sim_time`` [s] has to wait."""
+    def ahead(
+        self, sim_time: float, *, now: float, speed: float, turns: "Turns | None" = None
+    ) -> float:
+        """Return for how long [s of wall time] the step at ``sim_time`` [s] has to wait.
+
+        ``turns``: of the thread that steps the scene. While that waits for one scene, time goes on
+        for the others, too: each would wait for its own part of it otherwise, and four that are
+        stepped in turn were a quarter as fast as one.
+        """
+        if turns is not None and turns.of is not self:
+            self._begin_turn(sim_time, turns, speed=speed)
         sim = self._sim
         jump = sim_time - self._last_sim
         self._last_sim = sim_time
@@ -198,15 +225,48 @@ class Pacer:
             self._anchor(sim_time, now=now, speed=speed)
             return 0.0
         ahead = (sim_time - sim) / speed - (now - self._wall)
-        if ahead < -self.MAX_LAG:
+        if self._excused > 0.0:
+            self._excused = min(self._excused, max(-ahead, 0.0))
+        if ahead < -self.MAX_LAG - self._excused:
             self._anchor(sim_time, now=now, speed=speed)
             return 0.0
         return ahead
 
+    def has_waited(self, seconds: float) -> None:
+        """Count what the script has waited for this scene [s]."""
+        self.slept += seconds
+        if self._turns is not None:
+            self._turns.waited += seconds
+            self._waited_before = self._turns.waited
+
+    def _begin_turn(self, sim_time: float, turns: "Turns", *, speed: float) -> None:
+        """Excuse what the thread has waited for others, up to what this scene's last turn was.
+
+        No more than that is made up for, whatever happened in between, and nothing of long turns:
+        those are scenes that are used one after the other.
+        """
+        others = turns.waited - self._waited_before if turns is self._turns else turns.waited
+        known = self._sim is not None and turns is self._turns and sim_time > self._turn_sim
+        length = (sim_time - self._turn_sim) / speed if known else self.MAX_LAG
+        self._excused = min(others, length) if length <= self.MAX_TURN else 0.0
+        self._turns, self._turn_sim, self._waited_before = turns, sim_time, turns.waited
+        turns.of = self
+
     def _anchor(self, sim_time: float, *, now: float, speed: float) -> None:
         self._sim = sim_time
-        self._wall = now
+        self._wall = now - self._excused
         self._speed = speed
+
+
+class Turns:
+    """Whose turn it is among the scenes of one thread; used by that thread only."""
+
+    __slots__ = ("of", "waited")
+
+    def __init__(self) -> None:
+        self.of: Pacer | None = None
+        self.waited = 0.0
+        """Seconds that pacing has made the thread wait, whichever scene it was for."""
 
 
 def step_count(count: int) -> int:

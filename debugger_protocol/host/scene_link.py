@@ -408,7 +408,8 @@ class SceneLink(SceneSignals):
                 self.report_failure(f"reading the clock failed, so it is not paced: {error!r}")
                 return True
             now = self._monotonic()
-            ahead = pacer.ahead(sim_time, now=now, speed=self._playback.speed)
+            speed = self._playback.speed
+            ahead = pacer.ahead(sim_time, now=now, speed=speed, turns=owner.turns)
             if ahead < _MIN_SLEEP:
                 return True
             self.in_step = False
@@ -418,7 +419,7 @@ class SceneLink(SceneSignals):
             owner.pace(self, ahead)
             self.in_step = True
             self.stamp = self._monotonic()
-            pacer.slept += self.stamp - now
+            pacer.has_waited(self.stamp - now)
 
     def _attend(self) -> bool:
         try:
