@@ -419,7 +419,7 @@ class PanelSet(QObject):
         if self._is_roomy:
             window.resizeDocks([left, right], [220, 300], horizontal)
         else:
-            column = min(292, max(200, round(width * 0.23)))
+            column = min(304, max(200, round(width * 0.24)))
             window.resizeDocks([left, right], [column, column], horizontal)
             tree = round(height * 0.32)
             window.resizeDocks([left, right], [tree, height - tree], vertical)
