@@ -3,9 +3,10 @@
 import base64
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QTabBar
+from PySide6.QtWidgets import QApplication, QTabBar
 
 from stroboscope.app.main import panel_set
 from stroboscope.app.main.application import DesktopApplication
@@ -120,6 +121,17 @@ def test_a_small_window_begins_with_the_picture_and_tabs_that_open_what_is_below
         # Who asks for a panel sees it.
         window.show_log()
         wait_until(lambda: "log" in _fronts(window))
+        # So does who drags something to its tab.
+        window.panels.set_folded(True)
+        bar, at = _tab(window, "Contacts")
+        nothing, left = QMimeData(), Qt.MouseButton.LeftButton
+        for kind in (QDragEnterEvent, QDragMoveEvent):
+            entering = kind(
+                at, Qt.DropAction.CopyAction, nothing, left, Qt.KeyboardModifier.NoModifier
+            )
+            QApplication.sendEvent(bar, entering)
+            assert entering.isAccepted() or kind is QDragMoveEvent
+        wait_until(lambda: "contacts" in _fronts(window))
         window.docks["log"].setFloating(True)
         window.panels.set_folded(True)
         wait_until(lambda: "contacts" not in _fronts(window))
