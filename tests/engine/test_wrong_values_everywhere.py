@@ -243,7 +243,8 @@ TABLE: dict[str, tuple[Call, set[str]]] = {
     "batch keep_history max_bytes": (lambda s, v: s.batch.keep_history(max_bytes=v), {"None"}),
     "raise_on_stop": (lambda s, v: _set(s.scene, "raise_on_stop", v), FLAGS),
     "batch raise_on_stop": (lambda s, v: _set(s.batch, "raise_on_stop", v), FLAGS),
-    "break_when": (lambda s, v: s.scene.break_when(v), set()),
+    # A name that the script may log later is waited for.
+    "break_when": (lambda s, v: s.scene.break_when(v), {"text"}),
     "break_when name": (lambda s, v: s.scene.break_when("time > 1e9", name=v), TEXTS),
     "break_when hits": (lambda s, v: s.scene.break_when("time > 1e9", hits=v), set()),
     "break_when once": (lambda s, v: s.scene.break_when("time > 1e9", once=v), FLAGS),
