@@ -41,6 +41,7 @@ from stroboscope.engine.recording.for_clients import (
     stop_for_client,
 )
 from stroboscope.engine.rollouts.desk import RolloutDesk
+from stroboscope.engine.rollouts.row_channels import thinned
 from stroboscope.engine.rollouts.row_source import RowSource, StandingState
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class MujocoTimeMachine(TimeMachine):
             return iter((logged.piece(channels[0], first, last, max_rows=max_rows),))
         self._history.look_at_model()
         axes = self._navigation.axes(first, last)
-        model, row = self._world_of_rows()
+        model, row = self._world_of_rows(axes[thinned(len(axes), max_rows)])
         return self._rollouts.read_history(
             axes,
             row,
@@ -215,20 +216,27 @@ class MujocoTimeMachine(TimeMachine):
             is_known=self._past.knows_model,
         )
 
-    def _world_of_rows(self) -> tuple[Any, Callable[[int], NDArray[np.float64] | None]]:
+    def _world_of_rows(
+        self, axes: NDArray[np.int64]
+    ) -> tuple[Any, Callable[[int], NDArray[np.float64] | None]]:
         """Return a model, and what returns a row and has its options in that model."""
-        model = self._scene.world.model
-        if not any(stretch.options for stretch in self._history.segments.newest_first()):
+        model, ring = self._scene.world.model, self._history.ring
+        own = float(model.opt.timestep)
+        if not any(stretch.options for stretch in self._history.segments.newest_first()) and all(
+            ring.timestep(axis) == own for axis in axes.tolist()
+        ):
             return model, self._row_if_whole  # nothing was ever another one
         model = copy.copy(model)
         there: Stretch | None = None
 
         def row(axis: int) -> NDArray[np.float64] | None:
             nonlocal there
+            self._past.settle(axis)
             stretch = self._past.stretch(axis)
             if stretch is not there:
                 self._past.write_options(axis, model)
                 there = stretch
+            model.opt.timestep = ring.timestep(axis)
             return self._row_if_whole(axis)
 
         return model, row
@@ -245,7 +253,7 @@ class MujocoTimeMachine(TimeMachine):
         history, live = self._history, self._scene.counters.axis
         ring = history.ring
         history.look_at_model()
-        self._past.settle(_FINISHED_SEGMENTS)
+        self._past.settle_newest(_FINISHED_SEGMENTS)
         left = min(_FINISHED_ROWS, _FINISHED_BYTES // ring.width)
         runs: list[FinishedRun] = []
         end = live

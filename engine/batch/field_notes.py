@@ -1,10 +1,9 @@
 """What scripts write into the model's fields of environments, by axis: as it was before each time.
 
 A field that environments have values of their own of is an array like any other, so it is looked
-at before each step: a checksum where nothing was written, which is nearly always.
+at before each step: bytes are compared, which are the same nearly always.
 """
 
-import importlib
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -55,9 +54,8 @@ class FieldNotes:
 
     def __init__(self, envs: "Environments", *, base: "Callable[[], ModelFields]") -> None:
         self._envs, self._base = envs, base
-        self._digest = importlib.import_module("xxhash").xxh3_64_intdigest
         self._last: dict[str, NDArray[Any]] = {}
-        self._digests: dict[str, int] = {}
+        self._bytes: dict[str, bytes] = {}
         self._notes: deque[_Note] = deque()
         self.nbytes = 0
         """Bytes of all notes."""
@@ -80,15 +78,15 @@ class FieldNotes:
             if name == SAID_OF_ROWS:
                 continue
             now = np.ascontiguousarray(values)
-            digest = self._digest(now.data.cast("B"))
-            if self._digests.get(name) == digest:
+            there = now.tobytes()
+            if self._bytes.get(name) == there:
                 continue
             before = self._last.get(name)
             if before is None and (own := self._base().value(name)) is not None:
                 before = np.broadcast_to(own, now.shape)
             if notes and before is not None:
                 found |= self._note(axis, name, before, now)
-            self._digests[name], self._last[name] = digest, now.copy()
+            self._bytes[name], self._last[name] = there, now.copy()
         return found
 
     def _note(self, axis: int, name: str, before: NDArray[Any], now: NDArray[Any]) -> bool:

@@ -7,10 +7,11 @@ begins there, as it leads to the next row with one of them only.
 
 import dataclasses
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
@@ -18,9 +19,17 @@ from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 
-__all__ = ["MODEL_TEXT", "StepsAgain", "begun_where_it_was_written"]
+__all__ = ["MODEL_TEXT", "Placed", "StepsAgain", "placed_where_it_was_written"]
 
-_NOTHING_TELLS = (StateError, FileError, LookupError)
+_UNTOLD = (
+    "approximate: the model was written into ({text}) at one of the rows {first} to {last}, and "
+    "none of them tells which: what follows from the state is computed as before that"
+)
+_LOST = (
+    "not reproducible: the rows {first} to {last} were stepped with values of the model that "
+    "nobody has seen ({text} came after them): what follows from the state is computed with others"
+)
+_NOTHING_TELLS = (StateError, FileError, LookupError, CommandError)
 MODEL_TEXT = "the model was changed"
 """How a stretch begins with which nothing but the model was another one."""
 
@@ -31,7 +40,7 @@ class StepsAgain(Protocol):
     def leads_on(self, axis: int, stretch: Stretch) -> bool:
         """Return whether the step of a row leads to the next one with the model of a stretch.
 
-        Raises StateError, FileError or LookupError where nothing tells.
+        Raises StateError, CommandError, FileError or LookupError where nothing tells.
         """
 
     def stands_at(self, axis: int) -> tuple[Counters, int, float]:
@@ -41,39 +50,45 @@ class StepsAgain(Protocol):
         """Return whether a row follows from the one before, but for its model."""
 
 
-def begun_where_it_was_written(
-    stretch: Stretch, before: Stretch, steps: StepsAgain
-) -> list[Stretch]:
-    """Return what takes the place of a stretch whose model was in force before it begins.
+class Placed(NamedTuple):
+    """What takes the place of a stretch, and of which steps it is not known what the model was.
 
-    ``before``: the one before it. It stays as it is where the step can't be found: several values
-    followed each other, or the rows in between are lost. Raises what ``leads_on`` does.
+    ``first`` to ``end`` - 1, and ``why``, where there are any.
     """
+
+    stretches: list[Stretch]
+    first: int = 0
+    end: int = 0
+    why: str = ""
+
+
+def placed_where_it_was_written(stretch: Stretch, before: Stretch, steps: StepsAgain) -> Placed:
+    """Have a stretch, whose model was in force before it begins, begin where it was written.
+
+    ``before``: the one before it. Where the step can't be found, the stretch begins as it says.
+    """
+    begin = stretch.segment.begin
+    settled = stretch.settled()
+    since = max(stretch.model_since, before.segment.begin)
+    if since >= begin:
+        return Placed([settled])
     written = _of_model_only(stretch, before)
-    first, known = _steps_with(written, before, steps)
-    found: list[Stretch] = []
-    for axis, is_lost in ((first, True), (known, False)):
-        if axis < 0 or (is_lost and axis == known):
-            continue
-        begun = _begun_at(axis, written, before, steps)
-        if is_lost:
-            text = f"{MODEL_TEXT}: several values followed each other, which nobody has seen"
-            segment = msgspec.structs.replace(begun.segment, text=text)
-            begun = dataclasses.replace(
-                before, segment=segment, total_steps=begun.total_steps, model_is_lost=True
-            )
-        found.append(begun)
-    if not found:
-        return [stretch]
-    segment = stretch.segment
-    if known >= 0 and segment.kind is SegmentKind.EDIT and steps.follows_at(segment.begin):
-        # Nothing but the model was another one.
-        text = segment.text
-        found[-1] = dataclasses.replace(
-            found[-1], segment=msgspec.structs.replace(found[-1].segment, text=text)
-        )
-        return found
-    return [*found, dataclasses.replace(stretch, model_since=segment.begin, fields_before=None)]
+    try:
+        search = _search(written, before, steps, since)
+        known = search.known
+        begun = [] if known < 0 else [_begun_at(known, written, before, steps)]
+        is_all = known >= 0 and stretch.segment.kind is SegmentKind.EDIT
+        if is_all and steps.follows_at(begin):  # nothing but the model was another one
+            text = stretch.segment.text
+            segment = msgspec.structs.replace(begun[0].segment, text=text)
+            begun = [dataclasses.replace(begun[0], segment=segment)]
+        else:
+            begun.append(settled)
+    except _NOTHING_TELLS:
+        search, begun = _Found(-1, since, begin), [settled]
+    why = _LOST if search.is_lost else _UNTOLD
+    what = why.format(text=stretch.model_text, first=search.first, last=search.end - 1)
+    return Placed(begun, search.first, search.end, what)
 
 
 def _begun_at(axis: int, stretch: Stretch, before: Stretch, steps: StepsAgain) -> Stretch:
@@ -101,28 +116,37 @@ def _of_model_only(stretch: Stretch, before: Stretch) -> Stretch:
     return dataclasses.replace(stretch, options={**plain, **model}, fields_before=None)
 
 
-def _steps_with(stretch: Stretch, before: Stretch, steps: StepsAgain) -> tuple[int, int]:
-    """Return the first step not taken with the model before, and the first with a stretch's.
+class _Found(NamedTuple):
+    """The first step taken with a model, -1: none; and the steps of which that is not known."""
 
-    -1, -1: as the stretch says. The second one is -1 where no step before it was taken with its
-    model: others have followed each other.
-    """
-    low, last = max(stretch.model_since, before.segment.begin), stretch.segment.begin - 1
-    if not stretch.has_unknown_begin or low > last:
-        return -1, -1
+    known: int
+    first: int = 0
+    end: int = 0
+    is_lost: bool = False
+    """Whether they were taken with values that nobody has seen."""
+
+
+def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _Found:
+    begin = stretch.segment.begin
+    last = begin - 1
     try:
         is_there = steps.leads_on(last, before)
     except _NOTHING_TELLS:  # of the step before a reset, where it has led was not kept
         last -= 1
-        is_there = low > last or steps.leads_on(last, before)
+        if low > last:
+            raise
+        is_there = steps.leads_on(last, before)
     if is_there:
-        return -1, -1  # it was written into where it was looked at: at a reset, most often
+        # It was written into where it was looked at, at a reset most often; unless no step tells.
+        return _Found(-1, low if steps.leads_on(last, stretch) else last + 1, begin)
     first = _first(low, last, lambda axis: not steps.leads_on(axis, before))
     if steps.leads_on(first, stretch):
-        return first, first
+        is_certain = first == low or not steps.leads_on(first - 1, stretch)
+        return _Found(first, first if is_certain else low, first)
     if not steps.leads_on(last, stretch):
-        return first, -1
-    return first, _first(first + 1, last, lambda axis: steps.leads_on(axis, stretch))
+        return _Found(-1, first, begin, is_lost=True)
+    known = _first(first + 1, last, lambda axis: steps.leads_on(axis, stretch))
+    return _Found(known, first, known, is_lost=True)
 
 
 def _first(low: int, high: int, is_so: Callable[[int], bool]) -> int:

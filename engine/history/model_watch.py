@@ -1,7 +1,6 @@
 """What a script writes into the model of a scene: found by looking now and then."""
 
 import copy
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,19 +15,23 @@ if TYPE_CHECKING:
     from stroboscope.engine.model_fields import ModelFields
     from stroboscope.engine.world import World
 
-__all__ = ["Digest", "Fields", "ModelChange", "ModelWatch"]
+__all__ = ["Fields", "ModelChange", "ModelWatch"]
 
 # What only changes how things look, what they are called, or what a reset writes into a state.
 _NOT_SIMULATED: Final = (
     "cam_", "light_", "mat_", "tex_", "skin_", "key_", "numeric_", "text_", "tuple_", "name_",
     "names", "vis.", "stat.extent", "stat.center", "mesh_tex", "mesh_normal", "map",
 )  # fmt: skip
+# Likewise, where no sensor sees what cameras see.
+_OF_CAMERAS: Final = frozenset({
+    "cam_pos", "cam_quat", "cam_fovy", "cam_intrinsic", "cam_sensorsize", "cam_resolution",
+})  # fmt: skip
 _NOT_SIMULATED_ENDS: Final = ("_rgba", "_matid", "_group", "_user")
 # A step may take another one for a moment, and every row says its own.
 _TIMESTEP: Final = "opt.timestep"
 # Arrays larger than this are no numbers that scripts tune [bytes].
 _LARGEST: Final = 4 << 20
-_ASSETS: Final = ("mesh_", "bvh_", "oct_", "hfield_", "flex_elem", "flex_shell")
+_ASSETS: Final = ("mesh_", "bvh_", "oct_", "flex_elem", "flex_shell")
 _LARGEST_ASSET: Final = 256 << 10
 # Where MuJoCo's arrays begin [bytes].
 _ALIGNMENT: Final = 64
@@ -42,13 +45,6 @@ _INERTIA_BEFORE_CENTER: Final = 4
 
 Fields = Mapping[str, tuple[float, ...]]
 """Values of fields of a model, flat, by name behind ``model.``: as they stand among options."""
-
-
-class Digest(NamedTuple):
-    """What a model looks like: arrays, and numbers that stand somewhere else."""
-
-    arrays: int
-    numbers: bytes
 
 
 class ModelChange(NamedTuple):
@@ -72,8 +68,7 @@ class ModelWatch:
     def __init__(self, world: "World", *, axis: int) -> None:
         self._model = world.model
         self._base = world.codec.fields
-        self._hash = importlib.import_module("xxhash").xxh3_64
-        self._pieces = _pieces(world.model)
+        self._pieces = _pieces(world.model, world.adapter.module)
         options = [f"opt.{name}" for name in _option_names(world.model)]
         self._scalars: tuple[str, ...] = (*options, "stat.meaninertia")
         span = _span_of_options(world.model, world.adapter.module)
@@ -93,8 +88,9 @@ class ModelWatch:
         """How often something of that kind was written."""
         self.pending: ModelChange | None = None
         """What was found and is not told yet: whoever has told it takes it away."""
-        self.seen = self.now()
-        """How the model looked when it was looked at last."""
+        self.version = 0
+        """Changes whenever a look finds the model other than the one before."""
+        self._seen = self._numbers_asked()
         self._since = axis
 
     @property
@@ -107,31 +103,33 @@ class ModelWatch:
         """What each of them had at first."""
         return self._first
 
-    def now(self) -> Digest:
-        """Return a digest of all that a step reads of the model; any thread, some microseconds."""
-        made = self._hash()
-        for piece in self._pieces:
-            made.update(piece.view)
-        asked = [float(read_field(self._model, name)) for name in self._asked]
-        return Digest(made.intdigest(), np.array(asked).tobytes())
+    def is_as_seen(self) -> bool:
+        """Return whether the model is as it was when it was looked at last; any thread."""
+        unchanged = all(piece.is_unchanged() for piece in self._pieces)
+        return unchanged and self._numbers_asked() == self._seen
+
+    def _numbers_asked(self) -> tuple[float, ...]:
+        return tuple(float(read_field(self._model, name)) for name in self._asked)
 
     def look(self, axis: int) -> ModelChange | None:
         """Return what was written and is not told yet; the owner, before a physics step."""
-        now = self.now()
-        if now == self.seen and not self._is_new:
+        if self.is_as_seen() and not self._is_new:
             self._since = axis
             return self.pending
+        seen = self._numbers_asked()
         names = self._written() - {_TIMESTEP}
         changed = {each.field: each for each in self._base.changes(self._model, only=names)}
         found = _Found(dict(self._other), dict(self._first), dict(self._lost))
-        for name in sorted(names):
+        # Those that others follow from come first, see FieldChange.
+        for name in (*changed, *sorted(names - changed.keys())):
             found.take(name, changed.get(name), model=self._model, base=self._base)
         told = ModelChange(self._since, axis, found.text) if found.text else None
         pending = told if self.pending is None or told is None else self.pending.and_then(told)
         losses = self.losses + bool(found.newly_lost)
         # Nothing but stores, which no handler of a signal comes between.
         self._other, self._first, self._lost = found.other, found.first, found.lost
-        self.losses, self.seen, self._since, self._is_new = losses, now, axis, False
+        self.losses, self._seen, self._since, self._is_new = losses, seen, axis, False
+        self.version += 1
         self.pending = pending or self.pending
         for piece in self._pieces:
             piece.remember()
@@ -219,19 +217,23 @@ class _Piece:
         self, view: memoryview, places: Sequence[tuple[int, int, str]], others: Sequence[str] = ()
     ) -> None:
         self.view = view
-        self._now = np.frombuffer(view, dtype=np.uint8)
-        self._before = self._now.copy()
+        self._before = view.tobytes()
         self._begins = np.array([begin for begin, _, _ in places])
         self._places, self._others = places, others
         self.names = (*(name for _, _, name in places), *others)
 
     def remember(self) -> None:
         """Note what all bytes are."""
-        self._before[:] = self._now
+        self._before = self.view.tobytes()
+
+    def is_unchanged(self) -> bool:
+        """Return whether all bytes are as they were noted last; any thread."""
+        return self.view.tobytes() == self._before
 
     def written(self) -> set[str]:
         """Return the fields that have other bytes than what was noted last."""
-        where = np.flatnonzero(self._now != self._before)
+        now, before = np.frombuffer(self.view, np.uint8), np.frombuffer(self._before, np.uint8)
+        where = np.flatnonzero(now != before)
         if not len(where):
             return set()
         if not self._places:
@@ -241,6 +243,8 @@ class _Piece:
 
 
 def _is_simulated(field: str) -> bool:
+    if field == "actuator_group":
+        return True  # options switch groups of them off
     return not field.startswith(_NOT_SIMULATED) and not field.endswith(_NOT_SIMULATED_ENDS)
 
 
@@ -292,16 +296,20 @@ def _views_of_options(model: Any, span: tuple[int, int]) -> list[memoryview]:
     return [raw_view(gravity + begin, size), raw_view(inertia, _WORD)]
 
 
-def _pieces(model: Any) -> list[_Piece]:
+def _pieces(model: Any, module: Any) -> list[_Piece]:
     """Return the memory of all arrays that a step reads, in as few pieces as they are.
 
     What lies between two of them and is shorter than their alignment belongs to nobody.
     """
     found: list[tuple[int, int, str]] = []
+    camera = int(module.mjtObj.mjOBJ_CAMERA)
+    sees = bool((model.sensor_objtype == camera).any() or (model.sensor_reftype == camera).any())
     for prefix, owner in (("", model), ("opt.", model.opt)):
         for name in dir(type(owner)):
             value = None if name.startswith("_") else getattr(owner, name)
-            if isinstance(value, np.ndarray) and _is_watched(prefix + name, value):
+            if not isinstance(value, np.ndarray):
+                continue
+            if _is_watched(prefix + name, value) or (sees and name in _OF_CAMERAS and value.size):
                 begin = int(value.ctypes.data)
                 found.append((begin, begin + value.nbytes, prefix + name))
     joined: list[list[tuple[int, int, str]]] = []

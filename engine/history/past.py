@@ -5,7 +5,6 @@ that physics options edited since are as they were then for as long as it takes.
 """
 
 import copy
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,8 @@ from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.checkpoint import Counters, with_tail
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.data_views import motion_of
-from stroboscope.engine.errors import StateError
 from stroboscope.engine.hidden_state import needs_hidden_state
-from stroboscope.engine.history.model_placing import begun_where_it_was_written
+from stroboscope.engine.history.model_placing import placed_where_it_was_written
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.live_data import HeldData
@@ -69,33 +67,35 @@ class Past:
 
     def stretch(self, axis: int) -> Stretch:
         """Return the segment of a remembered step."""
-        segments = self._history.segments
-        found = segments.of(axis)
+        found = self._history.segments.of(axis)
         if found is None:
             raise CommandError(f"row {axis} belongs to no segment that is remembered")
-        later = segments.after(found)
-        if later is None or not later.has_unknown_begin or axis < later.model_since:
-            return found
-        self._put_in_place(later, before=found)
-        return segments.of(axis) or found
+        return found
 
-    def _put_in_place(self, stretch: Stretch, *, before: Stretch) -> None:
-        """Have a stretch begin with the first step that was taken with its model."""
-        try:
-            placed = begun_where_it_was_written(
-                stretch, before, _StepsOfPast(self, stretch, before=before)
-            )
-        except (CommandError, StateError, LookupError):
-            return  # nothing tells, or not now
-        # Where none was found there is none: nobody is to look once more.
-        last = dataclasses.replace(placed[-1], model_since=placed[-1].segment.begin)
-        self._history.segments.put_in_place(stretch, [*placed[:-1], last])
+    def settle(self, axis: int, *, since: int = -1) -> None:
+        """Find out with which model the step of a row was taken, and those from ``since`` on.
 
-    def settle(self, count: int) -> None:
-        """Find out with which steps the newest ``count`` stretches begin, as far as they tell."""
+        The scratch data may be anything then.
+        """
+        segments = self._history.segments
+        found = segments.of(axis if since < 0 else since)
+        while found is not None and found.segment.begin <= axis:
+            later = segments.after(found)
+            if later is None:
+                break
+            if later.has_unknown_begin and later.model_since <= axis:
+                placed = placed_where_it_was_written(
+                    later, found, _StepsOfPast(self, later, before=found)
+                )
+                segments.put_in_place(later, placed.stretches)
+                segments.doubt(placed.first, placed.end, placed.why)
+            found = segments.after(found)
+
+    def settle_newest(self, count: int) -> None:
+        """The same of the newest ``count`` stretches."""
         for stretch in [*self._history.segments.newest_first()][:count]:
             if stretch.has_unknown_begin and self._history.ring.holds(stretch.model_since):
-                self.stretch(stretch.model_since)
+                self.settle(stretch.model_since)
 
     def counters(self, axis: int) -> Counters:
         """Return the counters that belonged to the state before a remembered step."""
@@ -131,8 +131,14 @@ class Past:
     def frames(self, axis: int, topics: frozenset[Topic]) -> tuple[int, TopicFrames, str]:
         """Return the axis that could be reached, its topics, and how it was had."""
         reached, note = self.bring(axis)
+        option = self._model.opt
+        own = float(option.timestep)
         with self._options_of(self.stretch(reached)):
-            frames = self._world.frames.past(self._scratch, topics)
+            try:
+                option.timestep = self._history.ring.timestep(reached)
+                frames = self._world.frames.past(self._scratch, topics)
+            finally:
+                option.timestep = own
             if note in ("", VERIFIED):
                 note = self._doubt(reached) or note
             return reached, frames, note
@@ -186,6 +192,7 @@ class Past:
         that is the last stored row before. Raises CommandError.
         """
         self.check(axis)
+        self.settle(axis, since=max(self._base(axis)[0], self._history.ring.first))
         with self._options_of(self.stretch(axis)):
             return self._bring(axis)
 
@@ -258,6 +265,9 @@ class Past:
         lost = self._history.lost_fields(axis)
         if lost:
             return f"approximate: {lost}: what follows from the state is computed with those of now"
+        doubt = self._history.segments.doubt_of(axis)
+        if doubt:
+            return doubt
         if axis < self._history.recording_end:
             return ""
         if not self.follows_at(after) or self._callbacks():
@@ -320,7 +330,8 @@ class Past:
     def knows_model(self, axis: int) -> bool:
         """Return whether what follows from a row can be computed with the model of then."""
         history = self._history
-        if history.lost_fields(axis) or self.stretch(axis).model_is_lost:
+        self.settle(axis)
+        if history.lost_fields(axis) or history.segments.doubt_of(axis):
             return False
         if not history.has_losses:
             return True
@@ -340,6 +351,7 @@ class Past:
 
         None where a copy has more than ``most_bytes``.
         """
+        self.settle(axis)
         options = self.options_of(self.stretch(axis))
         model, adapter = self._model, self._adapter
         if all(read_option(model, n, adapter=adapter) == options[n] for n in options):
@@ -352,7 +364,9 @@ class Past:
 
     @contextmanager
     def with_model_of(self, axis: int) -> Iterator[None]:
-        """Have the scene's model as it was at a step."""
+        """Have the scene's model as it was at a step; CommandError where that is not known."""
+        if not self.knows_model(axis):
+            raise CommandError(f"row {axis} can't be placed: {self._doubt(axis)}")
         with self._options_of(self.stretch(axis)):
             yield
 
@@ -424,15 +438,25 @@ class Past:
         wrong = axis
         if row is not None:
             self._codec_of_scratch().put_row(row, hidden)
-            for each in range(base, axis):
-                self._step(each, each + 1)
-                if not self._is_right(each + 1):
-                    wrong = each + 1
-                    break
+            wrong = self._first_wrong(base, axis)
             if wrong < axis:
                 self._step(wrong, axis)
         where = self.counters(wrong).physics_step_count
         return f"not reproducible: outside edit before physics step {where}"
+
+    def _first_wrong(self, base: int, axis: int) -> int:
+        """Return the first row that is not what the steps from ``base`` on lead to."""
+        segments = self._history.segments
+        while base < axis:
+            stretch = self.stretch(base)
+            end = min(axis, segments.end_of(stretch, axis))
+            with self._options_of(stretch):
+                for each in range(base, end):
+                    self._step_within(each, each + 1)
+                    if not self._is_right(each + 1):
+                        return each + 1
+            base = end
+        return axis
 
     # --- data of our own
 
@@ -492,8 +516,21 @@ class Past:
             yield
         finally:
             # Backwards: a flag is told by its own name, and as a bit of a field.
-            for name, values in reversed(now.items()):
-                write_option(model, name, values, known=values, adapter=adapter)
+            self._write_back(now)
+
+    def _write_back(self, options: dict[str, tuple[float, ...]]) -> None:
+        """Give the model its own values again, whatever a handler of a signal raises meanwhile."""
+        left, raised = list(options.items()), None
+        while left:
+            try:
+                while left:
+                    name, values = left[-1]
+                    write_option(self._model, name, values, known=values, adapter=self._adapter)
+                    left.pop()
+            except BaseException as error:  # noqa: BLE001 - raised when all is done
+                raised = error
+        if raised is not None:
+            raise raised
 
 
 class _StepsOfPast:
@@ -530,6 +567,7 @@ class RecordedStretch:
 
     def __init__(self, past: Past, scene: "Scene", axis: int) -> None:
         past.check(axis)
+        past.settle(axis)
         self._past = past
         self._ring = scene.history.ring
         self._model = scene.world.model

@@ -179,7 +179,8 @@ class SceneHistory:
 
         A reset right before the end begins one that nothing came of.
         """
-        return [s for s in stretches if s.segment.begin < self.recording_end] or stretches[:1]
+        begun = [s for s in stretches if s.segment.begin < self.recording_end] or stretches[:1]
+        return [each.settled() for each in begun]  # whoever has the file knows better
 
     @property
     def is_at_recorded_end(self) -> bool:
@@ -209,6 +210,8 @@ class SceneHistory:
 
     def forget_file(self) -> None:
         """Have no recorded past any more: its file is closed."""
+        if self.taps:
+            self.ring.seal()  # what was counted by now is theirs
         self.recording, self.recording_end = "", 0
         self.recorded_signals = _NoSignals()
         self.keyframes = Keyframes()

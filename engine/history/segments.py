@@ -36,8 +36,6 @@ class Stretch:
     model_text: str = ""
     fields_before: Options | None = None
     """The model's fields right before the begin; None where nothing was written after that."""
-    model_is_lost: bool = False
-    """Whether its steps were taken with values of the model that nobody has seen."""
     left: bytes = b""
     """Where the step before has led, which another state took the place of: see
     :func:`~stroboscope.engine.data_views.motion_of`. Where it matters, else empty."""
@@ -56,6 +54,12 @@ class Stretch:
         if since >= 0:
             change = ModelChange(since, change.axis, "; ".join(filter(None, (text, change.text))))
         return dataclasses.replace(self, options=options, fields_before=before).with_model(change)
+
+    def settled(self) -> "Stretch":
+        """Return it as if it was known that its model begins where it does."""
+        if not self.has_unknown_begin:
+            return self
+        return dataclasses.replace(self, model_since=self.segment.begin, fields_before=None)
 
     def in_place_of(self, other: "Stretch") -> "Stretch":
         """Return it with what was written before ``other``, which nothing came of."""
@@ -91,6 +95,7 @@ class SegmentList:
         self._recorded = 0
         self._numbers = 0
         """How many numbers of model fields there are, or more."""
+        self._doubts: list[tuple[int, int, str]] = []
         self.fields_from = 0
         """Of steps before this axis it is not remembered what the model's fields were."""
         for stretch in recorded:
@@ -158,14 +163,27 @@ class SegmentList:
         """Forget all but those of a recorded past."""
         del self._stretches[self._recorded :], self._begins[self._recorded :]
         self._numbers = self.fields_from = 0
+        self._doubts.clear()
         self._told = None
 
     def forget_before(self, axis: int) -> None:
         """Forget the segments that end before ``axis``."""
+        while self._doubts and self._doubts[0][1] <= axis:
+            del self._doubts[0]
         gone = bisect.bisect_right(self._begins, axis) - 1
         if gone > 0 and not self._recorded:
             del self._begins[:gone], self._stretches[:gone]
             self._told = None
+
+    def doubt(self, first: int, end: int, text: str) -> None:
+        """Note that it is not known what the model was in the steps ``first`` to ``end`` - 1."""
+        if first < end:
+            bisect.insort(self._doubts, (first, end, text))
+
+    def doubt_of(self, axis: int) -> str:
+        """Return why it is not known what the model was in a step; empty where it is."""
+        at = bisect.bisect_right(self._doubts, axis, key=_first_of) - 1
+        return self._doubts[at][2] if at >= 0 and axis < self._doubts[at][1] else ""
 
     def of(self, axis: int) -> Stretch | None:
         """Return what ``axis`` lies in; None before the first."""
@@ -196,6 +214,10 @@ class SegmentList:
         if self._told is None:
             self._told = tuple(stretch.segment for stretch in self._stretches)
         return self._told
+
+
+def _first_of(doubt: tuple[int, int, str]) -> int:
+    return doubt[0]
 
 
 def _numbers_of(stretch: Stretch, before: Stretch | None) -> int:

@@ -1,5 +1,6 @@
 """What a scene's history holds, handed to a file as if it had been recorded while it happened."""
 
+import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -76,16 +77,20 @@ def _newest(blocks: Iterable[Block], seconds: float | None) -> list[tuple[Block,
 
 def _stretches(scene: "Scene", first: int, index: int) -> list[FileEvent]:
     """Return how the stretches began that the rows from ``first`` on belong to."""
-    segments, ring = scene.history.segments, scene.history.ring
+    history, ring = scene.history, scene.history.ring
+    own = {**scene.world.unedited_options, **history.recorded_options, **history.first_fields}
     events = []
-    for stretch in segments.newest_first():
-        event = stretch_event(stretch, index)
+    for stretch in history.segments.newest_first():
+        options = {**{n: v for n, v in own.items() if n not in stretch.options}, **stretch.options}
+        event = stretch_event(dataclasses.replace(stretch, options=options), index)
         if event.axis > first:
             events.append(event)
             continue
-        kind = "begin" if event.axis < first else event.kind
-        at = _at(event, first, time=ring.time(first), step=ring.step(first))
-        events.append(msgspec.structs.replace(at, kind=kind))
+        if event.axis < first:  # what came before that is not in the file
+            data = {key: each for key, each in event.data.items() if key in ("options", "fields")}
+            event = _at(event, first, time=ring.time(first), step=ring.step(first))
+            event = msgspec.structs.replace(event, kind="begin", data=data)
+        events.append(event)
         break
     return events[::-1]
 

@@ -73,7 +73,7 @@ class RowsEntry(RowSource):
         self._block, self._packing, self._ring = block, packing, ring
         self._count = -1
         self._watch = watch
-        self._model = None if watch is None else watch.seen
+        self._model = -1 if watch is None else watch.version
         self._is_of_other_model = is_of_other_model
         self.begin = block.begin
         self.axes = block.axes if block.stride > 1 else None
@@ -91,7 +91,7 @@ class RowsEntry(RowSource):
     def seal(self, count: int) -> None:
         """Say that there are ``count`` rows, and none will follow; by the owner."""
         if self._watch is not None:  # who was looked at just now
-            self._is_of_other_model |= self._watch.seen != self._model
+            self._is_of_other_model |= self._watch.version != self._model
         self._count = count
 
     @property
@@ -113,7 +113,7 @@ class RowsEntry(RowSource):
         is_sealed = self.is_sealed
         if self._watch is None or self._is_of_other_model or is_sealed:
             return self._is_of_other_model
-        return self._watch.now() != self._model
+        return self._watch.version != self._model or not self._watch.is_as_seen()
 
     def read(self, places: slice, out: NDArray[np.float64]) -> None:
         """Write rows into ``out``."""

@@ -50,7 +50,7 @@ class SceneTap:
         """What sync() saw since the last step of ours."""
         self._has_said_so = False
         """Whether the file says that the script steps by itself since then."""
-        self._standing: tuple[float, ...] | None = None
+        self._standing: tuple[object, ...] | None = None
         """What was said of where the scene stands, while nothing has come of it."""
         self._first = -1
         """The axis of the first row that there is, or will be."""
@@ -184,7 +184,9 @@ class SceneTap:
         self.feed.put(final)
 
     def _add(self, event: FileEvent) -> None:
-        standing = (event.axis, event.episode, event.physics_step, event.step_count, event.time)
+        standing = (
+            event.axis, event.episode, event.physics_step, event.step_count, event.time, event.data
+        )  # fmt: skip
         is_known = event.kind == "begin" and not event.text and standing == self._standing
         self._standing = standing
         if not is_known:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
-from stroboscope.engine.files.errors import FileError
-from stroboscope.engine.history.model_placing import begun_where_it_was_written
+from stroboscope.engine.history.model_placing import Placed, placed_where_it_was_written
+from stroboscope.engine.history.past import VERIFIED
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows
 from stroboscope.engine.trajectory.steps_again import StepsAgain
@@ -22,27 +22,29 @@ __all__ = ["with_models_in_place"]
 
 def with_models_in_place(
     replayed: "ReplayedScene", rows: RecordedRows, stretches: Sequence[Stretch]
-) -> list[Stretch]:
+) -> tuple[list[Stretch], list[Placed]]:
     """Return the stretches, each with a model of its own from the step on that was taken with it.
 
-    One whose step can't be found (several values followed each other, a callback of this process
-    would be called) stays where somebody has looked.
+    And those of which that is not known for all steps: several values followed each other, no step
+    tells, a callback of this process would be called.
     """
     if not any(each.has_unknown_begin for each in stretches):
-        return list(stretches)
+        return list(stretches), []
     try:
         steps = _RecordedSteps(replayed, rows)
     except StateError:
-        return list(stretches)
+        return list(stretches), []
     placed: list[Stretch] = []
+    doubts: list[Placed] = []
     for stretch in stretches:
-        try:
-            placed += (
-                begun_where_it_was_written(stretch, placed[-1], steps) if placed else [stretch]
-            )
-        except (FileError, StateError, LookupError):
-            placed.append(stretch)  # what would tell is lost, or was never stored
-    return placed
+        if not placed or not stretch.has_unknown_begin:
+            placed.append(stretch)
+            continue
+        found = placed_where_it_was_written(stretch, placed[-1], steps)
+        placed += found.stretches
+        if found.first < found.end:
+            doubts.append(found)
+    return placed, doubts
 
 
 class _RecordedSteps:
@@ -58,6 +60,9 @@ class _RecordedSteps:
         after = rows.stored(frame + 1) if 0 <= frame < rows.last_whole else None
         if after is None or rows.axis(frame + 1) != axis + 1 or not rows.follows(frame + 1):
             raise StateError(f"the row before step {axis} says nothing of the model")
+        note = self._replayed.state(frame)[2]
+        if note not in ("", VERIFIED):
+            raise StateError(f"the row before step {axis} can't be had: {note}")
         again.put(frame)
         again.put_options_of(stretch, timestep=rows.timestep(frame))
         again.step()

@@ -121,10 +121,12 @@ class ReplayedScene:
 
     def _put_models_in_place(self, scene: "Scene") -> None:
         """Have each row belong to the model that its step was taken with."""
-        placed = with_models_in_place(self, self._rows, self._stretches)
+        placed, doubts = with_models_in_place(self, self._rows, self._stretches)
         if placed != self._stretches:
             self._stretches[:] = placed
             scene.history.tell_recorded(placed)
+        for each in doubts:
+            scene.history.segments.doubt(each.first, each.end, each.why)
 
     def _check_options(self, scene: "Scene") -> None:
         world = scene.world

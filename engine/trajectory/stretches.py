@@ -29,7 +29,8 @@ def stretches_of(
     found: dict[int, Stretch] = {}
     for event in events:
         if event.kind in STRETCH_KINDS:
-            found[event.axis] = _stretch(event)
+            stretch, known = _stretch(event), found.get(event.axis)
+            found[event.axis] = stretch if known is None else stretch.in_place_of(known)
     if not any(axis <= first_axis for axis in found):
         # The file begins within a stretch whose beginning it does not hold.
         segment = Segment(
