@@ -204,9 +204,11 @@ class SceneHistory:
 
     def _note_options(self, stretches: Sequence[Stretch]) -> None:
         model, adapter = self._world.model, self._world.adapter
-        for name in {name for each in stretches for name in each.options}:
-            if name not in self.recorded_options:
-                self.recorded_options[name] = read_option(model, name, adapter=adapter)
+        own = dict(self.recorded_options)
+        for name in {name for each in stretches for name in each.options} - own.keys():
+            own[name] = read_option(model, name, adapter=adapter)
+        # Fields come last: an option may be told by its own name, too, which is a part of one.
+        self.recorded_options = dict(sorted(own.items(), key=_fields_last))
 
     def forget_file(self) -> None:
         """Have no recorded past any more: its file is closed."""
@@ -590,3 +592,8 @@ class SceneHistory:
         return last.segment.begin == axis - 1 or (
             ring.holds(axis - 1) and not ring.follows(axis - 1)
         )
+
+
+def _fields_last(option: tuple[str, tuple[float, ...]]) -> tuple[bool, str]:
+    name, _ = option
+    return name.startswith(FIELD_OPTION), name

@@ -423,6 +423,21 @@ def test_a_history_that_is_saved_after_an_edited_flag_has_it_only_from_then_on(
         assert trajectory.verify().exit_code == 0, str(trajectory.verify())
 
 
+@pytest.mark.parametrize("is_edited_first", [True, False])
+def test_a_saved_history_tells_edits_in_the_debugger_and_of_the_script_apart(
+    run: Run, tmp_path: Path, is_edited_first: bool
+) -> None:
+    run.step(20)
+    for is_edited in (is_edited_first, not is_edited_first):
+        if is_edited:
+            run.scene.link.backend.edit_option("gravity", (0.0, 0.0, -2.0))
+        else:
+            gravity(run.model, 0)
+        run.step(20)
+    with physics.load_trajectory(run.scene.save_history(tmp_path / "past")) as trajectory:
+        assert trajectory.verify().exit_code == 0, str(trajectory.verify())
+
+
 def test_a_file_that_is_closed_takes_nothing_of_what_its_scene_records(
     run: Run, tmp_path: Path
 ) -> None:
