@@ -220,10 +220,11 @@ class MujocoTimeMachine(TimeMachine):
         self, axes: NDArray[np.int64]
     ) -> tuple[Any, Callable[[int], NDArray[np.float64] | None]]:
         """Return a model, and what returns a row and has its options in that model."""
-        model, ring = self._scene.world.model, self._history.ring
-        own = float(model.opt.timestep)
-        if not any(stretch.options for stretch in self._history.segments.newest_first()) and all(
-            ring.timestep(axis) == own for axis in axes.tolist()
+        model, history = self._scene.world.model, self._history
+        ring, own = history.ring, float(model.opt.timestep)
+        lived = axes[axes >= history.recording_end].tolist()  # those of a file would all be read
+        if not any(stretch.options for stretch in history.segments.newest_first()) and all(
+            ring.timestep(axis) == own for axis in lived
         ):
             return model, self._row_if_whole  # nothing was ever another one
         model = copy.copy(model)
@@ -236,8 +237,10 @@ class MujocoTimeMachine(TimeMachine):
             if stretch is not there:
                 self._past.write_options(axis, model)
                 there = stretch
-            model.opt.timestep = ring.timestep(axis)
-            return self._row_if_whole(axis)
+            found = self._row_if_whole(axis)
+            if found is not None:
+                model.opt.timestep = ring.timestep(axis)
+            return found
 
         return model, row
 
