@@ -5,30 +5,19 @@ few microseconds old is still true enough.
 """
 
 import sys
-import sysconfig
 from collections.abc import Iterable
-from pathlib import Path
-from types import FrameType
 from typing import Final
 
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
+from stroboscope.debugger_protocol.host.script_place import script_place
 from stroboscope.debugger_protocol.messages import OwnerActivity
 
-__all__ = ["describe_owner", "is_of_script", "observe_owner", "owner_location", "waits_for"]
+__all__ = ["describe_owner", "observe_owner", "owner_location", "waits_for"]
 
 # A script between two steps is stepping, not busy, unless it takes longer than this [s].
 _PAUSE_FOR_THOUGHT: Final = 0.05
 # Before this [s] a stepped scene that stands still is not said to wait for a parked one.
 _PATIENCE: Final = 0.25
-
-_OURS: Final = (
-    "stroboscope.debugger_protocol.",
-    "stroboscope.engine.",
-    "stroboscope.app.",
-)
-_LIBRARIES: Final = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
 
 
 def observe_owner(link: SceneLink, *, now: float) -> tuple[OwnerActivity, float]:
@@ -54,33 +43,16 @@ def observe_owner(link: SceneLink, *, now: float) -> tuple[OwnerActivity, float]
 
 
 def owner_location(link: SceneLink) -> str:
-    """Return where in the script the owner is, as "train.py:118"; empty when it can't be seen."""
-    innermost = sys._current_frames().get(link.owner.thread.ident or 0)
-    if innermost is None:
-        return ""
-    theirs = None
-    frame: FrameType | None = innermost
-    while frame is not None:
-        if is_of_script(frame):
-            return _place(frame)
-        if not _is_ours(frame):
-            theirs = theirs or frame
-        frame = frame.f_back
-    return _place(theirs) if theirs is not None else ""
+    """Return where in the script the owner is, as "train.py:118"; empty when it can't be seen.
 
-
-def is_of_script(frame: FrameType) -> bool:
-    """Return whether a frame runs code of the user: neither ours nor a library's."""
-    libraries = (*_LIBRARIES, "<frozen")
-    return not _is_ours(frame) and not frame.f_code.co_filename.startswith(libraries)
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith(_OURS)
-
-
-def _place(frame: FrameType) -> str:
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    Where it is parked it has said so itself: CPython 3.11 may crash where one thread follows the
+    frames of another that goes on.
+    """
+    owner = link.owner
+    if owner.parked_in is not None:
+        return owner.parked_at
+    innermost = sys._current_frames().get(owner.thread.ident or 0)
+    return "" if innermost is None else script_place(innermost)
 
 
 def waits_for(link: SceneLink, links: Iterable[SceneLink], *, now: float) -> str:

@@ -8,6 +8,7 @@ not move.
 import dataclasses
 import enum
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
 from stroboscope.debugger_protocol.host.playback import Playback, Ticket, Turns
+from stroboscope.debugger_protocol.host.script_place import script_place
 from stroboscope.debugger_protocol.signal_handlers import HeldSignals
 
 if TYPE_CHECKING:
@@ -114,6 +116,8 @@ class Owner:
         self.running: Job | None = None
         """The job that runs, or that something came between before anybody was answered: deep in
         a recursion of the script there may be no stack left, to do it or to say so."""
+        self.parked_at = ""
+        """Where in the script the thread parked last."""
         self.parked_in: SceneLink | None = None
         self.pacing_in: SceneLink | None = None
         self.since = 0.0
@@ -226,6 +230,7 @@ class Owner:
     def _park(self, link: "SceneLink") -> None:
         """Say that the thread stands in a scene. Lock held."""
         if self.parked_in is not link:
+            self.parked_at = script_place(sys._getframe())
             self.parked_in = link
             self.since = link.note_parked()
 

@@ -5,7 +5,7 @@ import os
 import sys
 from types import TracebackType
 
-from stroboscope.debugger_protocol.host.activity import is_of_script
+from stroboscope.debugger_protocol.host.script_place import is_of_script
 from stroboscope.debugger_protocol.messages import LogLevel
 
 __all__ = ["ScriptEnd", "describe_error", "error_location", "script_end"]

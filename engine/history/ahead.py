@@ -10,6 +10,7 @@ import contextlib
 import queue
 import threading
 
+from stroboscope.debugger_protocol.signal_handlers import HeldSignals
 from stroboscope.engine.history.block import Block, Dropped
 from stroboscope.engine.history.packing import RowPacking
 
@@ -88,7 +89,8 @@ class BlocksAhead:
                     target=self._run, name="stroboscope history", daemon=True
                 )
                 try:
-                    self._thread.start()
+                    with HeldSignals():  # what a handler raises within makes the thread complain
+                        self._thread.start()
                 except RuntimeError:  # no more threads, or the interpreter is ending
                     self._thread = None
 

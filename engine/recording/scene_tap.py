@@ -184,13 +184,14 @@ class SceneTap:
         self.feed.put(final)
 
     def _add(self, event: FileEvent) -> None:
+        event = self._models.tell(event)
         standing = (
             event.axis, event.episode, event.physics_step, event.step_count, event.time, event.data
         )  # fmt: skip
         is_known = event.kind == "begin" and not event.text and standing == self._standing
         self._standing = standing
         if not is_known:
-            event = self._begun = self._models.tell(event)
+            self._begun = event
             self.feed.add_event(event)
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 from types import FrameType
 
-from stroboscope.debugger_protocol.host.activity import is_of_script
+from stroboscope.debugger_protocol.host.script_place import is_of_script
 
 __all__ = ["script_location"]
 
