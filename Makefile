@@ -40,7 +40,7 @@ check: setup ## Format, lint, layers, types
 
 test: check ## All checks, then the tests, the window's too (under Xvfb)
 	@$(BIN)/python packaging/fetch_robots.py
-	@$(PYTEST) -m "not slow" -n $(WORKERS) --dist worksteal $(ARGS)
+	@STROBOSCOPE_TEST_SECONDS=400 $(PYTEST) -m "not slow" -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-all: setup ## The tests on every Python from 3.11 to 3.13 found, and on MuJoCo 3
 	@sh packaging/test_all.sh "$(VENV)" $(ARGS)
@@ -54,7 +54,7 @@ bench: setup ## The benchmarks of docs/benchmarks.md, as one table
 
 soak: setup ## The tests that take long
 	@$(BIN)/python packaging/fetch_robots.py
-	@$(PYTEST) -m slow --timeout 1800 $(ARGS)
+	@$(PYTEST) -m "slow or late" --timeout 1800 $(ARGS)
 
 fuzz: setup ## The fuzz tests with ten million inputs (about half an hour)
 	@STROBOSCOPE_FUZZ_FACTOR=250 $(BIN)/pytest -k "fuzz or mutated" --timeout 10800 $(ARGS)

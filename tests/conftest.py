@@ -22,6 +22,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from late_tests import begin_to_count, leave_out_when_late, put_last
 from warm_process import WarmProcess
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -50,12 +51,24 @@ def pytest_configure() -> None:
     Modules, whatever the shell's PYTHONDONTWRITEBYTECODE says, and shaders: each test has a cache
     folder of its own, which Mesa would use, and it makes no parents of the folder it is given.
     """
+    begin_to_count()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     shaders = REPOSITORY / ".cache" / "mesa"
     with contextlib.suppress(OSError):  # a checkout to read: everybody compiles
         shaders.mkdir(parents=True, exist_ok=True)
         os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(shaders))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have the tests that take long run after the others."""
+    put_last(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave them out where no time is left."""
+    leave_out_when_late(item)
 
 
 @pytest.fixture(scope="session")
