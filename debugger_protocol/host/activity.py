@@ -4,10 +4,10 @@ Read by the server thread without a lock: every value is one reference, and a pi
 few microseconds old is still true enough.
 """
 
-import sys
 from collections.abc import Iterable
 from typing import Final
 
+from stroboscope.debugger_protocol.host.frames import frames_of_thread
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.host.script_place import script_place
 from stroboscope.debugger_protocol.messages import OwnerActivity
@@ -45,14 +45,13 @@ def observe_owner(link: SceneLink, *, now: float) -> tuple[OwnerActivity, float]
 def owner_location(link: SceneLink) -> str:
     """Return where in the script the owner is, as "train.py:118"; empty when it can't be seen.
 
-    Where it is parked it has said so itself: CPython 3.11 may crash where one thread follows the
-    frames of another that goes on.
+    Where it is parked it has said so itself.
     """
     owner = link.owner
     if owner.parked_in is not None:
         return owner.parked_at
-    innermost = sys._current_frames().get(owner.thread.ident or 0)
-    return "" if innermost is None else script_place(innermost)
+    with frames_of_thread(owner.thread.ident) as frames:
+        return script_place(frames)
 
 
 def waits_for(link: SceneLink, links: Iterable[SceneLink], *, now: float) -> str:

@@ -10,9 +10,11 @@ import enum
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import Final
+
+from stroboscope.debugger_protocol.host.frames import frames_of_thread
 
 __all__ = ["Ending", "Likelihood", "MainThreadWatch", "why_main_thread_ends"]
 
@@ -110,13 +112,16 @@ def why_main_thread_ends() -> Ending | None:
     main = threading.main_thread()
     if main is threading.current_thread():
         return None
-    ident = main.ident or 0
-    innermost = sys._current_frames().get(ident)
-    if innermost is None or not main.is_alive():
-        return Ending(_ENDED, Likelihood.CERTAIN)
+    with frames_of_thread(main.ident) as frames:
+        if not frames or not main.is_alive():
+            return Ending(_ENDED, Likelihood.CERTAIN)
+        return _why_thread_ends(main.ident or 0, frames)
+
+
+def _why_thread_ends(ident: int, frames: list[FrameType]) -> Ending | None:
     joins = False
     in_ours = False
-    for frame in _outwards(innermost):
+    for frame in frames:
         if frame.f_code is _SHUTDOWN:
             return Ending(_ENDED, Likelihood.CERTAIN, is_joining=True)
         joins = joins or frame.f_code is _JOIN
@@ -125,7 +130,7 @@ def why_main_thread_ends() -> Ending | None:
         error = None if in_ours else _error_of_exit(frame)
         if error is not None:
             reason = f"the main thread leaves a `with` block because of {error.__name__}"
-            return Ending(reason, Likelihood.LIKELY, _position(innermost))
+            return Ending(reason, Likelihood.LIKELY, _position(frames[0]))
     if not joins:
         return None
     # `finally: worker.join()` after Ctrl+C or sys.exit(). Other exceptions prove nothing: a program
@@ -135,19 +140,13 @@ def why_main_thread_ends() -> Ending | None:
         return None
     if issubclass(error, KeyboardInterrupt | SystemExit):
         reason = f"the main thread joins its threads because of {error.__name__}"
-        return Ending(reason, Likelihood.LIKELY, _position(innermost))
+        return Ending(reason, Likelihood.LIKELY, _position(frames[0]))
     reason = f"the main thread waits for its threads after {error.__name__}"
-    return Ending(reason, Likelihood.POSSIBLE, _position(innermost))
+    return Ending(reason, Likelihood.POSSIBLE, _position(frames[0]))
 
 
 def _position(frame: FrameType) -> tuple[int, int]:
     return id(frame), frame.f_lasti
-
-
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def _error_of_exit(frame: FrameType) -> type[BaseException] | None:

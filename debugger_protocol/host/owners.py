@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from stroboscope.debugger_protocol.exceptions import CommandError, SceneClosedError
+from stroboscope.debugger_protocol.host.frames import outwards
 from stroboscope.debugger_protocol.host.playback import Playback, Ticket, Turns
 from stroboscope.debugger_protocol.host.script_place import script_place
 from stroboscope.debugger_protocol.signal_handlers import HeldSignals
@@ -230,7 +231,7 @@ class Owner:
     def _park(self, link: "SceneLink") -> None:
         """Say that the thread stands in a scene. Lock held."""
         if self.parked_in is not link:
-            self.parked_at = script_place(sys._getframe())
+            self.parked_at = script_place(outwards(sys._getframe()))
             self.parked_in = link
             self.since = link.note_parked()
 

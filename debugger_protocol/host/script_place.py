@@ -1,6 +1,7 @@
 """Where in the script a thread is, for people: "train.py:118"."""
 
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -17,16 +18,17 @@ _LIBRARIES: Final = tuple(
 )
 
 
-def script_place(innermost: FrameType) -> str:
-    """Return the innermost line of the user's own code, or else of a library that isn't ours."""
+def script_place(frames: Iterable[FrameType]) -> str:
+    """Return the innermost line of the user's own code, or else of a library that isn't ours.
+
+    ``frames``: those of one thread, the innermost first. Returns "" when all of them are ours.
+    """
     theirs = None
-    frame: FrameType | None = innermost
-    while frame is not None:
+    for frame in frames:
         if is_of_script(frame):
             return _place(frame)
         if not _is_ours(frame):
             theirs = theirs or frame
-        frame = frame.f_back
     return _place(theirs) if theirs is not None else ""
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
+from stroboscope.debugger_protocol.host.frames import outwards
+
 __all__ = ["EndSignals"]
 
 _SIGNALS: Final = ("SIGTERM", "SIGHUP", "SIGXCPU")
@@ -149,9 +151,8 @@ def _is_free(number: int) -> bool:
 def _is_busy(frame: FrameType | None) -> bool:
     """Return whether our own code is at work, with locks held and things half done."""
     prefix = f"{_PACKAGE}{os.sep}"
-    while frame is not None:
-        name = frame.f_code.co_filename
+    for each in outwards(frame):
+        name = each.f_code.co_filename
         if name.startswith(prefix):
             return not name[len(prefix) :].replace(os.sep, "/").startswith(_CALLS_SCRIPT)
-        frame = frame.f_back
     return False

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from types import FrameType
 
+from stroboscope.debugger_protocol.host.frames import outwards
 from stroboscope.debugger_protocol.host.script_place import is_of_script
 
 __all__ = ["script_location"]
@@ -11,9 +11,7 @@ __all__ = ["script_location"]
 
 def script_location() -> str:
     """Return the innermost line of the script that is running on this thread, "" when none is."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    for frame in outwards(sys._getframe(1)):
         if is_of_script(frame):
             return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-        frame = frame.f_back
     return ""

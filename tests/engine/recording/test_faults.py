@@ -5,7 +5,6 @@ import errno
 import os
 import resource
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.host.frames import frames_of_thread
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.reader import TrajectoryReader
@@ -212,10 +212,8 @@ def test_who_stops_again_after_ctrl_c_while_the_disk_is_slow_waits_for_the_file(
     is_told = threading.Event()
 
     def waits_in_stop() -> bool:
-        frame, names = sys._current_frames()[main], []
-        while frame is not None:
-            names.append(frame.f_code.co_name)
-            frame = frame.f_back
+        with frames_of_thread(main) as frames:
+            names = [frame.f_code.co_name for frame in frames]
         return "end" in names and names[0] in ("wait", "_wait_for_tstate_lock")
 
     def interrupt() -> None:
