@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from stroboscope.engine.arguments import shown
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.files.scene_names import scene_names
+from stroboscope.engine.files.scene_names import group_of, scene_groups, scene_names
 from stroboscope.engine.recording.recorded_stops import ends_script
 from stroboscope.engine.trajectory.lookup import known_names
 
@@ -23,6 +23,7 @@ __all__ = [
     "scene_named",
     "scenes_meant",
     "to_show",
+    "told_alike",
     "told_choice",
 ]
 
@@ -98,15 +99,15 @@ def to_show(reader: TrajectoryReader) -> dict[str, int]:
     """Return by the name of each scene which environment of it to look at, or the scene itself.
 
     Of many environments the one that stopped last, or the first: what ends the script ends
-    them all.
+    them all. Those of which the file holds no frame are left out.
     """
-    found: dict[str, tuple[int, int]] = {}
-    for index in reader.scenes:
-        if reader.frame_count(index):
-            scene, newest = reader.scene(index).name, _newest_stop(reader, index)[1]
-            if scene not in found or newest > found[scene][0]:
-                found[scene] = newest, index
-    return {scene: index for scene, (_, index) in found.items()}
+    found = {}
+    for group in scene_groups(reader):
+        there = [index for index in group.scenes if reader.frame_count(index)]
+        if there:
+            stops = {index: _newest_stop(reader, index)[1] for index in there}
+            found[group.name] = max(there, key=lambda index: stops[index])  # of several the first
+    return found
 
 
 def one_to_show(reader: TrajectoryReader, choice: Choice = ALL) -> int:
@@ -128,20 +129,37 @@ def one_to_show(reader: TrajectoryReader, choice: Choice = ALL) -> int:
 
 
 def told_choice(reader: TrajectoryReader, index: int, choice: Choice) -> str:
-    """Return which of several was taken though nobody had named it; empty where somebody had."""
+    """Return which of several was taken though nobody had named it; empty where somebody had.
+
+    A name that several scenes have names none of them: which they are is said then, too.
+    """
+    told = [alike] if (alike := told_alike(reader, choice)) else []
     names = {each: name for each, name in scene_names(reader).items() if reader.frame_count(each)}
     scene, env = choice
     fitting = _meant(reader, _typed(reader, scene)) if scene is not None else list(names)
     if env is not None or len(fitting) < 2:
-        return ""
+        return "".join(told)
     why = "which stopped" if _newest_stop(reader, index)[1] >= 0 else "the first"
-    records = [reader.scene(each) for each in fitting]
-    if len({each.name for each in records}) == 1 and records[0].env >= 0:
-        numbers = _span([each.env for each in records])
+    if set(fitting) <= set(group_of(reader, fitting[0]).scenes):
+        numbers = _span([reader.scene(each).env for each in fitting])
         how = f"one of {len(fitting):,} environments: another one with --env ({numbers})"
     else:
         how = f"one of {len(fitting):,} scenes: another one with --scene ({_known(names)})"
-    return f"this is {names[index]!r}, {why}, {how}"
+    return "; ".join([*told, f"this is {names[index]!r}, {why}, {how}"])
+
+
+def told_alike(reader: TrajectoryReader, choice: Choice) -> str:
+    """Return which scenes have the chosen name, where there are several; the first one is meant."""
+    scene = _typed(reader, choice[0])
+    alike = [each for each in scene_groups(reader) if each.called == scene]
+    if len(alike) < 2:
+        return ""
+    known = ", ".join(f"{_span(each.scenes)}: {each.name!r}" for each in alike[:_NAMED_SCENES])
+    more = f" and {len(alike) - _NAMED_SCENES:,} more" if len(alike) > _NAMED_SCENES else ""
+    return (
+        f"{len(alike):,} scenes are called {scene!r}, the first of them is meant: each has a "
+        f"name and a number of its own for --scene ({known}{more})"
+    )
 
 
 def _newest_stop(reader: TrajectoryReader, index: int) -> tuple[int, int]:
@@ -162,40 +180,42 @@ def _typed(reader: TrajectoryReader, scene: str | int | None) -> str | int | Non
 
 
 def _meant(reader: TrajectoryReader, scene: str | int | None) -> list[int]:
-    """Return the one that has a name of its own, or that number; else all scenes of that name."""
-    names = scene_names(reader)
-    own = [index for index, name in names.items() if scene in (name, index)]
-    return own[:1] or [index for index in names if reader.scene(index).name == scene]
+    """Return the one that has a name of its own, or that number; else all environments of it."""
+    own = [index for index, name in scene_names(reader).items() if scene in (name, index)]
+    return own[:1] or next(
+        (list(each.scenes) for each in scene_groups(reader) if each.name == scene), []
+    )
 
 
 def _environment(reader: TrajectoryReader, scene: str | int | None, env: int) -> int:
     """Return one of many environments by its number."""
-    records = [reader.scene(index) for index in reader.scenes]
+    groups = scene_groups(reader)
     if scene is not None:
         meant = _meant(reader, scene)
         if not meant:
             return scene_named(reader, scene)  # which says what there is
-        names = {reader.scene(index).name for index in meant}
-        if len(meant) == 1 and scene not in names and reader.scene(meant[0]).env != env:
+        groups = [each for each in groups if meant[0] in each.scenes]
+        is_one = len(meant) == 1 and scene != groups[0].name
+        if is_one and reader.scene(meant[0]).env != env:
             what = f"has {scene_names(reader)[meant[0]]!r} at {shown(scene)}, not environment {env}"
             raise FileError(reader.path, what, "name the scene, or the environment, not both")
-        records = [each for each in records if each.name in names]
-    there = [each for each in records if each.env >= 0]
-    found = [each for each in there if each.env == env]
+    numbers = {
+        each.name: {reader.scene(index).env: index for index in each.scenes} for each in groups
+    }
+    there = {name: indexes for name, indexes in numbers.items() if -1 not in indexes}
+    found = {name: indexes[env] for name, indexes in there.items() if env in indexes}
     if len(found) == 1:
-        return found[0].index
+        return next(iter(found.values()))
     if found:
-        known = known_names(repr(each.name) for each in found)
         what = f"has several scenes with an environment {env}"
+        known = known_names(map(repr, found))
         raise FileError(reader.path, what, f"name one of them as well: {known}")
     what = f"has no environment {env}"
     if not there:
-        known = _known({each.index: scene_names(reader)[each.index] for each in records})
+        names = scene_names(reader)
+        known = _known({index: names[index] for each in groups for index in each.scenes})
         raise FileError(reader.path, what, f"it holds no scene of many, but {known}")
-    known = "; ".join(
-        f"of {name!r} it has {_span([each.env for each in there if each.name == name])}"
-        for name in dict.fromkeys(each.name for each in there)
-    )
+    known = "; ".join(f"of {name!r} it has {_span(indexes)}" for name, indexes in there.items())
     raise FileError(reader.path, what, known)
 
 

@@ -28,6 +28,7 @@ from stroboscope.engine.trajectory.choosing import (
     add_choice,
     choice_of,
     scenes_meant,
+    told_alike,
 )
 from stroboscope.engine.trajectory.scene_told import scene_lines, scene_told
 
@@ -321,6 +322,8 @@ def _verify(options: argparse.Namespace) -> int:
     choice = choice_of(options)
     with TrajectoryReader(options.file) as reader:
         meant = scenes_meant(reader, choice)
+        if told := told_alike(reader, choice):
+            _note("verify")(told)
         with progress_bar("comparing checksums") as show:
             damage = reader.check(show)
         damaged = [each for each in damage if not each.is_cut_off]
@@ -403,6 +406,8 @@ def _cut(options: argparse.Namespace) -> int:
         made = cut(options.file, options.output, begin=begin, end=end, scene=number, progress=show)
     with TrajectoryReader(options.file) as reader:
         names = scene_names(reader)
+        if told := told_alike(reader, choice_of(options)):
+            _note("cut")(told)
         for scene, (begin, behind) in made.frames.items():
             _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {names[scene]!r}")
     return 0

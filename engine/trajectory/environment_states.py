@@ -26,11 +26,8 @@ def environments_in(trajectory: "Trajectory") -> "list[Trajectory]":
     """Return all environments of the scene in its file, by number; empty for one world."""
     if trajectory.record.env < 0:
         return []
-    found = [
-        each
-        for each in trajectory.others().values()
-        if each.scene_name == trajectory.scene_name and each.record.env >= 0
-    ]
+    mine = frozenset(trajectory.group.scenes)
+    found = [each for each in trajectory.others().values() if each.record.index in mine]
     return sorted(found, key=lambda each: each.record.env)
 
 

@@ -13,6 +13,7 @@ from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.scene_names import group_of
 from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.physics_options import write_option
@@ -54,11 +55,7 @@ class ReplayedScene:
     @property
     def signals_of(self) -> int:
         """Which scene of the file has what the script logged: of environments the first."""
-        record, reader = self._record, self._reader
-        if record.env < 0:
-            return record.index
-        others = (reader.scene(index) for index in reader.scenes)
-        return min(each.index for each in others if each.env >= 0 and each.name == record.name)
+        return group_of(self._reader, self._record.index).scenes[0]
 
     @property
     def is_built(self) -> bool:

@@ -24,7 +24,7 @@ from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent, Manifest, SceneRecord
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.files.scene_names import scene_names
+from stroboscope.engine.files.scene_names import SceneGroup, group_of, scene_names
 from stroboscope.engine.files.suffixes import RECORDED, found_file
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
@@ -76,7 +76,7 @@ class Trajectory:
         if not self._rows.count:
             raise FileError(
                 reader.path,
-                f"has no frame of scene {self._record.name!r}",
+                f"has no frame of scene {self.name!r}",
                 "it was cut off before the first block was written: record it again",
             )
         self._stretches = self._make_stretches()
@@ -115,7 +115,12 @@ class Trajectory:
     @property
     def scene_name(self) -> str:
         """The name of the recorded scene, whichever of its environments this is."""
-        return self._record.name
+        return self.group.name
+
+    @property
+    def group(self) -> SceneGroup:
+        """The scene that was recorded, and which of the file are environments of it."""
+        return group_of(self._reader, self._record.index)
 
     @property
     def timestep(self) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import mujoco
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from numpy.typing import NDArray
 
 import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
-from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.files.writer import TrajectoryWriter
 
 Row = NDArray[np.float64]
 FULL = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -450,24 +447,3 @@ def test_repair_and_cut_name_each_environment(
     assert "of 'Many[1]'" in told
     assert main(["cut", path, "1", "30", "-o", str(tmp_path / "more.mcap")]) != 0
     assert "'Many[0]' has 5 frames" in capsys.readouterr().err
-
-
-def test_scenes_have_names_of_their_own_whatever_a_file_calls_them(tmp_path: Path) -> None:
-    scenes = [physics.create_scene(name, MODEL) for name in ("A (2)", "A", "B")]
-    recording = physics.start_recording(tmp_path / "run", scenes=scenes)
-    for scene in scenes:
-        scene.step()
-    with TrajectoryReader(recording.stop()) as reader:
-        records = [
-            msgspec.structs.replace(each, name="A" if each.name == "B" else each.name)
-            for each in reader.manifest.scenes
-        ]
-        manifest = msgspec.structs.replace(reader.manifest, scenes=tuple(records))
-        models = {name: reader.attachment(name) for name in reader.attachments}
-        models.pop("stroboscope/manifest.json", None)
-        with TrajectoryWriter(tmp_path / "odd.mcap", manifest, attachments=models) as writer:
-            for place in reader.block_order():
-                writer.write_block(reader.block(*place))
-    with physics.load_trajectory(tmp_path / "odd.mcap", scene=2) as third:
-        assert list(third.others()) == ["A (2)", "A", "A (2) (2)"]
-        assert third.name == "A (2) (2)"
