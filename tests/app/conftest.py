@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,9 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from event_loop import DEADLINE_S, wait_in_loop
 
-# Nobody waits so long but on a busy machine: a test that passes ends as soon as it can.
-DEADLINE_S = 60.0
 LEAK_DEADLINE_S = 30.0
 XVFB_START_S = 60.0
 
@@ -144,35 +142,12 @@ class _Timers:
         return places
 
 
-def _wait(condition: Callable[[], object], application: Any, deadline_s: float) -> bool:
-    """Run the event loop until ``condition()``; return whether it came true in time.
-
-    What it looks up may be about to come: a row of a table that is refreshed a few times a second.
-    """
-    from PySide6.QtCore import QEvent, QEventLoop
-
-    end = time.monotonic() + deadline_s
-    while True:
-        application.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
-        application.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-        try:
-            if condition():
-                return True
-        except LookupError:
-            if time.monotonic() > end:
-                raise
-        if time.monotonic() > end:
-            return False
-        # Bounded by the deadline above; lets other threads run between two looks.
-        threading.Event().wait(0.005)
-
-
 @pytest.fixture
 def wait_until(qapp: Any) -> Callable[..., None]:
     """``wait_until(condition, deadline_s=60)``: run the event loop until the condition holds."""
 
     def wait(condition: Callable[[], object], deadline_s: float = DEADLINE_S) -> None:
-        if not _wait(condition, qapp, deadline_s):
+        if not wait_in_loop(condition, qapp, deadline_s):
             pytest.fail(f"still false after {deadline_s} s: {condition}")
 
     return wait
@@ -197,13 +172,13 @@ def qapp(qt_application: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         return [thread.name for thread in threading.enumerate() if thread not in threads]
 
     leaks = []
-    if not _wait(lambda: not visible(), qt_application, LEAK_DEADLINE_S):
+    if not wait_in_loop(lambda: not visible(), qt_application, LEAK_DEADLINE_S):
         leaks.append(f"open windows: {[type(w).__name__ for w in visible()]}")
         for widget in visible():
             widget.close()
-    if not _wait(lambda: not new_threads(), qt_application, LEAK_DEADLINE_S):
+    if not wait_in_loop(lambda: not new_threads(), qt_application, LEAK_DEADLINE_S):
         leaks.append(f"running threads: {new_threads()}")
-    if not _wait(lambda: not timers.running(), qt_application, LEAK_DEADLINE_S):
+    if not wait_in_loop(lambda: not timers.running(), qt_application, LEAK_DEADLINE_S):
         leaks.append(f"running timers, started at: {timers.running()}")
     if leaks:
         pytest.fail("the test left behind " + "; ".join(leaks))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -40,7 +41,7 @@ def test_the_history_of_all_environments_is_saved_by_a_menu_entry(
     desktop.sessions.play()
     wait_until(lambda: scene.status.axis > 30 and action.isEnabled())
     desktop.sessions.pause()
-    action.trigger()
+    trigger(action)
     dialog = desktop.window.commands.recording.dialog
     QTest.keyClicks(dialog.name, "herd")
     QTest.mouseClick(dialog.start, Qt.MouseButton.LeftButton)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 
@@ -231,7 +232,7 @@ def test_going_back_is_of_the_environment_that_is_looked_at(desktop, carts, wait
     scene.environments.select(7)
     wait_until(lambda: scene.environments.told.selected == 7)
     for _ in range(3):
-        window.actions_by_name["step_back"].trigger()
+        trigger(window.actions_by_name["step_back"])
     wait_until(lambda: scene.history.view is not None)
     wait_until(lambda: cart(scene, Instant.PAST) == pytest.approx(0.07, abs=1e-3))
     scene.environments.select(50)

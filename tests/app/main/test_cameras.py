@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog
@@ -71,7 +72,7 @@ def test_tracking_is_one_click_in_the_corner_and_esc_leaves_it(workshop, click, 
 def test_views_by_name_and_without_perspective(workshop, wait_until):
     viewport, actions = workshop.scene_view.viewport, workshop.actions_by_name
     for view in StandardView:
-        actions[f"look_{view.name.lower()}"].trigger()
+        trigger(actions[f"look_{view.name.lower()}"])
         assert (viewport.camera.azimuth, viewport.camera.elevation) == view.value
     QTest.keyClick(workshop, Qt.Key.Key_O)
     wait_until(lambda: viewport.camera.orthographic)
@@ -108,7 +109,7 @@ def test_a_saved_camera_has_a_key_and_survives_a_restart(
     assert [name for name, _ in memory.bookmarks["Workshop"]] == ["from above"]
     desktop.settings.scripts = settings.scripts
     viewport.standard_view(StandardView.LEFT)
-    workshop.actions_by_name["bookmark_1"].trigger()
+    trigger(workshop.actions_by_name["bookmark_1"])
     assert viewport.camera == saved
 
 
@@ -117,7 +118,7 @@ def test_the_camera_is_copied_as_mjcf_that_mujoco_reads(workshop):
     import numpy as np
 
     viewport = workshop.scene_view.viewport
-    workshop.actions_by_name["copy_camera"].trigger()
+    trigger(workshop.actions_by_name["copy_camera"])
     text = QApplication.clipboard().text()
     model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{text}</worldbody></mujoco>")
     view = viewport.view()

@@ -1,6 +1,7 @@
 """Who controls, what is sent to whom, and what the window does with what it can't read."""
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from samples import few
@@ -96,7 +97,7 @@ def test_the_connect_dialog_lists_what_runs_and_attaches(desktop, pendulums, cli
         click(button)
 
     QTimer.singleShot(0, use_dialog)
-    desktop.window.actions_by_name["connect"].trigger()
+    trigger(desktop.window.actions_by_name["connect"])
     assert texts == ["Connect"]
     wait_until(lambda: desktop.sessions.shown is not None)
     wait_until(lambda: desktop.sessions.shown.session.name == "train.py")
@@ -115,7 +116,7 @@ def test_the_welcome_page_goes_when_a_session_comes_and_returns_when_it_is_remov
     wait_until(lambda: desktop.sessions.shown is not None)
     wait_until(lambda: window.pages.currentWidget() is window.scene_view)
     wait_until(window.docks["inspector"].isVisible)
-    window.actions_by_name["disconnect"].trigger()
+    trigger(window.actions_by_name["disconnect"])
     wait_until(application.has_ended)
     wait_until(lambda: window.pages.currentWidget() is window.welcome)
     wait_until(lambda: not window.docks["inspector"].isVisible())
@@ -151,9 +152,9 @@ def test_panels_hide_with_one_key_come_back_as_they_were_and_float_beside_the_pi
     wait_until(lambda: docks["plots"].in_front and docks["inspector"].in_front)
     before = {name: (dock.isHidden(), dock.in_front) for name, dock in docks.items()}
     action = desktop.window.actions_by_name["panels"]
-    action.trigger()
+    trigger(action)
     assert all(dock.isHidden() for dock in docks.values())
-    action.trigger()
+    trigger(action)
     wait_until(lambda: before == {n: (d.isHidden(), d.in_front) for n, d in docks.items()})
     # Floating and docking a panel keeps the picture.
     wait_until(lambda: desktop.sessions.shown.latest("pose") is not None)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
@@ -180,10 +181,10 @@ def test_all_controls_are_cleared_and_given_back_or_one_of_them_from_the_status_
         "Give back push\t1.500", f"Give back {scene.description.actuators[1].name}\t0.000",
         "End the noise",
     ]  # fmt: skip
-    entries[0].trigger()
+    trigger(entries[0])
     wait_until(lambda: button.text() == "1 control overridden, noise — give back")
     assert dict(scene.edits.interventions.overrides) == {1: 0.0}
-    button.menu_of_entries.actions()[1].trigger()
+    trigger(button.menu_of_entries.actions()[1])
     wait_until(lambda: button.text() == "1 control overridden — give back")
 
 

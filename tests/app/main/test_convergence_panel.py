@@ -1,6 +1,7 @@
 """The solver's convergence in a real window: what the step's solver did, iteration by iteration."""
 
 import pytest
+from event_loop import trigger
 from PySide6.QtGui import QImage
 
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -34,7 +35,7 @@ def test_the_lines_are_the_solvers_numbers_and_the_limit_is_marked(stack, wait_u
     window.panels.show("convergence")
     panel = window.panels["convergence"].content
     wait_until(lambda: panel.plot.shown is not None)
-    window.actions_by_name["step"].trigger()
+    trigger(window.actions_by_name["step"])
     wait_until(lambda: scene.status.axis == 1 and not scene.session.pending)
     # The step before needs three iterations only; the state it led to all that it may have.
     wait_until(lambda: panel._follower.frames().instant is Instant.NOW)

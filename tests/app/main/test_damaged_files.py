@@ -11,6 +11,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from event_loop import trigger
 from plain_recording import PlainRun, record_plain
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -219,7 +220,7 @@ def test_lost_frames_are_a_gap_in_the_timeline_which_offers_the_repair(
     menu = QApplication.activePopupWidget()
     (repair,) = [each for each in menu.actions() if each.text() == "Repair arm.mcap…"]
     menu.close()
-    repair.trigger()
+    trigger(repair)
     copy = shown_file(desktop, wait_until, run.path.with_name("arm.repaired.mcap"))
     checked = files._files[run.path.with_name("arm.repaired.mcap")]
     wait_until(lambda: checked.found is not None)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.tables.state import StateKind
@@ -61,7 +62,7 @@ def test_stiffness_against_inertia_follows_the_timestep(desktop, workshop, wait_
 def test_what_was_changed_before_the_page_was_opened_is_marked_too(desktop, workshop, wait_until):
     workshop.edits.set_option("gravity", (0.0, 0.0, -1.62))
     wait_until(lambda: workshop.edits.entries)
-    desktop.window.actions_by_name["physics_options"].trigger()
+    trigger(desktop.window.actions_by_name["physics_options"])
     physics = desktop.window.controls.physics
     wait_until(lambda: "gravity" in physics.options and physics.options["gravity"].value)
     wait_until(lambda: physics.options["gravity"].is_changed)

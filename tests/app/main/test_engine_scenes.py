@@ -1,6 +1,7 @@
 """Scenes of the real engine in the real window: instants, restarts, scenes that come and go."""
 
 import pytest
+from event_loop import trigger
 
 from stroboscope.app.main.plot_feed import scene_key
 from stroboscope.app.models.plot_store import PlotSeriesId
@@ -142,7 +143,7 @@ def test_contacts_of_the_executed_step_are_drawn_as_soon_as_they_are_switched_on
     wait_until(lambda: scene.status.step_count == 1)
     window.view.set_instant(Instant.EXECUTED)
     wait_until(lambda: scene.instant(Instant.EXECUTED) is Instant.EXECUTED)
-    window.actions_by_name["contacts"].trigger()
+    trigger(window.actions_by_name["contacts"])
     drawn = window.scene_view.viewport._scene
     wait_until(lambda: len(drawn.values.get(Topic.CONTACTS, {}).get("pos", ())) > 0)
     frame = scene.latest(Topic.CONTACTS, Instant.EXECUTED)

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from samples import few
@@ -112,13 +113,13 @@ def test_one_environment_has_no_number_and_several_have_and_a_frame_is_around_th
     # A frame is around the one that is looked at.
     accent = view._scene.environments.colors[0]
     with_frame = has_color(view.grab_image(), accent)
-    desktop.window.actions_by_name["environment_marks"].trigger()
+    trigger(desktop.window.actions_by_name["environment_marks"])
     wait_until(lambda: not view.options.environment_marks)
     assert with_frame > has_color(view.grab_image(), accent) + 50
     view.draw_now()
     wait_until(lambda: written(view) == [])
     # A picture without overlays has neither, a picture with them has both.
-    desktop.window.actions_by_name["environment_marks"].trigger()
+    trigger(desktop.window.actions_by_name["environment_marks"])
     wait_until(lambda: view.options.environment_marks)
     bare = has_color(view.still(Still(overlays=False, labels=False)), accent)
     assert has_color(view.still(Still()), accent) > bare + 50
@@ -140,7 +141,7 @@ def test_those_that_failed_are_marked_by_more_than_a_colour(
     desktop, carts, show, wait_until, theme
 ):
     if theme == "light":
-        desktop.window.actions_by_name["theme"].trigger()
+        trigger(desktop.window.actions_by_name["theme"])
     desktop.sessions.fast_forward()
     wait_until(lambda: carts.stops.standing is not None)
     wait_until(lambda: carts.environments.told.failed_count == 2)

@@ -1,6 +1,7 @@
 """Applications that come and go: which scene the window shows, and what it says of the others."""
 
 import pytest
+from event_loop import trigger
 
 from stroboscope.app.panels.tree_items import NODE_ROLE
 
@@ -63,7 +64,7 @@ def test_a_dead_application_is_removed_from_the_menu_of_its_rows(desktop, attach
         menu = tree.menu_of(index.data(NODE_ROLE))
         assert "Remove from window" in [action.text() for action in menu.actions()]
         menu.deleteLater()
-    desktop.window.actions_by_name["forget_ended"].trigger()
+    trigger(desktop.window.actions_by_name["forget_ended"])
     assert desktop.sessions.sessions == []
 
 

@@ -1,6 +1,7 @@
 """The key sheet: all keys, each once, and changed by hand."""
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -78,10 +79,10 @@ def test_a_key_that_is_taken_goes_from_the_other_and_one_taken_away_comes_back(
         return next(r for g in groups for r in g.rows if r.action == "contacts")
 
     menu = {a.text(): a for a in sheet.menu_of(row()).actions()}
-    menu["No key"].trigger()
+    trigger(menu["No key"])
     assert actions.keys_of("contacts") == ()
     assert sheet.buttons["contacts"].text() == "no key"
-    {a.text(): a for a in sheet.menu_of(row()).actions()}["Reset"].trigger()
+    trigger({a.text(): a for a in sheet.menu_of(row()).actions()}["Reset"])
     assert actions.keys_of("contacts") == ("C",)
 
 

@@ -1,6 +1,7 @@
 """An edit while the past is looked at: the view goes live first, and the window says so."""
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 
 from stroboscope.debugger_protocol.messages import Done, EditField, RestoreCheckpoint
@@ -47,7 +48,7 @@ def test_a_restore_from_the_past_is_no_edit(travel, wait_until):
     t.play_on(40)
     said = []
     t.window.status.messageChanged.connect(said.append)
-    t.window.actions_by_name["checkpoint"].trigger()
+    trigger(t.window.actions_by_name["checkpoint"])
     wait_until(lambda: t.scene.edits.checkpoints)
     t.press(Key.Key_Left)
     wait_until(lambda: t.history.is_away)

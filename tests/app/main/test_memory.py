@@ -5,6 +5,7 @@ import json
 import weakref
 
 import pytest
+from event_loop import trigger
 
 from stroboscope.app.main.application import DesktopApplication
 
@@ -38,7 +39,7 @@ def test_the_camera_of_a_scene_that_was_never_drawn_is_not_remembered(
 def test_settings_are_on_disk_soon_after_a_change_and_not_only_at_the_end(
     desktop, attached, own_folders, wait_until
 ):
-    desktop.window.actions_by_name["wireframe"].trigger()
+    trigger(desktop.window.actions_by_name["wireframe"])
     wait_until(lambda: _stored(own_folders).get("view", {}).get("wireframe") is True)
     desktop.keeper._timer.setInterval(SOON_MS)
     attached("--script", "/x/train.py")
@@ -63,7 +64,7 @@ def test_settings_are_on_disk_soon_after_a_change_and_not_only_at_the_end(
 def test_settings_that_did_not_change_are_not_written_again(desktop, own_folders, wait_until):
     path = own_folders / "config" / "settings.json"
     desktop.keeper._timer.setInterval(SOON_MS)
-    desktop.window.actions_by_name["wireframe"].trigger()
+    trigger(desktop.window.actions_by_name["wireframe"])
     wait_until(path.exists)
     wait_until(lambda: not desktop.keeper.is_waiting)
 

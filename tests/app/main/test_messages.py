@@ -1,6 +1,7 @@
 """What the window says: banners that go when they are over, whole sentences, commands found."""
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from samples import few
@@ -48,7 +49,7 @@ def test_a_script_that_fails_at_its_start_is_named_with_its_error(desktop, own_f
 
 
 def _open_palette(desktop, wait_until):
-    desktop.window.actions_by_name["command_palette"].trigger()
+    trigger(desktop.window.actions_by_name["command_palette"])
     palette = desktop.window.findChild(CommandPalette)
     wait_until(palette.isVisible)
     return palette

@@ -1,6 +1,7 @@
 """Files opened from the window: by its menu, by dropping, by a double click."""
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QFileDialog, QMessageBox
@@ -49,7 +50,7 @@ def test_a_model_that_is_chosen_in_the_menu_stands_paused_in_the_window(
     path = own_folders / "model.xml"
     path.write_text(MODEL, encoding="utf-8")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
-    the_window.window.actions_by_name["open_file"].trigger()
+    trigger(the_window.window.actions_by_name["open_file"])
     sessions = the_window.sessions
     wait_until(lambda: sessions.shown is not None and sessions.shown.description is not None, 90)
     scene = sessions.shown

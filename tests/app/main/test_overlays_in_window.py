@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from event_loop import trigger
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 
@@ -42,12 +43,12 @@ def test_exactly_what_is_switched_on_is_subscribed(desktop, resting, wait_until)
     actions = desktop.window.actions_by_name
     always = {Topic.LOOKS}  # what a script writes into the colours of its model is always drawn
     wait_until(lambda: _wanted(resting) == {*always, Topic.DRAWING})
-    actions["contact_forces"].trigger()
+    trigger(actions["contact_forces"])
     assert _wanted(resting) == {*always, Topic.DRAWING, Topic.CONTACTS}
-    actions["velocities"].trigger()
+    trigger(actions["velocities"])
     assert _wanted(resting) == {*always, Topic.DRAWING, Topic.CONTACTS, Topic.STATE}
     for name in ("contact_forces", "velocities", "drawings"):
-        actions[name].trigger()
+        trigger(actions[name])
     assert _wanted(resting) == always
 
 
@@ -61,11 +62,11 @@ def test_trees_are_fetched_when_somebody_first_looks_at_them(desktop, resting, w
         return sum(len(p.texels) for p in picture.parts if Role.TREE in p.roles) // 12
 
     wait_until(lambda: window.scene_view.drawn_scene is resting)
-    window.actions_by_name["body_trees"].trigger()
+    trigger(window.actions_by_name["body_trees"])
     wait_until(lambda: boxes() > 0)
-    window.actions_by_name["body_trees"].trigger()
+    trigger(window.actions_by_name["body_trees"])
     assert not boxes()
-    window.actions_by_name["body_trees"].trigger()
+    trigger(window.actions_by_name["body_trees"])
     assert boxes() > 0
 
 
@@ -73,7 +74,7 @@ def test_poses_and_forces_in_the_picture_belong_to_one_instant(desktop, resting,
     window = desktop.window
     view, seen = window.scene_view, set()
     for name in ("contacts", "contact_forces", "velocities", "applied_forces"):
-        window.actions_by_name[name].trigger()
+        trigger(window.actions_by_name[name])
     click(window.transport.buttons["play"])
 
     def several_pictures():
@@ -92,7 +93,7 @@ def test_a_resting_ball_shows_its_force_and_what_the_script_draws(
     desktop, resting, click, wait_until
 ):
     window = desktop.window
-    window.actions_by_name["contact_forces"].trigger()
+    trigger(window.actions_by_name["contact_forces"])
     for _ in range(2):
         before = resting.status.step_count
         click(window.transport.buttons["step"])

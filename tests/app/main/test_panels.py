@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent
 from PySide6.QtTest import QTest
@@ -41,7 +42,7 @@ def test_only_the_front_of_each_group_is_visible_and_behind_it_nobody_asks_for_n
     window = desktop.window
     wait_until(lambda: "plots" in _fronts(window))
     wait_until(lambda: not window.docks["contacts"].content.isVisible())
-    window.panels.actions["contacts"].trigger()
+    trigger(window.panels.actions["contacts"])
     wait_until(lambda: "contacts" in _fronts(window))
     assert window.docks["contacts"].content.isVisible()
     wait_until(lambda: not window.docks["plots"].content.isVisible())
@@ -49,7 +50,7 @@ def test_only_the_front_of_each_group_is_visible_and_behind_it_nobody_asks_for_n
     bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     titles = {bar.tabText(i) for bar in bars for i in range(bar.count())}
     assert {"Inspector", "Controls", "Plots", "Contacts", "Log"} <= titles
-    window.panels.actions["contacts"].trigger()
+    trigger(window.panels.actions["contacts"])
     wait_until(lambda: window.docks["contacts"].isHidden())
     # Behind another tab nobody asks for numbers.
     scene = desktop.sessions.shown
@@ -110,7 +111,7 @@ def test_a_small_window_begins_with_the_picture_and_tabs_that_open_what_is_below
         QTest.mouseClick(window.status.opener, Qt.MouseButton.LeftButton)
         wait_until(lambda: _share(window) > 0.55)
         assert not {"contacts", "log"} & _fronts(window)
-        below.trigger()
+        trigger(below)
         wait_until(lambda: heights == {n: window.docks[n].height() for n in heights})
 
     _run(qapp, path, pendulums(), wait_until, begin, size=(1280, 720))

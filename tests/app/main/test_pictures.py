@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
@@ -160,13 +161,13 @@ def test_a_picture_at_a_chosen_size_under_the_scenes_name(circling, answer, clic
         click(dialog.save_button)
 
     answer(PictureDialog, look)  # which names no file: asked is enough
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     assert answer.asked[1][1].parent == path.parent, "the last folder is remembered"
     assert sizes == [Size.HD.value], "so is the size"
 
 
 def test_a_picture_of_depth_can_be_saved_as_its_numbers(circling, answer, click):
-    circling.actions_by_name["render_depth"].trigger()
+    trigger(circling.actions_by_name["render_depth"])
     assert circling.actions_by_name["render_depth"].isChecked()
     circling.scene_view.viewport.set_camera(ABOVE)
 
@@ -175,7 +176,7 @@ def test_a_picture_of_depth_can_be_saved_as_its_numbers(circling, answer, click)
         click(dialog.save_button)
 
     path = answer(PictureDialog, act, "a.npz")
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     saved = np.load(path)
     assert saved["depth"].shape == saved["geom"].shape == (240, 320)
     shown = saved["geom"] >= 0
@@ -183,7 +184,7 @@ def test_a_picture_of_depth_can_be_saved_as_its_numbers(circling, answer, click)
     assert np.isfinite(saved["depth"][shown]).all()
     assert saved["depth"][saved["geom"] > 0].max() < 7.0
     path = answer(PictureDialog, act, "a.png")
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     image = pixels(QImage(str(path)))
     assert image.shape[:2] == (240, 320)
 
@@ -198,7 +199,7 @@ def test_a_transparent_picture_goes_to_the_clipboard(circling, answer, click):
         click(dialog.copy_button)
 
     answer(PictureDialog, act)
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     image = QApplication.clipboard().image()
     assert (image.width(), image.height()) == (400, 300)
     assert image.hasAlphaChannel()
@@ -216,7 +217,7 @@ def test_a_picture_of_the_whole_window_at_twice_its_size(circling, answer, click
         click(dialog.save_button)
 
     path = answer(PictureDialog, act, "w.png")
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     image = QImage(str(path))
     ratio = circling.devicePixelRatioF()
     assert image.width() == round(2 * ratio * circling.width())
@@ -264,7 +265,7 @@ def test_a_large_picture_leaves_the_window_alive_and_says_how_far_it_is(circling
     path = answer(PictureDialog, act, "large.png")
     watcher = Watcher()
     began = time.process_time()
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     took = time.process_time() - began
     watcher.stop()
     assert QImage(str(path)).size().toTuple() == (800, 1200)
@@ -288,7 +289,7 @@ def test_a_large_picture_can_be_cancelled_and_leaves_no_file(circling, answer, c
     path = answer(PictureDialog, act, "never.png")
     watcher = Watcher()
     watcher.act = lambda dialog: dialog.cancel()
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     watcher.stop()
     assert watcher.said
     assert max(watcher.values) < 0.5 * watcher.maximum
@@ -313,7 +314,7 @@ def test_a_picture_of_a_scene_that_is_left_meanwhile_is_given_up_with_a_word(
     answer(PictureDialog, act)
     watcher = Watcher()
     watcher.act = lambda dialog: sessions.show(None)
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     watcher.stop()
     assert sessions.log.counts[LogLevel.ERROR] == errors
     assert sessions.log.lines[-1].level is LogLevel.WARNING
@@ -326,22 +327,22 @@ def test_what_cannot_be_drawn_or_written_is_said(circling, answer, click, own_fo
         PictureDialog, lambda dialog: click(dialog.save_button), "a.png",
         folder=own_folders / "gone",
     )  # fmt: skip
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     assert "can't be written" in circling.banner.text.text()
     errors = log.counts[LogLevel.ERROR]
     circling.settings.pictures = PictureChoice(size=Size.TWICE).to_dict()
     circling.scene_view.viewport.resize(5000, 400)
     answer(PictureDialog, lambda dialog: click(dialog.copy_button))
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     assert log.counts[LogLevel.ERROR] == errors + 1
     assert "8192" in log.lines[-1].text
 
 
 def test_a_picture_while_playing_and_one_key_to_copy(circling, answer, click, wait_until):
-    circling.actions_by_name["play"].trigger()
+    trigger(circling.actions_by_name["play"])
     wait_until(lambda: circling.scene_view.drawn_pose.time > 0.1)
     path = answer(PictureDialog, lambda dialog: click(dialog.save_button), "p.png")
-    circling.actions_by_name["picture"].trigger()
+    trigger(circling.actions_by_name["picture"])
     ball(pixels(QImage(str(path))))
     QTest.keyClick(circling, Qt.Key.Key_C, CONTROL_SHIFT)
     image = QApplication.clipboard().image()
@@ -417,17 +418,17 @@ def test_a_film_of_a_playing_scene_keeps_its_pace(circling, answer, click, wait_
     circling.scene_view.viewport.set_camera(dataclasses.replace(ABOVE, distance=5.0))
     path = answer(FilmDialog, film_dialog(click, fps=30.0), "p.mp4")
     recorder = circling.commands.pictures.recorder
-    circling.actions_by_name["film"].trigger()
+    trigger(circling.actions_by_name["film"])
     begun = circling.scene_view.drawn_pose.time
-    circling.actions_by_name["play"].trigger()
+    trigger(circling.actions_by_name["play"])
     wait_until(lambda: circling.scene_view.drawn_pose.time > begun + 1.0)
-    circling.actions_by_name["play"].trigger()
+    trigger(circling.actions_by_name["play"])
     scene = circling.sessions.shown
     wait_until(lambda: scene.mode is PlaybackMode.PAUSED and scene.stands_still)
     # The last picture of a scene that plays may be left out; now there is time for it.
     circling.sessions.step(1)
     wait_until(lambda: circling.scene_view.drawn_pose.time >= scene.status.time - 0.005)
-    circling.actions_by_name["film"].trigger()
+    trigger(circling.actions_by_name["film"])
     ended = circling.scene_view.drawn_pose.time
     wait_until(lambda: recorder.writer is None)
     _, frames = decode(path)
@@ -440,7 +441,7 @@ def test_a_film_of_a_playing_scene_keeps_its_pace(circling, answer, click, wait_
 def test_a_film_of_real_time_goes_on_while_paused(circling, answer, click, wait_until, decode):
     path = answer(FilmDialog, film_dialog(click, fps=20.0, base="wall"), "w.mp4")
     recorder, view = circling.commands.pictures.recorder, circling.scene_view.viewport
-    circling.actions_by_name["film"].trigger()
+    trigger(circling.actions_by_name["film"])
     began = None
 
     def stood_still():
@@ -455,11 +456,11 @@ def test_a_film_of_real_time_goes_on_while_paused(circling, answer, click, wait_
 
     wait_until(stood_still)
     assert recorder.dropped == began[2], "a still picture drops nothing"
-    circling.actions_by_name["look_front"].trigger()
+    trigger(circling.actions_by_name["look_front"])
     wait_until(lambda: view.content != began[0] and recorder._drawn == view.content)
     turned = recorder.writer.frames
     wait_until(lambda: recorder.writer.frames >= turned + 6)
-    circling.actions_by_name["film"].trigger()
+    trigger(circling.actions_by_name["film"])
     wait_until(lambda: recorder.writer is None)
     _, frames = decode(path)
     assert len(frames) >= turned + 6
@@ -469,8 +470,8 @@ def test_a_film_of_real_time_goes_on_while_paused(circling, answer, click, wait_
 def test_cancelling_removes_the_film(circling, answer, click, wait_until):
     path = answer(FilmDialog, film_dialog(click), "c.mp4")
     recorder = circling.commands.pictures.recorder
-    circling.actions_by_name["film"].trigger()
-    circling.actions_by_name["play"].trigger()
+    trigger(circling.actions_by_name["film"])
+    trigger(circling.actions_by_name["play"])
     wait_until(lambda: recorder.writer.frames > 5)
     click(circling.commands.pictures.bar.cancel_button)
     wait_until(lambda: recorder.writer is None)
@@ -482,7 +483,7 @@ def test_a_film_into_a_folder_that_is_gone_is_a_sentence(
     circling, answer, click, wait_until, own_folders
 ):
     answer(FilmDialog, film_dialog(click), "g.mp4", folder=own_folders / "gone")
-    circling.actions_by_name["film"].trigger()
+    trigger(circling.actions_by_name["film"])
     wait_until(lambda: circling.commands.pictures.recorder.writer is None)
     wait_until(lambda: circling.banner.isVisible())
     wait_until(lambda: "there is no folder" in circling.banner.text.text())
@@ -493,8 +494,8 @@ def test_a_film_into_a_folder_that_is_gone_is_a_sentence(
 def test_closing_the_window_finishes_the_film(circling, answer, click, wait_until, decode):
     path = answer(FilmDialog, film_dialog(click), "z.mp4")
     recorder = circling.commands.pictures.recorder
-    circling.actions_by_name["film"].trigger()
-    circling.actions_by_name["play"].trigger()
+    trigger(circling.actions_by_name["film"])
+    trigger(circling.actions_by_name["play"])
     wait_until(lambda: recorder.writer.frames > 10)
     circling.close()
     _, frames = decode(path)
@@ -504,15 +505,15 @@ def test_closing_the_window_finishes_the_film(circling, answer, click, wait_unti
 
 @pytest.mark.slow
 def test_the_view_that_is_filmed_may_go(circling, answer, click, wait_until, decode):
-    circling.actions_by_name["views_side_by_side"].trigger()
+    trigger(circling.actions_by_name["views_side_by_side"])
     grid = circling.scene_view.grid
     grid.activate(grid.views[1])
     path = answer(FilmDialog, film_dialog(click), "v.mp4")
-    circling.actions_by_name["film"].trigger()
+    trigger(circling.actions_by_name["film"])
     circling.sessions.step(5)
     recorder = circling.commands.pictures.recorder
     wait_until(lambda: recorder.writer.frames >= 2)
-    circling.actions_by_name["views_one"].trigger()
+    trigger(circling.actions_by_name["views_one"])
     wait_until(lambda: recorder.writer is None)
     assert len(decode(path)[1]) >= 2
 
@@ -529,13 +530,13 @@ def test_a_film_outlives_the_application_it_is_of(
     wait_until(lambda: window.actions_by_name["film"].isEnabled())
     path = answer(FilmDialog, film_dialog(click, base=base), "dead.mp4")
     recorder = window.commands.pictures.recorder
-    window.actions_by_name["film"].trigger()
-    window.actions_by_name["play"].trigger()
+    trigger(window.actions_by_name["film"])
+    trigger(window.actions_by_name["play"])
     wait_until(lambda: recorder.writer.frames > 8)
     process.kill()
     wait_until(lambda: desktop.sessions.shown.is_stale)
     assert recorder.is_recording
-    window.actions_by_name["film"].trigger()
+    trigger(window.actions_by_name["film"])
     wait_until(lambda: recorder.writer is None)
     _, frames = decode(path)
     assert len(frames) > 8

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -69,7 +70,7 @@ def test_parents_sliders_the_profiler_sensors_and_signals_are_a_key_or_a_command
     # Sliders and states.
     window = desktop.window
     for name in ("joint_sliders", "control_sliders", "physics_options", "states"):
-        window.actions_by_name[name].trigger()
+        trigger(window.actions_by_name[name])
         assert window.panels["controls"].in_front
     assert window.controls.states.isVisible()
     texts = [text for text, _, _ in window.actions_by_name.palette_entries()]

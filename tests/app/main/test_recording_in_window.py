@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox, QTreeWidgetItem
@@ -104,7 +105,7 @@ def test_a_run_is_recorded_until_the_red_dot_is_clicked(
     scene, commands = recorded(), desktop.window.commands.recording
     button, action = desktop.window.status.recorded, desktop.window.actions_by_name["record"]
     assert not button.isVisible()
-    action.trigger()
+    trigger(action)
     assert commands.dialog.name.placeholderText() == "My/Arm"
     answer(desktop, "a walk")
     wait_until(lambda: commands.dialog is None and button.isVisible())
@@ -200,7 +201,7 @@ def test_what_was_saved_is_opened_from_the_log(desktop, recorded, wait_until, tm
     desktop.sessions.step(20)
     wait_until(lambda: desktop.window.actions_by_name["save_history"].isEnabled())
     wait_until(lambda: scene.status.axis == 20)
-    desktop.window.actions_by_name["save_history"].trigger()
+    trigger(desktop.window.actions_by_name["save_history"])
     answer(desktop, "past")
     view = desktop.window.log_panel.view
     said = f"Saved past.mcap: {tmp_path / 'runs' / 'past.mcap'}"
@@ -226,7 +227,7 @@ def test_the_history_of_a_scene_is_saved(desktop, recorded, wait_until, tmp_path
     desktop.sessions.step(50)
     wait_until(lambda: scene.history.has_rows and scene.status.axis == 50)
     wait_until(lambda: action.isEnabled())
-    action.trigger()
+    trigger(action)
     QTest.keyClick(commands.dialog.name, Qt.Key.Key_Return)
     wait_until(lambda: commands.dialog is None)
     # The scene's name can't be a file's as it is.
@@ -244,7 +245,7 @@ def test_a_name_that_is_a_path_is_refused_in_the_dialog(
     desktop, recorded, wait_until, tmp_path, name
 ):
     recorded()
-    desktop.window.actions_by_name["record"].trigger()
+    trigger(desktop.window.actions_by_name["record"])
     dialog = desktop.window.commands.recording.dialog
     answer(desktop, name)
     wait_until(lambda: dialog.problem.isVisible())
@@ -259,7 +260,7 @@ def test_a_name_that_is_a_path_is_refused_in_the_dialog(
 def test_a_folder_that_is_none_is_told_in_the_dialog(desktop, recorded, wait_until, tmp_path):
     (tmp_path / "runs").write_text("a file")
     recorded()
-    desktop.window.actions_by_name["record"].trigger()
+    trigger(desktop.window.actions_by_name["record"])
     dialog = desktop.window.commands.recording.dialog
     answer(desktop, "run")
     wait_until(lambda: dialog.problem.isVisible())
@@ -273,7 +274,7 @@ def test_a_disk_that_fails_is_told_in_the_window_and_the_simulation_goes_on(
     desktop, recorded, wait_until, tmp_path
 ):
     scene = recorded(LIMITED)
-    desktop.window.actions_by_name["record"].trigger()
+    trigger(desktop.window.actions_by_name["record"])
     answer(desktop, "run")
     wait_until(lambda: desktop.window.status.recorded.isVisible())
     desktop.sessions.fast_forward()

@@ -8,6 +8,7 @@ from typing import Any
 
 import mujoco
 import pytest
+from event_loop import trigger
 from plain_recording import PlainRun, record_plain
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -242,13 +243,13 @@ def test_a_run_opens_where_it_stopped_and_says_why(desktop, run_script, tmp_path
     assert [stop.axis for stop in scene.stops.stops] == [40]
     desktop.window.commands.time.choose(10)
     wait_until(lambda: scene.history.view == 10 and not banner.isVisible())
-    desktop.window.actions_by_name["next_event"].trigger()
+    trigger(desktop.window.actions_by_name["next_event"])
     wait_until(banner.isVisible)
 
 
 def test_it_is_played_backwards_and_in_a_loop(desktop, replay, wait_until):
     history = desktop.sessions.shown.history
-    desktop.window.actions_by_name["loop"].trigger()
+    trigger(desktop.window.actions_by_name["loop"])
     seen: list[int] = []
     history.changed.connect(lambda: seen.append(-1 if history.view is None else history.view))
     replay(Key.Key_Space, CTRL)
@@ -286,9 +287,9 @@ def test_a_part_chosen_in_the_timeline_is_played_in_a_loop(desktop, replay, wait
     assert abs(begin - 20) <= 1 >= abs(end - 30)
     with_bracket = strip_picture()
     assert with_bracket != without
-    window.actions_by_name["loop"].trigger()
+    trigger(window.actions_by_name["loop"])
     assert strip_picture() not in (with_bracket, without)
-    window.actions_by_name["loop"].trigger()
+    trigger(window.actions_by_name["loop"])
 
     seen: list[int | None] = []
     replay(Key.Key_Space)
@@ -346,7 +347,7 @@ def test_a_curve_added_to_a_running_scene_begins_with_what_it_remembers(
     run_script(RUNS.format(model=MODEL.replace('timestep="0.01"', 'timestep="0.002"')))
     scene = desktop.sessions.shown
     wait_until(lambda: scene.status is not None)
-    desktop.window.actions_by_name["play"].trigger()
+    trigger(desktop.window.actions_by_name["play"])
     wait_until(lambda: scene.status.axis > 200)
     key = scene_key(scene)
     desktop.window.plots.add_signals(PlotSeriesId(key, "qpos", 0))

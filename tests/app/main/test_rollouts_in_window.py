@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
@@ -103,7 +104,7 @@ def test_two_rollouts_are_rows_ghosts_dashed_curves_and_a_comparison(
         texts |= {action.text(): action for action in sub.actions()}
     above = next(text for text in texts if text.startswith("Stop when qpos['wrist'] > "))
     assert low <= float(above.rpartition(" ")[2]) <= high
-    texts[above].trigger()
+    trigger(texts[above])
     menu.close()
     wait_until(window.stops.conditions.isVisible)
     assert window.stops.conditions.field.line.text() == above.removeprefix("Stop when ")
@@ -135,7 +136,7 @@ def test_a_number_that_somebody_asks_for_becomes_a_column(desktop, tried, wait_u
     menu = panel.number_menu()
     titles = {action.text(): action for action in menu.actions()}
     assert not titles["Deepest penetration"].isEnabled(), "every rollout has it already"
-    titles["Largest acceleration"].trigger()
+    trigger(titles["Largest acceleration"])
     menu.close()
     wait_until(lambda: all("max |qacc|" in dict(e.numbers) for e in scene.rollouts.rollouts))
     wait_until(lambda: "max |qacc|" in panel.table.as_text(everything=True))

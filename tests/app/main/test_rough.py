@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from event_loop import trigger
 from monkey import Ears
 from PySide6.QtCore import QModelIndex
 from PySide6.QtGui import Qt
@@ -93,7 +94,7 @@ def test_scenes_of_other_sizes_come_and_go_under_every_panel(desktop, ears, run_
     open_everything(desktop)
     window, seen = desktop.window, set()
     for name in ("contacts", "joints", "labels", "frames"):
-        window.actions_by_name[name].trigger()
+        trigger(window.actions_by_name[name])
     sizes = set()
     # A busy machine describes some only when they have gone: go on until both sizes were there.
     while len(seen) < 5 or len(sizes) < 2:

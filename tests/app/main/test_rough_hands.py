@@ -5,6 +5,7 @@ import math
 import signal
 
 import pytest
+from event_loop import trigger
 from monkey import Ears
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QMouseEvent
@@ -94,7 +95,7 @@ def test_an_observer_is_told_at_every_control_that_another_client_has_it(
     window.panels.show("inspector")
     _refused_in_the_inspector(desktop, wait_until)
     _refused_in_the_picture(desktop)
-    window.actions_by_name["checkpoint"].trigger()
+    trigger(window.actions_by_name["checkpoint"])
     assert "Another client" in window.status.currentMessage()
     assert scene.edits.checkpoints == ()
 
@@ -203,7 +204,7 @@ def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, 
     for overlay in OVERLAYS:
         action = window.actions_by_name[overlay.name]
         if not action.isChecked():
-            action.trigger()
+            trigger(action)
     wait_until(lambda: scene.latest(Topic.STATE) is not None)
     wait_until(lambda: scene.status.step_count > 60)
     for kind in ElementKind:
@@ -225,7 +226,7 @@ def test_numbers_that_are_none_are_shown_and_nothing_stops(desktop, run_script, 
     wait_until(lambda: watch.rows and watch.rows[0].number.text() == "NaN")
     assert watch.rows[0].number.property("level") == "stop"
     drawn = window.scene_view.viewport.stats.frames
-    window.actions_by_name["grid"].trigger()
+    trigger(window.actions_by_name["grid"])
     wait_until(lambda: window.scene_view.viewport.stats.frames > drawn)
 
 
@@ -287,7 +288,7 @@ def test_a_scene_takes_models_of_other_sizes_under_every_panel_watch_and_overrid
         QApplication.processEvents()
     for overlay in OVERLAYS:
         if not window.actions_by_name[overlay.name].isChecked():
-            window.actions_by_name[overlay.name].trigger()
+            trigger(window.actions_by_name[overlay.name])
     wait_until(lambda: scene.session.has_control)
     for text in ('qpos["knee"]', "qpos[8]", 'sensor("bend")', 'tendon_length["rope"]', "qvel"):
         window.panels["watch"].content.add(text)

@@ -9,6 +9,7 @@ import msgspec
 import mujoco
 import numpy as np
 import pytest
+from event_loop import trigger
 from plain_recording import PlainRun, record_plain
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
@@ -122,7 +123,7 @@ def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
     assert desktop.sessions.shown is first
     look(desktop, wait_until, 20)
     without = picture(desktop)
-    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])
     # 20 steps of 10 ms are 50 of 4 ms.
     wait_until(lambda: other.history.view == 50)
     wait_until(lambda: (pose := other.latest(Topic.POSE)) is not None and pose.axis == 50)
@@ -141,7 +142,7 @@ def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
     assert (np.abs(picture(desktop) - without).max(axis=-1) > 24).sum() == 0
     assert other.history.view == 25
     # Shown again, the legend says when it is of another time: it ends at 0.3 s.
-    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])
     wait_until(lambda: other.history.view == 50 and not first.ghosts.scenes[0].note)
     look(desktop, wait_until, 50)
     wait_until(lambda: first.ghosts.scenes[0].note.startswith("at 0.3"))
@@ -190,7 +191,7 @@ def test_linked_runs_are_looked_at_at_the_same_time(desktop, record, opened, wai
     desktop.sessions.show(other)
     look(desktop, wait_until, 25)
     wait_until(lambda: first.history.view == 10)
-    link.trigger()
+    trigger(link)
     look(desktop, wait_until, 50)
     assert first.history.view == 10
 
@@ -198,7 +199,7 @@ def test_linked_runs_are_looked_at_at_the_same_time(desktop, record, opened, wai
 def test_a_run_of_another_model_is_refused_in_words(desktop, record, opened, wait_until):
     first = opened(record("first", arm(), steps=20))
     other = opened(record("ball", BALL, steps=20))
-    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])
     said = desktop.window.status.currentMessage()
     assert "no body of 'Plain' (ball) has the name of one of 'Plain' (arm)" in said
     assert not first.ghosts.all
@@ -211,7 +212,7 @@ def test_bodies_that_both_models_have_are_drawn_until_one_application_is_removed
     first = opened(record("first", arm(more=HAND), steps=40, swing=1.0))
     other = opened(record("other", arm(), steps=40, swing=-1.0))
     look(desktop, wait_until, 30)
-    menu_of(desktop, other)[f"Show as ghost in {first.name}"].trigger()
+    trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])
     drawn = desktop.window.scene_view.viewport._scene
     wait_until(lambda: len(drawn.others) == 1)
     items = drawn.ghost_items(drawn.others[0], ViewOptions())
@@ -230,7 +231,7 @@ def test_a_run_in_the_picture_of_a_live_scene_follows_it(
     wait_until(lambda: live.status is not None)
     other = opened(record("other", arm(), steps=100, swing=1.0))
     menu = desktop.window.commands.beside.ghost_menu()
-    menu.actions()[0].trigger()
+    trigger(menu.actions()[0])
     assert [ghost.ref for ghost in live.ghosts.scenes] == [other]
     desktop.sessions.step(40)
     wait_until(lambda: live.status.axis == 40 and other.history.view == 40)
@@ -238,7 +239,7 @@ def test_a_run_in_the_picture_of_a_live_scene_follows_it(
     wait_until(lambda: other.history.view == 15)
     # A scene that runs goes on, whatever is looked at beside it.
     desktop.sessions.show(other)
-    desktop.window.actions_by_name["link_times"].trigger()
+    trigger(desktop.window.actions_by_name["link_times"])
     live.session.send(lambda i: Play(id=i, scene_id=None))
     wait_until(lambda: live.mode is PlaybackMode.PLAYING)
     before = live.status.axis
@@ -246,7 +247,7 @@ def test_a_run_in_the_picture_of_a_live_scene_follows_it(
     wait_until(lambda: live.status.axis > before + 20)
     assert live.mode is PlaybackMode.PLAYING
     # In the picture of the recorded one it is seen as it runs.
-    menu_of(desktop, live)[f"Show as ghost in {other.name}"].trigger()
+    trigger(menu_of(desktop, live)[f"Show as ghost in {other.name}"])
     drawn = desktop.window.scene_view.viewport._scene
     wait_until(lambda: len(drawn.others) == 1)
     seen = drawn.others[0].mat
@@ -272,7 +273,7 @@ def test_linked_runs_stay_as_many_episodes_apart_as_they_were(desktop, record, o
     first = opened(record("first", arm(), steps=60, resets=(20, 40)))
     other = opened(record("other", arm(), steps=60, resets=(30,)))
     wait_until(lambda: link.isVisible())
-    link.trigger()
+    trigger(link)
     # The same episode of both, at 0.05 s; then one that only the first has.
     look(desktop, wait_until, 25)
     wait_until(lambda: other.history.view == 35)
@@ -280,13 +281,13 @@ def test_linked_runs_stay_as_many_episodes_apart_as_they_were(desktop, record, o
     wait_until(lambda: other.history.view == 35)
     look(desktop, wait_until, 50)
     wait_until(lambda: other.history.view == 40)
-    link.trigger()
+    trigger(link)
     # Now the second one of the first, and the first one of the other.
     desktop.sessions.show(other)
     look(desktop, wait_until, 3)
     desktop.sessions.show(first)
     look(desktop, wait_until, 24)
-    link.trigger()
+    trigger(link)
     wait_until(lambda: other.history.view == 4)
     look(desktop, wait_until, 47)
     wait_until(lambda: other.history.view == 37)

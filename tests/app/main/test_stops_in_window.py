@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
@@ -233,7 +234,7 @@ def test_a_condition_comes_from_a_field_a_ready_made_one_or_a_number_of_a_table(
     equality = next(action for text, action in actions.items() if "equality" in text)
     assert not equality.isEnabled()
     limit = next(action for text, action in actions.items() if text.startswith("Any joint is past"))
-    limit.trigger()
+    trigger(limit)
     assert window.stops.conditions.field.line.text() == "min(joint.margin) < 0"
     menu.close()
     # A number of a table becomes one.
@@ -246,7 +247,7 @@ def test_a_condition_comes_from_a_field_a_ready_made_one_or_a_number_of_a_table(
     menu = QMenu()
     view.add_actions(menu, panel.table.model.index(0, column))
     above = next(action for action in menu.actions() if "above" in action.text())
-    above.trigger()
+    trigger(above)
     wait_until(window.stops.conditions.isVisible)
     text = window.stops.conditions.field.line.text()
     assert text.startswith("qpos['elbow'] > ")
@@ -265,5 +266,5 @@ def test_the_ghost_of_a_state_stays_while_the_scene_moves_on(desktop, attach, wa
     wait_until(lambda: scene.latest(Topic.GHOSTS, Instant.NOW) is not None)
     wait_until(lambda: scene.stands_still)
     assert np.allclose(window.scene_view.viewport._scene.others[0].pos, ghost)
-    window.actions_by_name["clear_ghosts"].trigger()
+    trigger(window.actions_by_name["clear_ghosts"])
     wait_until(lambda: not window.scene_view.viewport._scene.others)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
@@ -264,7 +265,7 @@ def test_tendons_equalities_and_keyframes_are_in_the_tree_and_can_be_looked_at_a
     node = keyframes.child(0).data(NODE_ROLE)
     menu = window.tree.menu_of(node)
     (load,) = menu.actions()
-    load.trigger()
+    trigger(load)
     state = panel(desktop, "state")
     wait_until(lambda: state.table.table and state.table.table.number("position", 0) == 0.3)
     menu.deleteLater()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
@@ -239,7 +240,7 @@ def test_enter_asks_once_when_the_script_has_registered_nothing_then_branches(
     wait_until(lambda: t.history.view == stands_at - 10)
     t.settle()
     wait_until(t.window.timeline.continue_here.isVisible)
-    t.window.timeline.continue_menu.actions()[1].trigger()
+    trigger(t.window.timeline.continue_menu.actions()[1])
     wait_until(lambda: len([s for s in t.history.segments if s.kind == "branch"]) == 3)
     wait_until(lambda: t.history.view is None)
     t.settle()

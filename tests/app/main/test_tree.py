@@ -1,6 +1,7 @@
 """The tree as a person uses it: eyes, menus, one selection everywhere."""
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
@@ -118,13 +119,13 @@ def test_keys_and_the_menu_of_an_element_plot_hide_and_isolate(desktop, tree, wa
         menu = tree.menu_of(_index(tree, element).data(NODE_ROLE))
         return {action.text(): action for action in menu.actions()}
 
-    entries(Element(ElementKind.JOINT, 0))["Plot"].trigger()
+    trigger(entries(Element(ElementKind.JOINT, 0))["Plot"])
     assert [s.channel for s in desktop.window.plots.plots.all_series()] == ["qpos"]
     assert "Plot" not in entries(ROD)
     assert "Hide" not in entries(Element(ElementKind.JOINT, 0))
-    entries(ROD)["Hide"].trigger()
+    trigger(entries(ROD)["Hide"])
     assert "Show" in entries(ROD)
-    entries(ROD)["Show everything"].trigger()
+    trigger(entries(ROD)["Show everything"])
     assert not desktop.sessions.visibility.hidden(desktop.sessions.shown)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
@@ -214,7 +215,7 @@ def test_it_is_offered_by_the_timeline_the_palette_the_menu_and_the_panel_of_rol
     QTest.mouseClick(window.windowHandle(), RIGHT, NONE, strip.mapTo(window, place))
     wait_until(lambda: any(each.isVisible() for each in window.timeline.findChildren(QMenu)))
     menu = next(each for each in window.timeline.findChildren(QMenu) if each.isVisible())
-    next(a for a in menu.actions() if a.text().startswith("Try something")).trigger()
+    trigger(next(a for a in menu.actions() if a.text().startswith("Try something")))
     menu.close()
     wait_until(dialog.isActiveWindow)
     assert dialog.begin.value() == axis
@@ -226,7 +227,7 @@ def test_it_is_offered_by_the_timeline_the_palette_the_menu_and_the_panel_of_rol
     entry = next(
         a for a in window.timeline.continue_menu.actions() if a.text().startswith("Try something")
     )
-    entry.trigger()
+    trigger(entry)
     wait_until(dialog.isVisible)
     assert dialog.begin.value() == STEPS - 1
     # It follows the view while it is open.

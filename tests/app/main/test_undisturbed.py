@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -73,7 +74,7 @@ def _look_at_everything(desktop, click, wait_until) -> None:
     for dock in window.docks.values():
         dock.show()
     for name in ("contacts", "frames", "joints"):
-        window.actions_by_name[name].trigger()
+        trigger(window.actions_by_name[name])
     assert window.scene_view.viewport.options.contacts
     for channel in ("qpos", "qvel", "qacc", "ctrl"):
         window.plots.add_signals(PlotSeriesId(scene_key(scene), channel, 0))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -125,14 +126,14 @@ def test_keys_and_menus_act_on_the_view_that_was_clicked_and_what_is_drawn_is_dr
     wait_until(lambda: grid.views[3]._legend.isVisible() and not grid.leader._legend.isVisible())
     assert len({view._scene_extent() for view in grid.views}) == 1
     # All views move with the scene.
-    four.actions_by_name["play"].trigger()
+    trigger(four.actions_by_name["play"])
     frames = [view.stats.frames for view in grid.views]
     wait_until(
         lambda: all(
             view.stats.frames > before + 2 for view, before in zip(grid.views, frames, strict=True)
         )
     )
-    four.actions_by_name["play"].trigger()
+    trigger(four.actions_by_name["play"])
 
 
 def test_views_and_their_cameras_come_back_and_tracking_in_one_leaves_the_others_alone(
@@ -143,8 +144,8 @@ def test_views_and_their_cameras_come_back_and_tracking_in_one_leaves_the_others
     grid.views[1].set_camera(
         type(chosen)(lookat=(0.1, 0.2, 0.3), distance=3.0, azimuth=12.0, elevation=-34.0)
     )
-    four.actions_by_name["views_one"].trigger()
-    four.actions_by_name["views_side_by_side"].trigger()
+    trigger(four.actions_by_name["views_one"])
+    trigger(four.actions_by_name["views_side_by_side"])
     assert grid.views[1].camera.azimuth == 12.0
     path = own_folders / "config" / "settings.json"
 
@@ -157,15 +158,15 @@ def test_views_and_their_cameras_come_back_and_tracking_in_one_leaves_the_others
 
     wait_until(kept)
     # Tracking in one view leaves the others alone.
-    four.actions_by_name["views_four"].trigger()
+    trigger(four.actions_by_name["views_four"])
     wait_until(lambda: len(grid.views) == 4)
     four.sessions.selection.select(Element(ElementKind.BODY, 2))
     click_in(grid.views[1])
-    four.actions_by_name["track"].trigger()
+    trigger(four.actions_by_name["track"])
     modes = [view.camera.mode for view in grid.views]
     assert modes == [ViewMode.FREE, ViewMode.TRACKING, ViewMode.FREE, ViewMode.FREE]
     # With one view there is the first.
-    four.actions_by_name["views_one"].trigger()
+    trigger(four.actions_by_name["views_one"])
     assert four.scene_view.viewport is grid.leader
 
 

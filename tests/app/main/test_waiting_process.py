@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent
 from PySide6.QtWidgets import QFileDialog
@@ -129,7 +130,7 @@ def test_one_waits_while_a_file_is_chosen(desktop, monkeypatch):
         return "", ""
 
     monkeypatch.setattr(QFileDialog, "getOpenFileName", choose)
-    desktop.window.actions_by_name["open_file"].trigger()
+    trigger(desktop.window.actions_by_name["open_file"])
     assert seen != [None]
 
 

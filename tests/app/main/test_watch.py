@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QDropEvent, QEnterEvent
 from PySide6.QtTest import QTest
@@ -70,7 +71,7 @@ def step(puck, wait_until):
     """Take one step and stand."""
     scene = puck.sessions.shown
     before = scene.status.axis
-    puck.window.actions_by_name["step"].trigger()
+    trigger(puck.window.actions_by_name["step"])
     wait_until(lambda: not scene.session.pending)
     wait_until(lambda: scene.stands_still and scene.status.axis == before + 1)
 

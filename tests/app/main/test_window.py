@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QToolTip
@@ -339,7 +340,7 @@ def test_settings_survive_the_window_and_plots_are_remembered_per_script_until_r
     scene = first.sessions.shown
     first.window.resize(1300, 777)
     first.window.set_theme("light")
-    first.window.actions_by_name["contacts"].trigger()
+    trigger(first.window.actions_by_name["contacts"])
     first.window.plots.add_signals(PlotSeriesId(scene_key(scene), "qvel"))
     first.sessions.play()
     columns = first.window.store.columns
@@ -368,7 +369,7 @@ def test_the_palette_finds_a_command_every_step_of_a_plot_arrives_and_a_small_sc
     desktop, attached, click, wait_until, qapp
 ):
     attached()
-    desktop.window.actions_by_name["command_palette"].trigger()
+    trigger(desktop.window.actions_by_name["command_palette"])
     palette = desktop.window.findChild(CommandPalette)
     wait_until(palette.isVisible)
     QTest.keyClicks(palette.field, "contact points")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -59,7 +60,7 @@ def use_a_window(qapp: QApplication, settings: Path) -> "weakref.ref[DesktopAppl
         qapp.processEvents()
     for name in DIALOGS:
         QTimer.singleShot(1, close_dialog)
-        window.actions_by_name[name].trigger()
+        trigger(window.actions_by_name[name])
     window.close()
     desktop.close()
     window.deleteLater()

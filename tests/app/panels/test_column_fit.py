@@ -7,16 +7,18 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from stroboscope.app.models.comparison import comparison_table
 from stroboscope.app.models.tables.table import Cells, Column, ColumnKind, Table, texts_of
 from stroboscope.app.panels.tables.column_fit import ColumnWish, fitted_widths
 from stroboscope.app.panels.tables.value_table import ValueTable
+from stroboscope.debugger_protocol.time_messages import StateDifference, StatesCompared
 from stroboscope.resources.themes import DARK
 
-NUMBER = ColumnWish(100, 100, is_text=False)
+NUMBER = ColumnWish(100, 100, gives_way=False)
 
 
 def text(wanted: int, least: int) -> ColumnWish:
-    return ColumnWish(wanted, least, is_text=True, may_elide=72)
+    return ColumnWish(wanted, least, gives_way=True, may_elide=72)
 
 
 def test_columns_that_fit_are_as_wide_as_they_want_to_be() -> None:
@@ -86,6 +88,31 @@ def test_numbers_keep_their_width_in_a_table_that_becomes_narrow(table: ValueTab
     table.resize(650, 300)
     QTest.qWait(0)
     assert [table.view.columnWidth(n) for n in range(2, 6)] == before
+
+
+def test_what_two_states_differ_by_is_in_sight_in_a_narrow_panel(table: ValueTable) -> None:
+    names = ("qpos elbow", "qvel wrist", "ctrl elbow_servo")
+    rows = tuple(
+        StateDifference(name=name, first=-0.56799, second=-0.51979, unit="rad/s") for name in names
+    )
+    table.resize(366, 120)
+    for compared in (rows[:2], rows):  # what comes later is fitted as well
+        table.show_table(
+            comparison_table(
+                StatesCompared(id=1, scene_id=1, differences=compared), with_steps=True
+            ),
+            empty="",
+        )
+        at = table.view.column_at("difference")
+        end = table.view.columnViewportPosition(at) + table.view.columnWidth(at)
+        assert end <= table.view.viewport().width()
+        for key in ("first", "second", "difference"):
+            least = table.view.fontMetrics().horizontalAdvance(table.table.text(key, 0))
+            assert table.view.columnWidth(table.view.column_at(key)) > least
+    assert table.view.columnWidth(0) > table.view.fontMetrics().horizontalAdvance(names[2])
+    table.resize(900, 120)
+    QTest.qWait(0)
+    assert table.view.columnWidth(table.view.column_at("unit")) >= 48, "there is room for all"
 
 
 def test_a_column_that_somebody_has_dragged_stays_as_wide(table: ValueTable) -> None:

@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from event_loop import trigger
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
@@ -50,10 +51,10 @@ def test_the_menu_makes_derivatives_filters_and_differences(panel, source, wait_
     panel.add_signals(source.series("qpos", 1), source.series("qpos", 2))
     source.advance(500)
     menu = open_menu(panel)
-    entry(menu, "qpos[hip]", "Derivative").trigger()
+    trigger(entry(menu, "qpos[hip]", "Derivative"))
     menu.close()
     menu = open_menu(panel)
-    entry(menu, "qpos[hip]", "Moving average", "100\u202fms").trigger()
+    trigger(entry(menu, "qpos[hip]", "Moving average", "100\u202fms"))
     menu.close()
     source.advance(500)
     lines = lines_of(panel, wait_until)
@@ -64,7 +65,7 @@ def test_the_menu_makes_derivatives_filters_and_differences(panel, source, wait_
     np.testing.assert_allclose(y, 100.0 / 30.0 * np.cos((x / 0.01 - 0.5) / 30.0), atol=1e-3)
     assert [panel.plots.unit(plot) for plot in panel.plots.plots] == ["rad", "rad/s"]
     menu = open_menu(panel)
-    entry(menu, "qpos[hip]", "Difference to", "qpos[knee]").trigger()
+    trigger(entry(menu, "qpos[hip]", "Difference to", "qpos[knee]"))
     menu.close()
     assert panel.plots.all_series()[-2].channel == "= qpos['hip'] - qpos['knee']"
 
@@ -207,6 +208,6 @@ def test_an_arrangement_is_kept_by_name_and_fits_another_script(
     assert {each.scene for each in panel.plots.all_series()} == {other.key}
     QTest.mouseClick(panel.toolbar.layouts, LEFT)
     menu = QApplication.activePopupWidget()
-    entry(menu, "Delete", "gait").trigger()
+    trigger(entry(menu, "Delete", "gait"))
     menu.close()
     assert panel.layouts.kept == {}
