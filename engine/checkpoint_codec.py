@@ -26,6 +26,7 @@ from stroboscope.engine.errors import StateCorruptError, StateError, StateMismat
 from stroboscope.engine.hidden_state import HiddenState, inexact_reason, needs_hidden_state
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.model_fields import FieldTable, ModelFields, known_models
+from stroboscope.engine.model_memory import ComparedModel
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.row_indices import RowIndices
 from stroboscope.engine.row_layout import RowLayout
@@ -60,6 +61,7 @@ class CheckpointCodec:
         self.digest = digest
         self.fields: ModelFields = known_models().fields_of(model, digest)
         """The model as it was when the scene got it."""
+        self._compared: ComparedModel | None = None
         self.inexact_reason = inexact_reason(model, adapter=adapter)
         self._exactness = Exactness(self.inexact_reason)
         self._hidden = HiddenState(live) if needs_hidden_state(model, adapter=adapter) else None
@@ -113,6 +115,13 @@ class CheckpointCodec:
         )
         # What is to be written when the check was passed.
         self._checked_row, self._checked_hidden = self._incoming_row, self._incoming_hidden
+
+    @property
+    def compared(self) -> ComparedModel:
+        """What finds what was written into the model since, made on first use."""
+        if self._compared is None:
+            self._compared = ComparedModel(self._model, self.fields, module=self._adapter.module)
+        return self._compared
 
     # --- capture
 

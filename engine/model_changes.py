@@ -21,7 +21,8 @@ _SHOWN = 3
 class ModelChanges:
     """Compares the model of a world with what it was at first; owner thread only.
 
-    Looking through a model takes about a millisecond, so only named checkpoints do it.
+    Looking through a model takes about a millisecond the first time, so only named checkpoints do
+    it.
     """
 
     def __init__(self, world: "World") -> None:
@@ -32,7 +33,7 @@ class ModelChanges:
         """Return what is different now, for a checkpoint to keep."""
         return tuple(
             SavedField.of(change.field, change.now, change.text)
-            for change in self._fields.changes(self._world.model)
+            for change in self._world.codec.compared.changes()
         )
 
     def put_back(self, record: CheckpointRecord) -> Callable[[], None]:
@@ -49,7 +50,7 @@ class ModelChanges:
         model, first = self._world.model, self._fields
         wanted = {saved.field: saved for saved in record.changes}
         # Back to the first values, and from there to those of the checkpoint.
-        names = {change.field for change in first.changes(model)} | set(wanted)
+        names = {*self._world.codec.compared.changed(), *wanted}
         values = {}
         for name in names:
             before = first.value(name)
@@ -80,7 +81,7 @@ class ModelChanges:
         model, first = self._world.model, self._fields
         wanted = {saved.field: saved for saved in record.changes}
         texts = []
-        for name in {change.field: None for change in first.changes(model)} | wanted:
+        for name in dict.fromkeys(self._world.codec.compared.changed()) | wanted:
             before = first.value(name)
             if before is None:
                 if name not in wanted:

@@ -133,6 +133,13 @@ class ModelFields:
         for name in names.bytes_:
             checks[name] = _check(getattr(model, name))
         self.table = FieldTable(checks, size_count=len(names.sizes))
+        self.compared = names.arrays + names.bytes_
+        """What can be written into: everything but sizes and names."""
+        self._kept_as_check = frozenset(self.compared) - self.arrays.keys()
+
+    def changed(self, model: Any, *, only: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return the names of what :meth:`changes` would return, which takes longer."""
+        return tuple(sorted((name for name, *_ in self._written(model, only)), key=_rank))
 
     def changes(self, model: Any, *, only: Iterable[str] | None = None) -> tuple[FieldChange, ...]:
         """Return what has other values in ``model`` now: somebody has written into it.
@@ -142,21 +149,28 @@ class ModelFields:
         Of assets that have changed, ``before`` and ``now`` are empty: they can't be put back.
         """
         found = []
-        checks = self.table.checks
-        for name in checks if only is None else [name for name in only if name in checks]:
-            if name in self.sizes or name.startswith(_NAMES_OF):
-                continue
-            before = self.arrays.get(name)
-            if before is None:
-                if _check(getattr(model, name)) != self.table.checks[name]:
-                    nothing = np.empty(0)
-                    found.append(FieldChange(name, nothing, nothing, f"{name} was changed"))
-                continue
-            current = _array(model, name)
-            if before.tobytes() != current.tobytes():
+        for name, before, current in self._written(model, only):
+            if before is None or current is None:
+                nothing = np.empty(0)
+                found.append(FieldChange(name, nothing, nothing, f"{name} was changed"))
+            else:
                 text = self.value_text(name, before, current, "at first", "now")
                 found.append(FieldChange(name, before, current.copy(), text))
         return tuple(sorted(found, key=lambda change: _rank(change.field)))
+
+    def _written(
+        self, model: Any, only: Iterable[str] | None
+    ) -> Iterator[tuple[str, NDArray[Any] | None, NDArray[Any] | None]]:
+        """Go through what has other values in ``model``: what it had and has, None of assets."""
+        checks, arrays = self.table.checks, self.arrays
+        for name in self.compared if only is None else only:
+            before = arrays.get(name)
+            if before is not None:
+                current = _array(model, name)
+                if before.tobytes() != current.tobytes():
+                    yield name, before, current
+            elif name in self._kept_as_check and _check(getattr(model, name)) != checks[name]:
+                yield name, None, None
 
     def check_of(self, model: Any, field: str) -> int:
         """Return a checksum of what a field has in ``model`` now."""
@@ -241,13 +255,18 @@ class ModelFields:
 
 def write_field(model: Any, name: str, value: NDArray[Any]) -> None:
     """Write ``value`` into a field of a model; its shape must be the field's."""
-    *path, last = name.split(".")
-    owner = functools.reduce(getattr, path, model)
+    owner, last = owner_of(model, name)
     current = getattr(owner, last)
     if isinstance(current, np.ndarray):
         current[...] = value
     else:
         setattr(owner, last, value.reshape(()).item())
+
+
+def owner_of(model: Any, name: str) -> tuple[Any, str]:
+    """Return the model, or the structure in it, that has a field, and what the field is there."""
+    *path, last = name.split(".")
+    return functools.reduce(getattr, path, model), last
 
 
 def read_field(model: Any, name: str) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """What a script writes into the model of a scene: found by looking now and then."""
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stroboscope.engine.data_views import raw_view, timestep_before_gravity
 from stroboscope.engine.model_fields import FieldChange, read_field
+from stroboscope.engine.model_memory import MemoryPiece, Place, joined_pieces
 from stroboscope.engine.model_option_fields import FIELD_OPTION, is_recordable
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _TIMESTEP: Final = "opt.timestep"
 _LARGEST: Final = 4 << 20
 _ASSETS: Final = ("mesh_", "bvh_", "oct_", "flex_elem", "flex_shell")
 _LARGEST_ASSET: Final = 256 << 10
-# Where MuJoCo's arrays begin [bytes].
-_ALIGNMENT: Final = 64
 # What a stretch carries at most.
 _MOST_NUMBERS: Final = 20_000
 _SHOWN: Final = 3
@@ -74,7 +73,9 @@ class ModelWatch:
         span = _span_of_options(world.model, world.adapter.module)
         if span is not None:
             views = _views_of_options(world.model, span)
-            self._pieces += [_Piece(view, (), self._scalars) for view in views]
+            self._pieces += [
+                MemoryPiece(view, [Place(0, len(view), self._scalars)]) for view in views
+            ]
         self._asked = self._scalars if span is None else ()
         """Those that do not stand in any of the pieces."""
         self._is_new = True
@@ -207,41 +208,6 @@ class _Found:
             self._texts_of_lost.append(change.text)
 
 
-class _Piece:
-    """Memory of a model, and which fields stand in it: ``places`` (begin, end, name) in order.
-
-    ``others``: fields that stand somewhere in it.
-    """
-
-    def __init__(
-        self, view: memoryview, places: Sequence[tuple[int, int, str]], others: Sequence[str] = ()
-    ) -> None:
-        self.view = view
-        self._before = view.tobytes()
-        self._begins = np.array([begin for begin, _, _ in places])
-        self._places, self._others = places, others
-        self.names = (*(name for _, _, name in places), *others)
-
-    def remember(self) -> None:
-        """Note what all bytes are."""
-        self._before = self.view.tobytes()
-
-    def is_unchanged(self) -> bool:
-        """Return whether all bytes are as they were noted last; any thread."""
-        return self.view.tobytes() == self._before
-
-    def written(self) -> set[str]:
-        """Return the fields that have other bytes than what was noted last."""
-        now, before = np.frombuffer(self.view, np.uint8), np.frombuffer(self._before, np.uint8)
-        where = np.flatnonzero(now != before)
-        if not len(where):
-            return set()
-        if not self._places:
-            return set(self._others)
-        found = np.unique(np.searchsorted(self._begins, where, side="right") - 1)
-        return {self._places[at][2] for at in found.tolist()} | set(self._others)
-
-
 def _is_simulated(field: str) -> bool:
     if field == "actuator_group":
         return True  # options switch groups of them off
@@ -296,12 +262,9 @@ def _views_of_options(model: Any, span: tuple[int, int]) -> list[memoryview]:
     return [raw_view(gravity + begin, size), raw_view(inertia, _WORD)]
 
 
-def _pieces(model: Any, module: Any) -> list[_Piece]:
-    """Return the memory of all arrays that a step reads, in as few pieces as they are.
-
-    What lies between two of them and is shorter than their alignment belongs to nobody.
-    """
-    found: list[tuple[int, int, str]] = []
+def _pieces(model: Any, module: Any) -> list[MemoryPiece]:
+    """Return the memory of all arrays that a step reads, in as few pieces as they are."""
+    found: list[Place] = []
     camera = int(module.mjtObj.mjOBJ_CAMERA)
     sees = bool((model.sensor_objtype == camera).any() or (model.sensor_reftype == camera).any())
     for prefix, owner in (("", model), ("opt.", model.opt)):
@@ -311,19 +274,8 @@ def _pieces(model: Any, module: Any) -> list[_Piece]:
                 continue
             if _is_watched(prefix + name, value) or (sees and name in _OF_CAMERAS and value.size):
                 begin = int(value.ctypes.data)
-                found.append((begin, begin + value.nbytes, prefix + name))
-    joined: list[list[tuple[int, int, str]]] = []
-    for place in sorted(found):
-        if joined and place[0] - joined[-1][-1][1] < _ALIGNMENT:
-            joined[-1].append(place)
-        else:
-            joined.append([place])
-    pieces = []
-    for places in joined:
-        first, last = places[0][0], max(end for _, end, _ in places)
-        inside = [(begin - first, end - first, name) for begin, end, name in places]
-        pieces.append(_Piece(raw_view(first, last - first), inside))
-    return pieces
+                found.append(Place(begin, begin + value.nbytes, (prefix + name,)))
+    return joined_pieces(found)
 
 
 def _is_watched(name: str, values: NDArray[Any]) -> bool:
