@@ -33,15 +33,16 @@ def _short(value: float) -> str:
 
 _NAME = Column(key="name", title="value", kind=ColumnKind.TEXT, sample="qpos left_shoulder")
 _VALUES = (
-    Column(key="first", title="A", sample="−1.2346e−06", write=_digits),
-    Column(key="second", title="B", sample="−1.2346e−06", write=_digits),
-    Column(key="difference", title="B − A", sample="−1.23e-10", write=_short),
+    Column(key="first", title="A", sample="−1.2346e−06", write=_digits, still=True),
+    Column(key="second", title="B", sample="−1.2346e−06", write=_digits, still=True),
+    Column(key="difference", title="B − A", sample="−1.23e-10", write=_short, still=True),
 )
-_UNIT = Column(key="unit", title="unit", kind=ColumnKind.TEXT, sample="N·m·s")
+_UNIT = Column(key="unit", title="unit", kind=ColumnKind.TEXT, sample="N·m·s", still=True)
 _STEP = Column(
     key="step",
     title="at step",
     sample="000 000",
+    still=True,
     write=lambda v: count_text(int(v)),
     tip="Where the two differ most, counted from where both begin.",
 )

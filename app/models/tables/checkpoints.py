@@ -32,6 +32,7 @@ _COLUMNS = (
         title="ghost",
         kind=ColumnKind.TEXT,
         sample="ghost",
+        still=True,
         tip="Click: show it in the picture.",
     ),
     Column(key="scene", title="scene", kind=ColumnKind.TEXT, sample="Rollout 17"),
@@ -39,19 +40,25 @@ _COLUMNS = (
         key="by",
         title="made by",
         kind=ColumnKind.TEXT,
+        still=True,
         sample="the script",
         tip="You, or the script with scene.checkpoint(name), which keeps its own.",
     ),
-    Column(key="step", title="step", sample="000 000", write=lambda v: count_text(int(v))),
-    Column(key="time", title="time", unit="s", sample="0000.000"),
+    Column(
+        key="step", title="step", sample="000 000", write=lambda v: count_text(int(v)), still=True
+    ),
+    Column(key="time", title="time", unit="s", sample="0000.000", still=True),
     Column(
         key="exact",
         title="continues",
         kind=ColumnKind.TEXT,
+        still=True,
         sample="approximately",
         tip="Whether the scene goes on from there bit for bit.",
     ),
-    Column(key="size", title="size", sample="000.0 KiB", write=lambda v: size_text(int(v))),
+    Column(
+        key="size", title="size", sample="000.0 KiB", write=lambda v: size_text(int(v)), still=True
+    ),
     Column(key="note", title="note", kind=ColumnKind.TEXT, sample="m" * 30),
 )
 

@@ -23,12 +23,20 @@ _REASON = Column(
     key="reason", title="stop", kind=ColumnKind.TEXT, sample="Automatic reset", marked=True
 )
 _PLACE = (
-    Column(key="step", title="step", sample="000 000", write=lambda v: count_text(int(v))),
-    Column(key="time", title="time", unit="s", sample="0000.000"),
+    Column(
+        key="step", title="step", sample="000 000", write=lambda v: count_text(int(v)), still=True
+    ),
+    Column(key="time", title="time", unit="s", sample="0000.000", still=True),
 )
 _REST = (
     Column(key="message", title="what", kind=ColumnKind.TEXT, sample="m" * 60),
-    Column(key="episode", title="episode", sample="0000", write=lambda v: count_text(int(v))),
+    Column(
+        key="episode",
+        title="episode",
+        sample="0000",
+        write=lambda v: count_text(int(v)),
+        still=True,
+    ),
 )
 _ENVIRONMENT = Column(
     key="env",

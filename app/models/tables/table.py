@@ -93,6 +93,8 @@ class Column:
     marked: bool = False
     # Shown only when somebody asks for it in the header's menu.
     extra: bool = False
+    # What is in it stays as it is while it is shown: where room is scarce, it is no wider.
+    still: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,6 +140,13 @@ class ValuePainter:
             )
         return widest + 2 * CELL_MARGIN + 2
 
+    def width_of_numbers(self, table: Table, column: Column) -> int:
+        """Return the width [px] of the widest number in a column."""
+        texts = {cell_text(table, column, row) for row in range(table.count)}
+        metrics = self._metrics if table.parents is None else self._bold_metrics
+        widest = max(map(metrics.horizontalAdvance, texts), default=0)
+        return widest + self._unit_widths.get(column.key, 0) + 2 * CELL_MARGIN + 4
+
     def measure(self, table: Table | None) -> None:
         """Find what the cells of a table share: room for units, scale of bars."""
         if table is None or table is self._measured:

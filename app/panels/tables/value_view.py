@@ -1,6 +1,6 @@
 """The grid of a table: keyboard and mouse, dragging numbers to plots, choosing columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from PySide6.QtCore import (
     QEvent,
@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
 )
 
 from stroboscope.app.models.element_values import EditTarget, ValueRow
-from stroboscope.app.models.tables.table import Column, ColumnKind, cell_text
+from stroboscope.app.models.tables.table import Column, ColumnKind, Table, cell_text
 from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.tables.cell_editor import CellEditor
 from stroboscope.app.panels.tables.column_fit import ColumnWish, fitted_widths
@@ -73,6 +73,7 @@ class ValueView(QTableView):
         self._widths: tuple[tuple[str, str], ...] = ()
         self._hovered_row = -1
         self._names_fit = False
+        self._fitted_to: tuple[Hashable, ...] = ()
         self._fitting = self._dragged = False
         self._painter = ValuePainter(self, palette)
         self.setModel(model)
@@ -131,9 +132,13 @@ class ValueView(QTableView):
         """Measure what a new table needs; call before its rows are painted."""
         table = self._model.table
         self._painter.measure(table)
-        if table is not None and table.count and not self._names_fit:
-            # Once, with the first rows there are: later ones don't move the columns.
-            self._names_fit = True
+        if table is None or not table.count:
+            return
+        # Once, with the first rows there are: later ones don't move the columns. Where nothing
+        # changes but with the rows, there is something else to fit then.
+        keys = tuple(table.keys) if any(column.still for column in table.columns) else ()
+        if not self._names_fit or keys != self._fitted_to:
+            self._names_fit, self._fitted_to = True, keys
             self._fit_to_view()
 
     # --- painting
@@ -242,26 +247,27 @@ class ValueView(QTableView):
         table, header = self._model.table, self.horizontalHeader()
         if table is None or not self._names_fit or self._dragged:
             return
-        wishes, sections = [], []
-        for n, column in enumerate(self._model.columns):
-            if self.isColumnHidden(n):
-                continue
-            is_text = column.kind is ColumnKind.TEXT
-            wanted = self._painter.width_of(column)
-            least = wanted
-            if is_text:
-                texts = min(self._painter.width_of_texts(table, column), _NAMES)
-                title = self._painter.width_of_title(column)
-                least = max(texts, title, _LAST)
-                wanted = max(wanted, texts) if n == 0 else wanted
-            sections.append(n)
-            wishes.append(ColumnWish(wanted, least, is_text, may_elide=_LAST))
+        columns = self._model.columns
+        sections = [n for n in range(len(columns)) if not self.isColumnHidden(n)]
+        wishes = [self._wish(table, columns[n]) for n in sections]
         self._fitting = True
         widths = fitted_widths(wishes, self.viewport().width())
         for n, width in zip(sections, widths, strict=True):
             if width != self.columnWidth(n):
                 header.resizeSection(n, width)
         self._fitting = False
+
+    def _wish(self, table: Table, column: Column) -> ColumnWish:
+        wanted, title = self._painter.width_of(column), self._painter.width_of_title(column)
+        if column.kind is not ColumnKind.TEXT:
+            least = wanted
+            if column.still:
+                least = max(self._painter.width_of_numbers(table, column), title)
+            return ColumnWish(wanted, least, gives_way=column.still, may_elide=least)
+        texts = min(self._painter.width_of_texts(table, column), _NAMES)
+        least = max(texts, title, 0 if column.still else _LAST)
+        wanted = max(wanted, texts) if column is table.columns[0] else wanted
+        return ColumnWish(wanted, least, gives_way=True, may_elide=min(least, _LAST))
 
     def _on_resized(self, _section: int, _before: int, _now: int) -> None:
         # A column is only ever resized by us or by the mouse.
