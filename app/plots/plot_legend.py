@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from stroboscope.app.models.numbers import THIN_SPACE
@@ -21,8 +21,10 @@ WIDE_LEGEND = 400
 _ROW_HEIGHT = 20
 _SWATCH = 8
 _MARGIN = 8
+_WIDEST_UNIT = 72
 _REMOVE_WIDTH = 20
-_VALUE_DIGITS = "−000.0000"
+# The least room of a value; a longer one takes more, and the next shorter one leaves it that.
+_VALUE_DIGITS = "−0.000"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class _Rows(QWidget):
         self._palette = palette
         self._rows: tuple[LegendRow, ...] = ()
         self._hovered = -1
+        self._value_width = 0
         self.setMouseTracking(True)
         self.setFont(small_number_font())
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -67,7 +70,11 @@ class _Rows(QWidget):
             if len(rows) != len(self._rows):
                 self._hovered = -1
                 self.setFixedHeight(_ROW_HEIGHT * len(rows) + 8)
+            if [row.series for row in rows] != [row.series for row in self._rows]:
+                self._value_width = self.fontMetrics().horizontalAdvance(_VALUE_DIGITS)
             self._rows = tuple(rows)
+            advance = self.fontMetrics().horizontalAdvance
+            self._value_width = max((self._value_width, *(advance(r.value) for r in rows)))
             self.setAccessibleName("; ".join(f"{r.name} {r.value} {r.unit}" for r in rows))
             self.update()
 
@@ -86,25 +93,32 @@ class _Rows(QWidget):
         index = (position.y() - 4) // _ROW_HEIGHT
         return index if 0 <= index < len(self._rows) else -1
 
+    def boxes(self, index: int) -> tuple[QRect, QRect, QRect]:
+        """Return where name, value and unit of a row stand: numbers below each other."""
+        metrics, rect = self.fontMetrics(), self.row_rect(index)
+        units = [metrics.horizontalAdvance(THIN_SPACE + row.unit) for row in self._rows if row.unit]
+        unit_width = min(max(units, default=0), _WIDEST_UNIT)
+        left, right = _MARGIN + _SWATCH + 6, rect.right() + 1 - _MARGIN
+        unit = QRect(right - unit_width, rect.top(), unit_width, rect.height())
+        value = QRect(unit.left() - self._value_width, rect.top(), self._value_width, rect.height())
+        name = QRect(left, rect.top(), value.left() - left - 6, rect.height())
+        return name, value, unit
+
+    def shown_name(self, index: int) -> str:
+        """Return the name of a row as it is drawn, elided where it must be."""
+        width = self.boxes(index)[0].width()
+        middle = Qt.TextElideMode.ElideMiddle
+        return self.fontMetrics().elidedText(self._rows[index].name, middle, width)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(event.rect(), QColor(self._palette.surface1))
-        metrics = self.fontMetrics()
-        units = [metrics.horizontalAdvance(THIN_SPACE + row.unit) for row in self._rows if row.unit]
-        unit_width = min(max(units, default=0), 72)
         for index, row in enumerate(self._rows):
-            self._paint_row(painter, index, row, unit_width, metrics)
+            self._paint_row(painter, index, row)
         painter.end()
 
-    def _paint_row(
-        self,
-        painter: QPainter,
-        index: int,
-        row: LegendRow,
-        unit_width: int,
-        metrics: QFontMetrics,
-    ) -> None:
-        p, rect = self._palette, self.row_rect(index)
+    def _paint_row(self, painter: QPainter, index: int, row: LegendRow) -> None:
+        p, rect, metrics = self._palette, self.row_rect(index), self.fontMetrics()
         hovered = index == self._hovered
         if hovered:
             painter.fillRect(rect, QColor(p.surface2))
@@ -114,26 +128,24 @@ class _Rows(QWidget):
                 painter.fillRect(left, middle - 1, 3, 2, QColor(row.colour))
         else:
             painter.fillRect(_MARGIN, middle - _SWATCH // 2, _SWATCH, _SWATCH, QColor(row.colour))
-        left = _MARGIN + _SWATCH + 6
-        right = rect.right() - _REMOVE_WIDTH - 2
         flags = Qt.AlignmentFlag.AlignVCenter
-        unit_box = QRect(right - unit_width, rect.top(), unit_width, rect.height())
-        value_width = metrics.horizontalAdvance(max(_VALUE_DIGITS, row.value, key=len))
-        value_box = QRect(unit_box.left() - value_width, rect.top(), value_width, rect.height())
+        name_box, value_box, unit_box = self.boxes(index)
         if row.unit:
             painter.setPen(QColor(p.muted))
-            unit = metrics.elidedText(row.unit, Qt.TextElideMode.ElideRight, unit_width)
-            painter.drawText(unit_box, flags | Qt.AlignmentFlag.AlignLeft, THIN_SPACE + unit)
+            right = Qt.TextElideMode.ElideRight
+            unit = metrics.elidedText(THIN_SPACE + row.unit, right, unit_box.width())
+            painter.drawText(unit_box, flags | Qt.AlignmentFlag.AlignLeft, unit)
         color = p.stop if row.problem else p.muted if row.held else p.text
         painter.setPen(QColor(color))
         painter.drawText(value_box, flags | Qt.AlignmentFlag.AlignRight, row.value)
         painter.setPen(QColor(p.text))
-        width = value_box.left() - left - 6
-        name = metrics.elidedText(row.name, Qt.TextElideMode.ElideMiddle, width)
-        painter.drawText(QRect(left, rect.top(), width, rect.height()), flags, name)
+        painter.drawText(name_box, flags, self.shown_name(index))
         if hovered:
+            # Over the unit: room of its own would be taken from the names of all rows for ever.
+            place = self.remove_rect(index)
+            painter.fillRect(place, QColor(p.surface2))
             plot_icon(PlotIcon.REMOVE, p, color=p.muted).paint(
-                painter, self.remove_rect(index).adjusted(3, 3, -3, -3)
+                painter, place.adjusted(3, 3, -3, -3)
             )
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -189,6 +201,10 @@ class PlotLegend(QScrollArea):
     def set_rows(self, rows: Sequence[LegendRow]) -> None:
         """Show these rows; nothing is painted when nothing has changed."""
         self._content.set_rows(rows)
+
+    def shown_name(self, series: PlotSeriesId) -> str:
+        """Return the name of a series as it is drawn, elided where it must be."""
+        return self._content.shown_name([row.series for row in self.rows].index(series))
 
     def remove_button_center(self, series: PlotSeriesId) -> QPoint:
         """Return where to click, in global coordinates, to remove a series."""
