@@ -10,10 +10,19 @@ from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.style import METRICS
 from stroboscope.resources.themes import Palette
 
-__all__ = ["ClampedLabel", "ElidedLabel", "icon_button", "label", "rule", "vertical_rule"]
+__all__ = [
+    "ClampedLabel",
+    "ElidedLabel",
+    "EmptyText",
+    "icon_button",
+    "label",
+    "rule",
+    "vertical_rule",
+]
 
 
 _LEAST_WIDTH = 24  # of a text that was cut [px]
+_LONGEST_LINE = 520  # that is read with ease [px]
 
 
 class ElidedLabel(QLabel):
@@ -130,6 +139,24 @@ class ClampedLabel(QLabel):
         hint = plain_text(self.text()) if cut else ""
         if hint != self.toolTip():
             self.setToolTip(hint)
+
+
+class EmptyText(QLabel):
+    """Says in the middle of a panel that is empty what will fill it, in lines of some length."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(unbroken(text))
+        self.setWordWrap(True)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setProperty("role", "muted")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave what is too much on both sides."""
+        super().resizeEvent(event)
+        side = max(METRICS.padding, (self.width() - _LONGEST_LINE) // 2)
+        self.setContentsMargins(side, METRICS.gap, side, METRICS.gap)
 
 
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:

@@ -5,15 +5,11 @@ from collections.abc import Callable
 from pathlib import PurePath
 
 from PySide6.QtCore import (
-    QModelIndex,
-    QPersistentModelIndex,
     QPoint,
-    QRect,
-    QSize,
     Qt,
     QTimer,
 )
-from PySide6.QtGui import QBrush, QColor
+from PySide6.QtGui import QBrush, QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -23,9 +19,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QStackedLayout,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -36,56 +29,17 @@ from stroboscope.app.models.log import LogLine, LogModel
 from stroboscope.app.models.numbers import number_text, with_unit
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.icons import Icon, icon
-from stroboscope.app.panels.labels import icon_button, label
+from stroboscope.app.panels.labels import EmptyText, icon_button
+from stroboscope.app.panels.log_rows import LINE_ROLE, TEXT, MessageDelegate
 from stroboscope.app.panels.style import METRICS
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.resources.themes import Palette
 
 __all__ = ["LogPanel"]
 
-_LINE_ROLE = Qt.ItemDataRole.UserRole + 1
 _SHOWN = 1000
-_TEXT = 2
-# One message must not push all others out of sight: it has two lines until it is chosen, then more,
-# and the tooltip has it all.
-# Findings, which have a panel of their own, have one.
-_LINES, _LINES_CHOSEN = 2, 12
-
-
-class _WrappedText(QStyledItemDelegate):
-    """Gives a message a second line where it needs one, and more while it is chosen."""
-
-    def __init__(self, view: QTreeWidget) -> None:
-        super().__init__(view)
-        self._view = view
-
-    def initStyleOption(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        """Break no line where there is only one."""
-        super().initStyleOption(option, index)
-        if self._most_lines(index) == 1:
-            option.features &= ~QStyleOptionViewItem.ViewItemFeature.WrapText
-
-    def _most_lines(self, index: QModelIndex | QPersistentModelIndex) -> int:
-        if self._view.selectionModel().isRowSelected(index.row()):
-            return _LINES_CHOSEN
-        line = index.sibling(index.row(), 0).data(_LINE_ROLE)
-        return 1 if isinstance(line, LogLine) and line.found else _LINES
-
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
-        """Return the size of the wrapped text."""
-        hint = super().sizeHint(option, index)
-        text, metrics = str(index.data()), self._view.fontMetrics()
-        margin = 2 * (self._view.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 3)
-        width = max(self._view.columnWidth(_TEXT) - margin, 40)
-        if metrics.horizontalAdvance(text) <= width:
-            return QSize(hint.width(), METRICS.compact_height)
-        box = metrics.boundingRect(QRect(0, 0, width, 10_000), Qt.TextFlag.TextWordWrap, text)
-        most = self._most_lines(index) * metrics.lineSpacing()
-        return QSize(hint.width(), max(min(box.height(), most) + 6, METRICS.compact_height))
+# Below this a message has no room beside its time and source, and stands below them [px].
+_NARROW = 440
 
 
 class LogPanel(QWidget):
@@ -121,6 +75,7 @@ class LogPanel(QWidget):
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self._palette = palette
+        self._delegate.set_theme(palette)
         self.copy_button.setIcon(icon(Icon.COPY, palette))
         self.clear_button.setIcon(icon(Icon.CLEAR, palette))
         self.refresh()
@@ -168,7 +123,8 @@ class LogPanel(QWidget):
         self.view.setRootIsDecorated(False)
         self.view.setWordWrap(True)
         self.view.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.view.setItemDelegateForColumn(_TEXT, _WrappedText(self.view))
+        self._delegate = MessageDelegate(self.view, self._palette)
+        self.view.setItemDelegateForColumn(TEXT, self._delegate)
         self.view.header().sectionResized.connect(self._on_resized)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.view.itemSelectionChanged.connect(self.view.scheduleDelayedItemsLayout)
@@ -180,21 +136,27 @@ class LogPanel(QWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
         header.resizeSection(0, 100)
         header.resizeSection(1, 72)
-        self._empty = label(
-            "Nothing yet. Messages of the applications and problems of this window appear here.",
-            "muted",
-            wrap=True,
+        self._empty = EmptyText(
+            "Nothing yet. Messages of the applications and problems of this window appear here."
         )
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._empty.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, 0)
         host = QWidget()
         self._stack = QStackedLayout(host)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
         layout.addWidget(host, 1)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Have time and source over the messages where they are narrow."""
+        super().resizeEvent(event)
+        narrow = self.width() < _NARROW
+        if narrow is not self._delegate.narrow:
+            self._delegate.narrow = narrow
+            for column in (0, 1):
+                self.view.setColumnHidden(column, narrow)
+            self.view.scheduleDelayedItemsLayout()
+
     def _on_resized(self, section: int, _before: int, _after: int) -> None:
-        if section == _TEXT:
+        if section == TEXT:
             self.view.scheduleDelayedItemsLayout()
 
     def _schedule(self) -> None:
@@ -238,11 +200,11 @@ class LogPanel(QWidget):
         if line.file:
             item.setForeground(2, QBrush(QColor(p.accent)))
         item.setToolTip(1, plain_text(line.source))
-        item.setData(0, _LINE_ROLE, line)
+        item.setData(0, LINE_ROLE, line)
         return item
 
     def _on_double_click(self, item: QTreeWidgetItem) -> None:
-        line = item.data(0, _LINE_ROLE)
+        line = item.data(0, LINE_ROLE)
         if isinstance(line, LogLine) and line.file:
             self._open_file(line.file)
 
@@ -259,7 +221,7 @@ class LogPanel(QWidget):
 
     def _on_menu(self, at: QPoint) -> None:
         item = self.view.itemAt(at)
-        line = item.data(0, _LINE_ROLE) if item is not None else None
+        line = item.data(0, LINE_ROLE) if item is not None else None
         menu = self.menu_of(line if isinstance(line, LogLine) else None)
         menu.popup(self.view.viewport().mapToGlobal(at))
 
@@ -278,6 +240,6 @@ class LogPanel(QWidget):
         """Copy the selected lines, or all that are shown."""
         every = (self.view.topLevelItem(n) for n in range(self.view.topLevelItemCount()))
         items: list[QTreeWidgetItem | None] = [*self.view.selectedItems()] or [*every]
-        lines = [item.data(0, _LINE_ROLE) for item in items if item is not None]
+        lines = [item.data(0, LINE_ROLE) for item in items if item is not None]
         text = "\n".join(line.as_text() for line in lines if isinstance(line, LogLine))
         QApplication.clipboard().setText(text)
