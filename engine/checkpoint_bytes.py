@@ -16,7 +16,7 @@ import functools
 import struct
 import zlib
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,7 @@ _STRETCHES = 32
 StateBytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """What is the same in all checkpoints of a model; field order as in the bytes."""
 
     magic: bytes
@@ -84,7 +83,7 @@ class Head:
     @classmethod
     def of(cls, state: bytes | bytearray) -> "Head":
         """Return the head of a checkpoint, or of a head alone."""
-        return cls(*_HEAD.unpack_from(state))
+        return cls._make(_HEAD.unpack_from(state))
 
     def texts(self, state: bytes) -> tuple[str, str, str]:
         """Return the engine, its version and why it is approximate."""
@@ -127,39 +126,37 @@ class Clock:
         return _CLOCK.pack(*dataclasses.astuple(self))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Where the parts of intact bytes stand."""
 
     head: Head
     clock: Clock
+    row: slice
+    """The row."""
+    hidden: slice
+    """Arrays outside the arena; empty for most models."""
+    script: slice
+    """What the script registered."""
+    record: slice
+    """Name, note and changes to the model."""
 
     @classmethod
     def of(cls, state: bytes | bytearray) -> "Layout":
         """Return the layout of bytes that :func:`damage` found intact."""
         head = Head.of(state)
-        return cls(head, Clock(*_CLOCK.unpack_from(state, head.size)))
-
-    @property
-    def row(self) -> slice:
-        """The row."""
-        start = self.head.size + _CLOCK.size
-        return slice(start, start + 8 * self.head.row_length)
-
-    @property
-    def hidden(self) -> slice:
-        """Arrays outside the arena; empty for most models."""
-        return slice(self.row.stop, self.row.stop + self.head.hidden_bytes)
-
-    @property
-    def script(self) -> slice:
-        """What the script registered."""
-        return slice(self.hidden.stop, self.hidden.stop + self.clock.script_bytes)
-
-    @property
-    def record(self) -> slice:
-        """Name, note and changes to the model."""
-        return slice(self.script.stop, self.script.stop + self.clock.record_bytes)
+        clock = Clock(*_CLOCK.unpack_from(state, head.size))
+        row_at = head.size + _CLOCK.size
+        hidden_at = row_at + 8 * head.row_length
+        script_at = hidden_at + head.hidden_bytes
+        record_at = script_at + clock.script_bytes
+        return cls(
+            head,
+            clock,
+            row=slice(row_at, hidden_at),
+            hidden=slice(hidden_at, script_at),
+            script=slice(script_at, record_at),
+            record=slice(record_at, record_at + clock.record_bytes),
+        )
 
 
 def checksum_of(content: memoryview, *, body_at: int = 0) -> Callable[[int], int]:
