@@ -148,7 +148,8 @@ def watch(env_or_model: Any, data: Any = None, name: str | None = None) -> Scene
     """Make a scene of what the script steps itself, and return it.
 
     ``watch(model, data)`` is ``create_scene(name, model, data=data)``: step it with
-    ``scene.step()``, or call ``mj_step`` and ``scene.sync()``. ``watch(env)`` takes a Gymnasium
+    ``scene.step()``, or call ``mj_step`` and ``scene.sync()``; under ``stroboscope run`` and after
+    :func:`watch_all`, ``mj_step`` alone does. ``watch(env)`` takes a Gymnasium
     or dm_control environment: ``env.step()`` then steps the scene by itself. The calling thread
     owns the scene. Raises TypeError when there is no MuJoCo simulation in what was given.
     """

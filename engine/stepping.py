@@ -48,7 +48,9 @@ class Stepper(StepRows):
         self.is_inside = False
         """Whether an application step has completed some of its physics steps and not all."""
         self.synced_at = -1
-        """Which application step was the script's own, told by sync(), last."""
+        """Which application step was the script's own, told by sync(), last; below 0: none was."""
+        self.counted_until = math.nan
+        """To which time [s] steps were followed and counted that sync() may tell of; NaN: none."""
         self._has_stopped = False
         """Whether the script is to be told of a stop for the step that is being counted."""
 
@@ -439,9 +441,14 @@ class Stepper(StepRows):
             self._time_from = max((t for t in self._model.key_time if t <= data.time), default=0.0)
         seen = self._history.time_after
         begin = self._time_from if math.isnan(seen) else seen
+        was_counted, self.counted_until = self.counted_until, math.nan
+        begin = begin if math.isnan(was_counted) else was_counted
         count = max(0, round((data.time - begin) / float(self._model.opt.timestep)))
-        self._counters.add_physics(count)
-        self._complete(count)
+        if count or math.isnan(was_counted):
+            self._counters.add_physics(count)
+            self._complete(count)
+        else:
+            self.synced_at = 0
         history = self._history
         history.synced(data.time)
         if len(history.sync_taps) < len(history.taps):

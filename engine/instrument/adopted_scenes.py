@@ -18,6 +18,7 @@ from stroboscope.engine.callbacks import SceneCallbacks
 from stroboscope.engine.errors import SceneDestroyedError, StepFailedError
 from stroboscope.engine.instrument.environments import physics_steps_of_call
 from stroboscope.engine.instrument.half_steps import HalfStepper
+from stroboscope.engine.instrument.own_scenes import OwnScenes
 from stroboscope.engine.instrument.wrapping import Gate
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.runtime import current_runtime
@@ -72,6 +73,7 @@ class AdoptedScenes:
         self._adapter = adapter
         self._entries: dict[int, _Entry] = {}
         self._dead: deque[tuple[int, _Entry]] = deque()
+        self._own = OwnScenes()
         self._lock = threading.Lock()
         self._first_lock = threading.RLock()
 
@@ -122,8 +124,8 @@ class AdoptedScenes:
                 counters.single += 1
                 return
         entry = self._stepped(m, d)
-        scene = entry.scene if entry is not None else None
-        if entry is None or scene is None or entry.busy:
+        scene = self._scene_to_step(entry, m, d)
+        if entry is None or scene is None:
             self._adapter.mj_step(m, d, nstep)
             return
         try:
@@ -133,7 +135,8 @@ class AdoptedScenes:
         if count < 1:
             self._adapter.mj_step(m, d, nstep)  # MuJoCo says what it thinks of that
             return
-        entry.bare = (m, scene.link, scene.counters, scene.callbacks, scene.stops)
+        if entry.scene is not None:
+            entry.bare = (m, scene.link, scene.counters, scene.callbacks, scene.stops)
         begun = _open_step(entry)
         before = scene.counters.axis
         entry.busy = True
@@ -151,6 +154,8 @@ class AdoptedScenes:
                 self._adapter.mj_step(m, d, rest)
         finally:
             entry.busy = False
+            if entry.scene is None:
+                self._own.stepped(scene)
 
     def step1(self, m: Any, d: Any) -> None:
         """Run ``mj_step1``, the first half of a physics step.
@@ -168,8 +173,8 @@ class AdoptedScenes:
         together are one application step, as they are for whoever called it.
         """
         entry = self._stepped(m, d)
-        scene = entry.scene if entry is not None else None
-        if entry is None or scene is None or entry.busy:
+        scene = self._scene_to_step(entry, m, d)
+        if entry is None or scene is None:
             self._adapter.mj_step2(m, d)
             return
         half_stepper = entry.half_stepper
@@ -180,7 +185,7 @@ class AdoptedScenes:
             if half_stepper.is_open:
                 half_stepper.close()
             # The caller of the wrapped function that has called us.
-            if physics_steps_of_call(sys._getframe(2)) > 1:
+            if entry.scene is not None and physics_steps_of_call(sys._getframe(2)) > 1:
                 entry.bare = None
                 half_stepper.begin()
             else:
@@ -191,6 +196,8 @@ class AdoptedScenes:
             self._adapter.mj_step2(m, d)
         finally:
             entry.busy = False
+            if entry.scene is None:
+                self._own.stepped(scene)
 
     def forward(self, m: Any, d: Any) -> None:
         """Run ``mj_forward``, which refreshes a known scene and never makes one."""
@@ -210,6 +217,15 @@ class AdoptedScenes:
             scene.episode_began("the script reset the data")
 
     # --- inside
+
+    def _scene_to_step(self, entry: _Entry | None, model: Any, data: Any) -> "Scene | None":
+        """Return the scene that a wrapped call on ``data`` steps; None: MuJoCo alone does."""
+        if entry is None or entry.busy:
+            return None
+        own = entry.own_scene() if entry.scene is None and entry.own_scene is not None else None
+        if own is None or _data_of(own) is not data or own.world.model is not model:
+            return entry.scene
+        return own if self._own.may_step(own) else None
 
     def _known(self, data: Any) -> _Entry | None:
         entry = self._entries.get(id(data))
@@ -275,7 +291,7 @@ class AdoptedScenes:
             entry = self._enter(data, None)
             own = next((s for s in current_runtime().scenes if _data_of(s) is data), None)
             if own is not None:
-                # The script steps it and calls sync(): a second scene would stop it twice.
+                # A second scene would stop it twice.
                 entry.own_scene = weakref.ref(own)
             elif living < MAX_SCENES:
                 try:

@@ -1,6 +1,7 @@
 """Takes what one scene of one world does, row by row and event by event, for a recording."""
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
+from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import SceneDestroyedError
 from stroboscope.engine.files.frames import FileEvent, SceneRecord
 from stroboscope.engine.history.block import Block
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from stroboscope.engine.world import World
 
 __all__ = ["SceneTap", "begin_event", "final_row", "model_event", "stretch_event"]
+
+_log = logging.getLogger(__name__)
 
 _SEEN = "the script steps by itself, and tells by sync()"
 
@@ -54,12 +58,15 @@ class SceneTap:
         """What was said of where the scene stands, while nothing has come of it."""
         self._first = -1
         """The axis of the first row that there is, or will be."""
+        self._stepped_before = 0
+        """How many steps MuJoCo itself had counted at that axis."""
 
     # --- beginning and end
 
     def begin(self) -> None:
         """Begin with the next row."""
         self._first = self.scene.counters.axis
+        self._stepped_before = _steps_of(self.scene)
         self.scene.history.look_at_model()  # what was written before is in the file's model
         self._models = ToldModels(self.scene.history.models)
         self._add(begin_event(self.scene, self.feed.record.index, "recording begins"))
@@ -77,6 +84,7 @@ class SceneTap:
         self._seal_seen(None if final is None or final.row is None else final.axis)
         self.leave()
         if final is not None:
+            self._tell_of_none(final)
             self._put_final(final)
         self.feed.is_over = True
 
@@ -164,10 +172,28 @@ class SceneTap:
         """Go on with the new model."""
         change = self._on_model()
         self._first = self.scene.counters.axis
+        self._stepped_before = _steps_of(self.scene)
         self._models = ToldModels(self.scene.history.models)
         self._begun = None
         self.feed.hidden = {} if self.scene.world.codec.keeps_sleep else None
         self.feed.put(change)
+
+    def _tell_of_none(self, final: FinalRow) -> None:
+        """Say, here and in the file, that the script has stepped and nobody has seen it."""
+        if final.row is None or final.axis != self._first:
+            return
+        steps = _steps_of(self.scene)
+        steps -= self._stepped_before if steps >= self._stepped_before else 0  # reset meanwhile
+        if not steps:
+            return
+        text = (
+            f"no step of scene {self.scene.name!r} is recorded, yet MuJoCo has taken "
+            f"{counted(steps, 'step')} of its data: nobody sees those that a script takes by "
+            "itself. Let it call scene.step(), or scene.sync() behind its own"
+        )
+        _log.warning("%s", text)
+        event = begin_event(self.scene, self.feed.record.index, text)
+        self.feed.add_event(msgspec.structs.replace(event, kind="warning", data={}))
 
     def _put_final(self, final: FinalRow) -> None:
         begun = self._begun is not None and self._begun.axis == final.axis
@@ -193,6 +219,10 @@ class SceneTap:
         if not is_known:
             self._begun = event
             self.feed.add_event(event)
+
+
+def _steps_of(scene: "Scene") -> int:
+    return int(scene.world.live().timer.number[0])
 
 
 def stretch_event(stretch: Stretch, index: int) -> FileEvent:

@@ -251,6 +251,45 @@ def test_data_that_the_script_shows_by_itself_gets_no_second_scene(listening: No
     assert (other.data, other.step_count) == (data, 1)
 
 
+def test_data_that_the_script_shows_and_steps_by_mujoco_alone_is_paused_and_stepped(
+    watching: None,
+) -> None:
+    model, data = make()
+    twin_model, twin = make()
+    debugger.get_debug_server().start()
+    end, made = threading.Event(), []
+
+    def loop() -> None:
+        made.append(debugger.watch(model, data))
+        while not end.is_set():
+            mujoco.mj_step(model, data)
+
+    with DebuggerClient.connect(debugger.get_debug_server().connection_file) as client:
+        thread = threading.Thread(target=loop)
+        thread.start()
+        assert client.wait_until(lambda c: any(s.activity == "parked" for s in c.scenes()), 60)
+        (scene,) = client.scenes()
+        client.step(scene.scene_id, 3)
+        (scene,) = client.scenes()
+        assert (scene.step_count, scene.physics_step_count) == (3, 3)
+        mujoco._functions.mj_step(twin_model, twin, 3)
+        assert np.array_equal(data.qpos, twin.qpos)
+        end.set()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert scenes() == made
+
+
+def test_data_that_the_script_steps_through_its_scene_is_left_to_it(listening: None) -> None:
+    model, data = make()
+    scene = debugger.watch(model, data)
+    mujoco.mj_step(model, data, 2)
+    assert (scene.step_count, scene.physics_step_count) == (1, 2)
+    scene.step()
+    mujoco.mj_step(model, data)
+    assert (scene.step_count, scene.physics_step_count) == (2, 3)
+
+
 def test_forward_and_reset_make_no_scene(listening: None) -> None:
     model, data = make()
     mujoco.mj_forward(model, data)

@@ -135,16 +135,69 @@ later.step()
     assert run.recorded("run.Later.mcap").axes == [0, 1]
 
 
-def test_a_loop_that_steps_by_itself_and_says_so_is_recorded(run: Run) -> None:
-    code, errors = run("""
+WATCHED = """
 import stroboscope.engine as physics
 data = mujoco.MjData(model)
-scene = physics.create_scene("mine", model, data=data)
-for k in range(30):
-    mujoco.mj_step(model, data)
-    scene.sync()
+scene = physics.debugger.watch(model, data, "mine")
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "options", "first"),
+    [
+        ("mujoco.mj_step(model, data)", (), 0),
+        ("mujoco.mj_step1(model, data); mujoco.mj_step2(model, data)", (), 0),
+        ("mujoco.mj_step(model, data)", ("--keep-last=0.05",), 5),
+    ],
+)
+def test_a_watched_loop_that_only_calls_mujoco_is_recorded_step_by_step(
+    run: Run, loop: str, options: tuple[str, ...], first: int
+) -> None:
+    code, errors = run(f"{WATCHED}for k in range(30):\n    {loop}\n", *options)
+    assert code == 0, errors
+    assert "WARNING" not in errors
+    recorded = run.recorded()
+    assert (recorded.axes[0], recorded.axes[-1]) == (first, 30)
+    flags = [int(flag) for block in recorded.blocks for flag in block.flags]
+    assert not any(flags[1:])  # each follows from the one before
+
+
+def test_a_loop_that_steps_by_itself_and_says_so_is_recorded(run: Run) -> None:
+    code, errors = run(
+        f"{WATCHED}for k in range(30):\n    mujoco.mj_step(model, data)\n    scene.sync()\n"
+        "assert (scene.step_count, scene.physics_step_count) == (30, 30)"
+    )
+    assert (code, run.recorded().axes) == (0, list(range(31))), errors
+
+
+def test_steps_before_the_first_sync_are_followed_and_those_behind_it_are_the_script_s(
+    run: Run,
+) -> None:
+    code, errors = run(
+        f"{WATCHED}for k in range(9):\n    mujoco.mj_step(model, data, 5)\n    scene.sync()\n"
+        "assert (scene.step_count, scene.physics_step_count) == (9, 45)"
+    )
+    assert (code, run.recorded().axes) == (0, [*range(6), *range(10, 50, 5)]), errors
+
+
+def test_steps_that_nobody_can_follow_are_told_of_at_once_and_when_all_is_over(run: Run) -> None:
+    code, errors = run(f"""{WATCHED}
+def work():
+    for k in range(30):
+        mujoco.mj_step(model, data)
+
+worker = threading.Thread(target=work, name="worker")
+worker.start()
+worker.join()
+print("stepped", file=sys.stderr)
 """)
-    assert (code, run.recorded().axes) == (0, list(range(1, 31))), errors
+    assert code == 0, errors
+    before, _, behind = errors.partition("stepped")
+    assert "scene 'mine': thread 'worker' steps its data, and thread 'MainThread'" in before
+    assert before.count("transfer_to") == 1
+    assert "no step of scene 'mine' is recorded, yet MuJoCo has taken 30 steps" in behind
+    assert "scene.step()" in behind
+    assert "warning" in [event.kind for event in run.recorded().events]
 
 
 def test_of_more_environments_than_anybody_wants_the_first_are_recorded(run: Run) -> None:
