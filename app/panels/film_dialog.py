@@ -15,7 +15,7 @@ from stroboscope.app.models.film import TimeBase
 from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.models.picture_choice import FilmChoice, Size
 from stroboscope.app.panels.capture_dialog import CaptureDialog
-from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.app.panels.style import METRICS, keep_clear, number_font
 
 __all__ = ["FilmDialog"]
 
@@ -92,7 +92,7 @@ def _number(value: float, *, least: float, most: float, decimals: int, unit: str
     field.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
     field.setFont(number_font())
     field.setValue(value)
-    field.lineEdit().setTextMargins(METRICS.gap - 2, 0, METRICS.gap - 2, 0)
+    keep_clear(field)
     if unit:
         field.setSuffix(f"{THIN_SPACE}{unit}")
     return field

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSpinBox, QWidget
 
 from stroboscope.app.models.picture_choice import LARGEST, SIZES, SMALLEST, Size
-from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.app.panels.style import METRICS, keep_clear, number_font
 
 __all__ = ["SizeFields"]
 
@@ -75,7 +75,7 @@ class SizeFields(QWidget):
         field.setFont(number_font())
         field.setAlignment(Qt.AlignmentFlag.AlignRight)
         field.setFixedWidth(64)
-        field.lineEdit().setTextMargins(METRICS.grid, 0, METRICS.grid, 0)
+        keep_clear(field)
         return field
 
     def _on_choice(self) -> None:

@@ -3,7 +3,7 @@
 import importlib.resources
 
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QWidget
 
 from stroboscope.resources.themes import DARK, LIGHT, Metrics, Palette
 
@@ -11,6 +11,7 @@ __all__ = [
     "METRICS",
     "SELECTED_ALPHA",
     "apply_theme",
+    "keep_clear",
     "number_font",
     "palette_named",
     "prepare_theme",
@@ -45,6 +46,11 @@ def number_font() -> QFont:
     if tabular is not None:
         font.setFeature(tabular("tnum"), 1)
     return font
+
+
+def keep_clear(field: QAbstractSpinBox) -> None:
+    """Keep the number in a field clear of its edges: there the style sheet has no say."""
+    field.lineEdit().setTextMargins(METRICS.gap - 2, 0, METRICS.gap - 2, 0)
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:
@@ -214,6 +220,8 @@ QToolButton[compact="true"] {{ min-height: 0; padding: 0 3px; }}
 QToolButton[hint="true"] {{ color: {p.accent}; border-color: {p.line}; padding: 3px 10px; }}
 QToolButton[hint="true"][compact="true"] {{ background: {p.surface1}; padding: 0 6px; }}
 QToolButton::menu-indicator {{ image: none; }}
+QToolButton::menu-button {{ border: none; background: transparent; width: 16px; }}
+QToolButton::menu-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
 
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{ background: {p.surface0};
     border: 1px solid {p.line};
@@ -276,6 +284,9 @@ QFrame#card {{ background: {p.surface1}; border: 1px solid {p.line}; border-radi
 QFrame#rule {{ background: {p.line}; border: none; max-height: 1px; min-height: 1px; }}
 QFrame#vrule {{ background: {p.line}; border: none; max-width: 1px; min-width: 1px; }}
 QFrame#banner {{ background: {p.surface2}; border: none; border-left: 3px solid {p.accent}; }}
+QFrame#banner[overPicture="true"] {{ background: {p.surface1}; border: 1px solid {p.line};
+    border-left: 3px solid {p.accent}; border-top-right-radius: 6px;
+    border-bottom-right-radius: 6px; }}
 QFrame#banner[level="warn"] {{ border-left-color: {p.warn}; }}
 QFrame#banner[level="stop"] {{ border-left-color: {p.stop}; }}
 QFrame#banner QProgressBar {{ background: {p.line}; }}

@@ -11,7 +11,7 @@ from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.expression_field import fixed_font
 from stroboscope.app.panels.icons import Icon
 from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
-from stroboscope.app.panels.style import METRICS, set_property
+from stroboscope.app.panels.style import METRICS, keep_clear, number_font, set_property
 from stroboscope.debugger_protocol.time_messages import ConditionInfo
 from stroboscope.resources.themes import Palette
 
@@ -47,6 +47,9 @@ class ConditionRow:
         self.hits.setRange(1, _MOST_HITS)
         self.hits.setFixedSize(76, METRICS.compact_height)
         self.hits.setProperty("compact", True)
+        self.hits.setFont(number_font())
+        self.hits.setAlignment(Qt.AlignmentFlag.AlignRight)
+        keep_clear(self.hits)
         self.hits.setKeyboardTracking(False)
         self.hits.setToolTip("Stop the how-manyth time that it becomes true.")
         self.hits.valueChanged.connect(lambda hits: self._on_hits(model, number, hits))

@@ -12,7 +12,7 @@ from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import icon_button, label
-from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.app.panels.style import METRICS, keep_clear, number_font
 from stroboscope.app.panels.travel.corner_frame import MARGIN, CornerFrame
 from stroboscope.app.panels.travel.scene_follower import SceneFollower
 from stroboscope.resources.themes import Palette
@@ -46,6 +46,8 @@ class EnvironmentBar(CornerFrame):
         self.number.setFont(number_font())
         self.number.setKeyboardTracking(False)
         self.number.setFixedWidth(72)
+        keep_clear(self.number)
+        self.number.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.number.setAccessibleName("environment")
         self.number.valueChanged.connect(self._on_number)
         self.total = label("", "muted")
@@ -72,8 +74,8 @@ class EnvironmentBar(CornerFrame):
         for widget in (
             self.previous,
             self.number,
-            self.next,
             self.total,
+            self.next,
             self.failed,
             self.grid,
         ):

@@ -22,7 +22,7 @@ from stroboscope.resources.themes import Palette
 
 __all__ = ["StopBanner"]
 
-_WIDEST, _NARROWEST = 760, 360
+_WIDEST, _NARROWEST = 880, 360
 _SPACING = 2
 _CAUSE_LINES = 4
 
@@ -59,6 +59,7 @@ class StopBanner(CornerFrame):
         self._dismissed: tuple[SceneModel, int] | None = None
         self.stop: StopInfo | None = None
         self.setObjectName("banner")
+        self.setProperty("overPicture", "true")
         self._icon = QLabel()
         self.text = ClampedLabel(lines=2)
         self.cause = ClampedLabel(lines=_CAUSE_LINES)
@@ -69,8 +70,11 @@ class StopBanner(CornerFrame):
         self.why_button.setToolTip("What is known of it, and what to try.")
         self._close = icon_button(Icon.CLOSE, palette, "Hide this; the Stops panel keeps it")
         self._close.clicked.connect(self.dismiss)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
+        outer, column = QHBoxLayout(self), QVBoxLayout()
+        outer.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
+        outer.setSpacing(METRICS.gap)
+        outer.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        outer.addLayout(column, 1)
         column.setSpacing(_SPACING)
         upper, lower = QHBoxLayout(), QHBoxLayout()
         for row in (upper, lower):
@@ -78,7 +82,6 @@ class StopBanner(CornerFrame):
         column.addLayout(upper)
         column.addWidget(self.cause)
         column.addLayout(lower)
-        upper.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         upper.addWidget(self.text, 1)
         upper.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
         lower.addWidget(self.where, 1)
@@ -189,15 +192,13 @@ class StopBanner(CornerFrame):
             width = self.area.width() - 2 * MARGIN
             top = max(top, 2 * MARGIN + METRICS.control_height + 6)
         width = max(min(width, _WIDEST), 0)
-        room = (
-            width - METRICS.padding - 3 * METRICS.gap - METRICS.large_icon - METRICS.control_height
-        )
+        within = width - METRICS.padding - 2 * METRICS.gap - METRICS.large_icon
+        room = within - METRICS.gap - METRICS.control_height
         lines = max(len(self.text.shown_lines(room)), 1)
         upper = max(lines * self.text.fontMetrics().lineSpacing(), METRICS.compact_height)
         self.text.setFixedHeight(upper)
         lower = METRICS.compact_height
         if not self.cause.isHidden():
-            within = width - METRICS.padding - METRICS.gap
             height = self.cause.heightForWidth(within)
             self.cause.setFixedHeight(height)
             lower += height + _SPACING

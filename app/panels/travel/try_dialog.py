@@ -31,7 +31,7 @@ from stroboscope.app.models.what_if_fields import (
 )
 from stroboscope.app.panels.command_palette import matches
 from stroboscope.app.panels.labels import ElidedLabel, label
-from stroboscope.app.panels.style import METRICS, number_font, set_property
+from stroboscope.app.panels.style import METRICS, keep_clear, number_font, set_property
 from stroboscope.app.panels.travel.scene_follower import SceneFollower
 from stroboscope.app.panels.travel.try_row import TryRow
 from stroboscope.app.panels.tree_items import SIDE_ROLE, SideTextDelegate
@@ -159,6 +159,7 @@ class TryDialog(QDialog):
         made.setFont(number_font())
         made.setAlignment(Qt.AlignmentFlag.AlignRight)
         made.setFixedWidth(112)
+        keep_clear(made)
         made.setAccessibleName(name)
         made.setToolTip(name)
         return made
