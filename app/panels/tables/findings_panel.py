@@ -21,7 +21,7 @@ from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.panels.icons import Icon, icon, pixmap
-from stroboscope.app.panels.labels import icon_button, label, rule
+from stroboscope.app.panels.labels import EmptyText, icon_button, label, rule
 from stroboscope.app.panels.style import METRICS
 from stroboscope.debugger_protocol.edit_messages import ElementRef, Finding, LogLevel
 from stroboscope.resources.themes import Palette
@@ -101,9 +101,7 @@ class FindingsPanel(QWidget):
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.sentence = label("", "muted", wrap=True)
-        self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self.sentence.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, 0)
+        self.sentence = EmptyText()
         host = QWidget()
         self._stack = QStackedLayout(host)
         self._stack.addWidget(self.sentence)

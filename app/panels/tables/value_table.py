@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.selection import Element
 from stroboscope.app.models.tables.table import Table, cell_text
-from stroboscope.app.panels.labels import ElidedLabel, label
-from stroboscope.app.panels.style import METRICS, number_font
+from stroboscope.app.panels.labels import ElidedLabel, EmptyText
+from stroboscope.app.panels.style import number_font
 from stroboscope.app.panels.tables.value_model import ValueModel
 from stroboscope.app.panels.tables.value_view import ValueView
 from stroboscope.resources.themes import Palette
@@ -78,9 +78,7 @@ class ValueTable(QWidget):
         self.filter = FilterField()
         self.filter.textChanged.connect(self.model.set_filter)
         self.filter.on_leave = self.view.setFocus
-        self._empty = label("", "muted", wrap=True)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._empty.setContentsMargins(METRICS.padding, METRICS.gap, METRICS.padding, 0)
+        self._empty = EmptyText()
         self.total = ElidedLabel()
         self.total.setProperty("role", "small")
         self.total.setFont(number_font())

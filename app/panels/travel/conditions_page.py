@@ -20,7 +20,7 @@ from stroboscope.app.models.ready_conditions import condition_problem, ready_off
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.selection import SelectionModel
 from stroboscope.app.panels.expression_field import ExpressionField
-from stroboscope.app.panels.labels import label, rule
+from stroboscope.app.panels.labels import EmptyText, label, rule
 from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.travel.condition_row import COLUMNS, ConditionRow
 from stroboscope.debugger_protocol.expressions import REMEMBERING, SignalTable
@@ -170,7 +170,8 @@ class ConditionsPage(QWidget):
         conditions = scene.conditions.conditions if scene is not None else ()
         if scene is None or not conditions:
             text = _EMPTY if scene is not None else "No scene is shown."
-            grid.addWidget(label(text, "muted", wrap=True), 0, 0, 1, len(COLUMNS))
+            grid.addWidget(EmptyText(text), 0, 0, 1, len(COLUMNS))
+            grid.setRowStretch(0, 1)
         else:
             for place, title in enumerate(COLUMNS):
                 grid.addWidget(label(title, "small"), 0, place)
@@ -181,7 +182,7 @@ class ConditionsPage(QWidget):
                 self.rows[each.condition_id] = row
                 for place, widget in enumerate(row.widgets):
                     grid.addWidget(widget, line, place)
-        grid.setRowStretch(len(conditions) + 1, 1)
+            grid.setRowStretch(len(conditions) + 1, 1)
         self._scroll.setWidget(body)
 
     def _chosen_environments(self) -> tuple[int, ...]:
