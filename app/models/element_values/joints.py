@@ -31,6 +31,8 @@ from stroboscope.debugger_protocol.topics import Topic
 
 __all__ = ["joint_sections"]
 
+# From so many degrees on a fraction says nothing, and then the number itself does not.
+_WHOLE_DEGREES, _MOST_DEGREES = 1e3, 1e5
 _FORCES = (
     ("actuators", "qfrc_actuator"),
     ("passive", "qfrc_passive"),
@@ -122,7 +124,11 @@ def _single(
 
 
 def _degrees(angle: float) -> str:
-    return f"{number_text(float(np.degrees(angle)), 1)}°"
+    """Return an angle [rad] in degrees, "" where it has gone round too often to say anything."""
+    degrees = float(np.degrees(angle))
+    if not abs(degrees) < _MOST_DEGREES:
+        return ""
+    return f"{number_text(degrees, 1 if abs(degrees) < _WHOLE_DEGREES else 0)}°"
 
 
 def _inertia(joint: JointInfo, frames: FrameSet | None, unit: str) -> tuple[ValueRow, ...]:

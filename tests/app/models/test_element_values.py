@@ -384,3 +384,14 @@ def test_numbers_of_a_range_finder_are_no_vector():
     gyro = msgspec.structs.replace(ray, kind="gyro", dim=3)
     assert sensor_components(gyro) == ("x", "y", "z")
     assert sensor_components(msgspec.structs.replace(ray, dim=1)) == ("",)
+
+
+@pytest.mark.parametrize(
+    ("angle", "note"), [(0.5, "28.6°"), (-146.303, "−8383°"), (1e5, ""), (math.nan, "")]
+)
+def test_an_angle_in_degrees_is_as_short_as_it_means_something(make_frame, angle, note):
+    qpos = np.zeros(8)
+    qpos[7] = angle
+    state = make_frame(Topic.STATE, Instant.NOW, qpos=qpos)
+    frames = FrameSet(instant=Instant.NOW, axis=0, step=0, time=0.0, frames={Topic.STATE: state})
+    assert rows_of(ElementKind.JOINT, 0, frames)["Motion", "position"].note == note
