@@ -20,6 +20,10 @@ __all__ = ["ends_in_step", "ends_script", "signal_data", "stop_data", "stop_of"]
 _SIGNAL: Final = "signal"
 _ENDINGS: Final = (StopReason.SCRIPT_ERROR, _SIGNAL)
 _REPLACED: Final = frozenset(SegmentKind) - {SegmentKind.BEGIN}
+_ALWAYS_IN_STEP: Final = frozenset({
+    StopReason.EXPLODING, StopReason.WARNING, StopReason.AUTORESET, StopReason.FATAL,
+    StopReason.ARENA,
+})  # fmt: skip
 _ELEMENTS, _OFFERS, _BEFORE_STEP = "elements", "what_if", "is_before_step"
 # A file may hold anything: far more than any stop of ours has is no offer.
 _MOST_ELEMENTS: Final = 64
@@ -39,8 +43,7 @@ def stop_data(stop: StopInfo) -> dict[str, object]:
     data["reason"] = str(stop.reason)
     if stop.signal:
         data |= signal_data(stop.signal, stop.message)
-    if stop.is_before_step:
-        data[_BEFORE_STEP] = True
+    data[_BEFORE_STEP] = stop.is_before_step  # also where it isn't: older files don't say
     if stop.elements:
         data[_ELEMENTS] = msgspec.to_builtins(stop.elements)
     if stop.what_if:
@@ -60,16 +63,19 @@ def ends_script(event: FileEvent) -> bool:
 
 def ends_in_step(
     events: Iterable[FileEvent], axis: int, *, episode: int, physics_step: int
-) -> bool:
-    """Return whether a run ends at ``axis`` in a physics step that was taken back.
+) -> bool | None:
+    """Return whether a run ends at ``axis`` in a physics step that was taken back; None: unknown.
 
     Not where its state was replaced after that: events of one axis are in no order where a flight
     recorder has written them, but that state stands at another ``physics_step`` of its ``episode``.
     """
-    is_in_step, at = False, (episode, physics_step)
+    is_in_step: bool | None = False
+    at = (episode, physics_step)
     for event in events:
         if event.axis == axis and (event.kind != "stop" or at == _place_of(event)):
-            is_in_step = _is_of_step(event) or (is_in_step and event.kind not in _REPLACED)
+            is_of_step = _is_of_step(event)
+            if is_of_step is not False or event.kind in _REPLACED:
+                is_in_step = is_of_step
     return is_in_step
 
 
@@ -77,12 +83,18 @@ def _place_of(event: FileEvent) -> tuple[int, int]:
     return event.episode, event.physics_step
 
 
-def _is_of_step(event: FileEvent) -> bool:
-    """Return whether an event is a stop because of a physics step, which was taken back."""
+def _is_of_step(event: FileEvent) -> bool | None:
+    """Return whether an event is a stop because of a physics step, which was taken back.
+
+    None: the file doesn't say whether it was found before that step, and for such reasons some are.
+    """
     reason = event.data.get("reason") if event.kind == "stop" else None
-    if event.data.get(_BEFORE_STEP) is True:
+    if not reason or reason == StopReason.CONDITION or ends_script(event):
         return False
-    return bool(reason) and reason != StopReason.CONDITION and not ends_script(event)
+    is_before = event.data.get(_BEFORE_STEP)
+    if isinstance(is_before, bool):
+        return not is_before
+    return True if reason in _ALWAYS_IN_STEP else None
 
 
 def stop_of(event: FileEvent, *, model: Any, adapter: MujocoAdapter) -> StopInfo | None:

@@ -30,6 +30,11 @@ DIFFERENT: Final = (
     "script's callbacks; only the state is what it was"
 )
 FAILED: Final = "computed again by the step that failed, and was taken back"
+UNKNOWN: Final = (
+    "computed again by the step at which the run stopped. The file doesn't say whether that step "
+    "was taken or was stopped before (older files don't): then the data held what the step before "
+    "it had computed, and other values of "
+)
 EVALUATED: Final = (
     "computed from the last state: no recorded step leads there, so what the data held was of "
     "another moment"
@@ -118,10 +123,13 @@ def arrays_of_data(model: Any, data: Any, *, adapter: MujocoAdapter) -> dict[str
     return found
 
 
-def compute_last(replayed: "ReplayedScene", rows: RecordedRows, *, has_failed: bool) -> LastFrame:
-    """Return what the data held when a recorded run ended; ``has_failed``: in a step that failed.
+def compute_last(
+    replayed: "ReplayedScene", rows: RecordedRows, *, has_failed: bool | None
+) -> LastFrame:
+    """Return what the data held when a recorded run ended.
 
-    Raises StateError where that can't be computed, and what building the scene raises.
+    ``has_failed``: in a step that failed; None: nobody knows, and the note says which arrays would
+    be others. Raises StateError where that can't be computed, and what building the scene raises.
     """
     again = StepsAgain(replayed, rows)
     end = rows.last_whole
@@ -140,11 +148,27 @@ def compute_last(replayed: "ReplayedScene", rows: RecordedRows, *, has_failed: b
     else:
         again.put(end)
         again.evaluate()
-    if has_failed:
+    known: dict[str, Array] = {}
+    if has_failed is None:
+        again.write(final)
+        known = arrays_of_data(again.model, again.data, adapter=again.adapter)
+    if has_failed is not False:
         again.put_options(end)
         again.write(final)
         again.step()
         again.put_back(final, hidden)
         note = FAILED
     again.write(final)
-    return LastFrame(arrays_of_data(again.model, again.data, adapter=again.adapter), note)
+    arrays = arrays_of_data(again.model, again.data, adapter=again.adapter)
+    if known and (doubtful := _differing(known, arrays)):
+        note = UNKNOWN + known_names(doubtful)
+    return LastFrame(arrays, note)
+
+
+def _differing(some: Mapping[str, Array], others: Mapping[str, Array]) -> list[str]:
+    """Return the names of arrays that differ, to the bit."""
+    return [
+        name
+        for name, array in some.items()
+        if name not in others or array.tobytes() != others[name].tobytes()
+    ]

@@ -5,15 +5,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from random_models import disturb, random_model
+from rewritten_file import rewrite_file
 from samples import few
 
 import stroboscope.engine as physics
 from stroboscope.engine.errors import EngineError, StateError
+from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.recording.recorded_stops import signal_data
 from stroboscope.engine.trajectory.last_frame import (
@@ -21,6 +24,7 @@ from stroboscope.engine.trajectory.last_frame import (
     EVALUATED,
     FAILED,
     SAME,
+    UNKNOWN,
     arrays_of_data,
 )
 from stroboscope.engine.trajectory.lookup import NoSuchNameError
@@ -161,6 +165,48 @@ def test_after_a_stop_before_a_step_every_array_is_of_the_last_step_that_was_tak
         last = trajectory.last
         assert last.note != FAILED, trajectory.events
         assert not _differences(last, live)
+
+
+def _does_not_say(event: FileEvent) -> FileEvent:
+    """Return an event as older files have it: a stop says nothing of its step."""
+    data = {key: value for key, value in event.data.items() if key != "is_before_step"}
+    return msgspec.structs.replace(event, data=data)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "is_known"),
+    [
+        (_diverge, True),
+        (_not_a_number, False),
+        (_state_is_no_number, False),
+        (_input_is_no_number, False),
+    ],
+)
+def test_of_an_older_file_arrays_are_in_doubt_where_its_last_step_may_not_have_been_taken(
+    wrong: Callable[[physics.Scene], None], is_known: bool, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Falling", FALLING)
+    scene.raise_on_stop = True
+    scene.start_recording(tmp_path / "run")
+    for _ in range(50):
+        scene.step()
+    wrong(scene)
+    with pytest.raises(physics.SimulationStopped):
+        scene.step()
+    path = scene.stop_recording()
+    live = arrays_of_data(scene.model, scene.data, adapter=load_mujoco())
+    older = rewrite_file(path, tmp_path / "older.mcap", event=_does_not_say)
+    with physics.load_trajectory(older) as trajectory:
+        last = trajectory.last
+        differences = _differences(last, live)
+        if is_known:
+            assert (last.note, differences) == (FAILED, [])
+        else:
+            head, doubtful = last.note[: len(UNKNOWN)], last.note[len(UNKNOWN) :].split(", ")
+            assert head == UNKNOWN
+            assert set(differences) <= set(doubtful)
+            assert "qacc" in doubtful
+            assert "qpos" not in doubtful
 
 
 @pytest.mark.parametrize("kept", ["recorded", "remembered"])

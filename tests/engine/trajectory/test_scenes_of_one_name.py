@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from rewritten_file import rewrite_file
 
 import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
 from stroboscope.engine.files.errors import FileError
-from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.files.writer import TrajectoryWriter
+from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.trajectory.environment_states import environments_in
 
 MODEL = """
@@ -30,18 +30,11 @@ show_trajectory(sys.argv[1], launch=False, timeout_seconds=60.0)
 
 def _renamed(source: Path, target: Path, names: Sequence[str]) -> Path:
     """Write a file anew with other names of its scenes, as other writers may."""
-    with TrajectoryReader(source) as reader:
-        records = [
-            msgspec.structs.replace(each, name=name)
-            for each, name in zip(reader.manifest.scenes, names, strict=True)
-        ]
-        manifest = msgspec.structs.replace(reader.manifest, scenes=tuple(records))
-        attachments = {name: reader.attachment(name) for name in reader.attachments}
-        attachments.pop("stroboscope/manifest.json", None)
-        with TrajectoryWriter(target, manifest, attachments=attachments) as writer:
-            for place in reader.block_order():
-                writer.write_block(reader.block(*place))
-    return target
+
+    def renamed(record: SceneRecord) -> SceneRecord:
+        return msgspec.structs.replace(record, name=names[record.index])
+
+    return rewrite_file(source, target, record=renamed)
 
 
 @pytest.fixture(scope="module")

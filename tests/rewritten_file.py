@@ -1,0 +1,33 @@
+"""Recorded files written anew with something else in them: as other writers, or older ones, do."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from stroboscope.engine.files.frames import FileEvent, SceneRecord
+from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.writer import TrajectoryWriter
+
+__all__ = ["rewrite_file"]
+
+
+def rewrite_file(
+    source: Path,
+    target: Path,
+    *,
+    record: Callable[[SceneRecord], SceneRecord] = lambda record: record,
+    event: Callable[[FileEvent], FileEvent] = lambda event: event,
+) -> Path:
+    """Write the scenes, frames and events of a file into another one; return that."""
+    with TrajectoryReader(source) as reader:
+        scenes = tuple(record(each) for each in reader.manifest.scenes)
+        manifest = msgspec.structs.replace(reader.manifest, scenes=scenes)
+        attachments = {name: reader.attachment(name) for name in reader.attachments}
+        attachments.pop("stroboscope/manifest.json", None)
+        with TrajectoryWriter(target, manifest, attachments=attachments) as writer:
+            for place in reader.block_order():
+                writer.write_block(reader.block(*place))
+            for index in reader.scenes:
+                writer.write_events([event(each) for each in reader.events(index)])
+    return target
