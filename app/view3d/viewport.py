@@ -1,15 +1,14 @@
 """The 3D view as a widget: a scene goes in, a selection and a camera come out."""
 
-import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QImage, QResizeEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from stroboscope.app.models.selection import Element, ElementKind
@@ -18,7 +17,7 @@ from stroboscope.app.view3d.camera import (
     View,
     ViewMode,
 )
-from stroboscope.app.view3d.drawing import ViewStats, still_frame
+from stroboscope.app.view3d.drawing import ViewStats
 from stroboscope.app.view3d.environment_numbers import EnvironmentNumber, numbers_of
 from stroboscope.app.view3d.environments import EnvironmentGrid
 from stroboscope.app.view3d.ghosts import OtherPose
@@ -29,10 +28,9 @@ from stroboscope.app.view3d.measured import measured_options
 from stroboscope.app.view3d.navigation import Navigation
 from stroboscope.app.view3d.overlays.legend import LegendOverlay, legend_rows
 from stroboscope.app.view3d.overlays.picture import OverlayPicture, Overlays
-from stroboscope.app.view3d.pointing import PointingWidget
+from stroboscope.app.view3d.picture_widget import PictureWidget
 from stroboscope.app.view3d.renderer import Frame
 from stroboscope.app.view3d.software_surface import SoftwareSurface
-from stroboscope.app.view3d.still import Still, write_over
 from stroboscope.app.view3d.surface_input import SurfaceInput
 from stroboscope.debugger_protocol.edit_messages import Perturb
 from stroboscope.debugger_protocol.scene_description import SceneDescription
@@ -50,15 +48,13 @@ LONG_SPACING = 1.5
 REFINE_DELAY_MS = 500
 REFINE_PIXELS = 6_000_000
 REFINE_FRAME_MS = 160.0
-# Four floats each, on the card and here.
-MOST_MEASURED = 4096 * 4096
 NO_GL = (
     "The 3D view needs OpenGL, and none could be started here. "
     "`stroboscope doctor` says what is missing; everything else works without it."
 )
 
 
-class Viewport(PointingWidget):
+class Viewport(PictureWidget):
     """Draws one scene and lets people look around in it. Lives on the GUI thread.
 
     Draws only when something has changed. Everything that is set before the widget is shown, or
@@ -75,12 +71,12 @@ class Viewport(PointingWidget):
         *,
         leader: "Viewport | None" = None,
     ) -> None:
-        super().__init__(parent, scene=leader._scene if leader is not None else None)
+        scene = leader._scene if leader is not None else None
+        super().__init__(parent, palette=palette, scene=scene)
         self._leader = leader
         self._follows = leader is not None
         self._has_legend, self._legend_above = True, 0
         self._shown = _identity(self._scene.description)
-        self._palette = palette
         self._overlays = Overlays()
         self._stale = False
         self._labels: tuple[list[Label], int, View | None] = ([], 0, None)
@@ -97,7 +93,6 @@ class Viewport(PointingWidget):
         self._due_timer = QTimer(self)
         self._due_timer.setSingleShot(True)
         self._due_timer.timeout.connect(self._redraw)
-        self._refined = False
         self._refine_timer = QTimer(self)
         self._refine_timer.setSingleShot(True)
         self._refine_timer.setInterval(REFINE_DELAY_MS)
@@ -296,92 +291,6 @@ class Viewport(PointingWidget):
         """
         if self._surface is not None:
             self._surface.draw_now(scale)
-
-    def grab_image(self) -> QImage:
-        """Return the picture without labels, drawn for this call; null without OpenGL."""
-        return self._surface.picture() if self._surface is not None else QImage()
-
-    def still(self, still: Still) -> QImage:
-        """Return a picture to keep, drawn for this call; null without OpenGL.
-
-        Raises ValueError, with a sentence, for a size that can't be drawn.
-        """
-        if self._surface is None:
-            return QImage()
-        with self._dressed_for(still):
-            image = self._surface.picture(
-                size=still.size or self.pixels, transparent=still.transparent, fine=still.fine
-            )
-            picture, view = self._overlay_picture(), self.view()
-        self._write_over(image, picture, view)
-        return image
-
-    def still_in_bands(self, still: Still) -> Generator[float, None, QImage]:
-        """Draw the same picture bit by bit; yield how much of it is there, 0…1, return it.
-
-        It shows what the view does when it is begun. Raises what :meth:`still` does, and
-        PictureLost, with a sentence, when that is gone before the picture is finished.
-        """
-        surface = self._surface
-        if surface is None:
-            return QImage()
-        surface.drawing.scene.finish_building()
-        with self._dressed_for(still):
-            frame = still_frame(
-                self._make_frame(),
-                size=still.size or self.pixels,
-                transparent=still.transparent,
-                fine=still.fine,
-            )
-        image = yield from surface.picture_in_bands(frame)
-        self._write_over(image, frame.overlays, frame.view)
-        return image
-
-    def measure(self, size: tuple[int, int] | None = None) -> dict[str, NDArray[np.generic]]:
-        """Return what the pixels of a picture of ``size`` (width, height) show; {} without OpenGL.
-
-        ``depth`` (h, w) float32 [m] along the view's axis, inf for nothing; ``geom``, ``site``,
-        ``flex``, ``skin``, ``tendon`` (h, w) int32 indices, -1 for another kind or nothing. Raises
-        ValueError, with a sentence, for a size that can't be drawn.
-        """
-        width, height = size or self.pixels
-        if width * height > MOST_MEASURED:
-            raise ValueError(
-                f"{width} × {height} pixels are to be measured; at most {MOST_MEASURED:,} are"
-            )
-        if self._surface is None:
-            return {}
-        found = self._surface.measure(size=(width, height))
-        return {} if found is None else found.arrays(self._scene.items)
-
-    @contextlib.contextmanager
-    def _dressed_for(self, still: Still) -> Iterator[None]:
-        """Show for a moment what a picture shall show."""
-        before = self._options, self._selection, self._refined
-        self._options = still.options(self._options)
-        self._refined = self._refined and still.fine
-        if not still.overlays:
-            self._selection = None
-        try:
-            yield
-        finally:
-            self._options, self._selection, self._refined = before
-
-    def _write_over(self, image: QImage, picture: OverlayPicture | None, view: View) -> None:
-        if not image.isNull():
-            write_over(
-                image,
-                picture=picture,
-                view=dataclasses.replace(view, aspect=image.width() / image.height()),
-                palette=self._palette,
-                scale=image.height() / max(self.height(), 1),
-            )
-
-    @property
-    def pixels(self) -> tuple[int, int]:
-        """How many pixels of the screen the picture has, (width, height)."""
-        ratio = self.devicePixelRatioF()
-        return max(round(self.width() * ratio), 1), max(round(self.height() * ratio), 1)
 
     @property
     def content(self) -> tuple[object, ...]:
