@@ -133,8 +133,8 @@ class _Rows(QWidget):
         if row.unit:
             painter.setPen(QColor(p.muted))
             right = Qt.TextElideMode.ElideRight
-            unit = metrics.elidedText(THIN_SPACE + row.unit, right, unit_box.width())
-            painter.drawText(unit_box, flags | Qt.AlignmentFlag.AlignLeft, unit)
+            unit = metrics.elidedText(row.unit, right, unit_box.width())
+            painter.drawText(unit_box, flags | Qt.AlignmentFlag.AlignLeft, THIN_SPACE + unit)
         color = p.stop if row.problem else p.muted if row.held else p.text
         painter.setPen(QColor(color))
         painter.drawText(value_box, flags | Qt.AlignmentFlag.AlignRight, row.value)
