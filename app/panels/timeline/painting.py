@@ -270,7 +270,7 @@ def _paint_names(
         texts = (
             (f"{band.count} episodes", f"×{band.count}")
             if band.count > 1
-            else (f"episode {band.episode}", f"e{band.episode}", f"{band.episode}")
+            else (f"episode {band.episode}", f"{band.episode}")
         )
         parts = list(whole_parts(gaps, lane, left, right))
         for text in texts:

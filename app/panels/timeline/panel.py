@@ -53,6 +53,11 @@ _ASK = (
     "The script has registered no state: its own variables stay as they are now "
     "(scene.register_state takes them along)."
 )
+_ASK_SHORT = (
+    "The script has registered no state: its variables stay as they are.",
+    "The script's own variables stay as they are.",
+    "The script's variables stay.",
+)
 
 
 class TimeCommands(Protocol):
@@ -472,7 +477,7 @@ class TimelinePanel(QWidget):
                 return ("Waiting for the scene",)
             return ("No history: this engine keeps none", "No history")
         if self._asks:
-            return (_ASK, "The script has registered no state: its variables stay as they are.")
+            return (_ASK, *_ASK_SHORT)
         if told.busy:
             return (told.busy,)
         if told.view is not None:
@@ -482,6 +487,8 @@ class TimelinePanel(QWidget):
             return (" · ".join(parts), parts[0])
         if not told.keeps:
             return ("The history is switched off",)
+        if not told.rows and not history.live:
+            return ("No steps yet: play or step, then look back at them here", "No steps yet")
         branch = history.branch_text
         segment = history.segments[-1] if history.segments else None
         used = f"{number_text(told.used_bytes / _MIB, 1)} of {told.max_bytes / _MIB:.0f} MiB"

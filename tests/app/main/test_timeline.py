@@ -29,6 +29,7 @@ def test_left_looks_back_while_it_runs_too_right_comes_forward_to_live_and_then_
     button = t.window.transport.buttons["step_back"]
     wait_until(lambda: "nothing to go back to" in button.toolTip())
     assert not button.isEnabled()
+    wait_until(lambda: t.window.timeline.where.full_text.startswith("No steps yet"))
     t.play_on(60)
     live = t.scene.status.axis
     for back in (1, 2, 3):
@@ -205,7 +206,10 @@ def test_enter_asks_once_when_the_script_has_registered_nothing_then_branches(
     at = t.history.view
     t.press(Key.Key_Return)
     assert t.window.timeline.asks
-    assert "registered no state" in t.window.timeline.where.full_text
+    where = t.window.timeline.where
+    assert "registered no state" in where.full_text
+    wait_until(lambda: where.text().endswith("."))
+    assert "…" not in where.text(), "nobody can answer half a question"
     t.press(Key.Key_Escape)
     assert not t.window.timeline.asks
     assert t.history.is_away  # the sentence is gone, the view stays
