@@ -407,6 +407,11 @@ class BatchHistory:
         """Say of which fields of the model it is not known what they were then; or ""."""
         return self._fields.lost_of(env, axis)
 
+    def lost_spans(self, env: int) -> Iterator[tuple[int, int, str]]:
+        """Go through remembered steps of which :meth:`lost_fields` says something."""
+        first, end = self.first_of(env), self.end_axis()
+        return self._fields.lost_spans(env, first=first, end=end) if first >= 0 else iter(())
+
     def spans_of(self, env: int) -> Iterator[tuple[int, int]]:
         """Go through the stretches of axes that are remembered of an environment."""
         first = self.first_of(env)

@@ -5,7 +5,7 @@ at before each step: bytes are compared, which are the same nearly always.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -136,6 +136,15 @@ class FieldNotes:
             found.append((axis, _options(there), tuple(sorted(written))))
         found.append((self.known_from, _options({**there, **written}), ()))
         return found[::-1]
+
+    def lost_spans(self, env: int, *, first: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """Go through the steps ``first`` to ``end`` - 1 of which :meth:`lost_of` says something."""
+        ends = {self.known_from, end, *(note.axis for note in self._notes)}
+        begin = first
+        for behind in sorted(each for each in ends if first < each <= end):
+            if lost := self.lost_of(env, begin):
+                yield begin, behind, lost
+            begin = behind
 
     def lost_of(self, env: int, axis: int) -> str:
         """Say of which fields it is not known what they were in an environment's step; or ""."""

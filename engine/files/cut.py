@@ -34,7 +34,7 @@ _STRETCHES = frozenset({"begin", "episode", "restore", "branch", "edit"})
 # What other tools keep showing once they were told, by schema.
 _LASTING = frozenset({"foxglove.SceneUpdate"})
 # What holds until it is changed again.
-_STANDING = frozenset({"option", "model"})
+_STANDING = frozenset({"option", "model", "doubt"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -180,6 +180,11 @@ class SegmentList:
         if first < end:
             bisect.insort(self._doubts, (first, end, text))
 
+    @property
+    def doubts(self) -> tuple[tuple[int, int, str], ...]:
+        """What :meth:`doubt` has noted, in the order of the axis."""
+        return tuple(self._doubts)
+
     def doubt_of(self, axis: int) -> str:
         """Return why it is not known what the model was in a step; empty where it is."""
         at = bisect.bisect_right(self._doubts, axis, key=_first_of) - 1

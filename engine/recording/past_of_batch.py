@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
+from stroboscope.engine.recording.doubts import doubt_event, lost_in_words
 from stroboscope.engine.recording.env_changes import base_fields
 from stroboscope.engine.recording.feed import Attachments, SceneFeed
 from stroboscope.engine.recording.rows_entry import RowSource
@@ -74,6 +75,14 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
         else:
             told = [stretch_event(each, feed.index) for each in _stretches(history, env)]
             begins = with_fields(told, own=own, first=own)
+            feed.events.extend(
+                doubt_event(
+                    (begin, end, lost_in_words(begin, end, lost)),
+                    index=feed.index,
+                    time=_time_at(history, env, begin),
+                )
+                for begin, end, lost in history.lost_spans(env)
+            )
             feed.items.append(_PastRows(history, env))
         about = of_env.get(env, []) + (of_env.get(-1, []) if place == 0 else [])
         feed.events.extend(begins)
@@ -91,6 +100,11 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
 
 def _stretches(history: "BatchHistory", env: int) -> "list[Stretch]":
     return list(history.segments_of(env).newest_first())[::-1]
+
+
+def _time_at(history: "BatchHistory", env: int, axis: int) -> float:
+    row = history.row(env, axis)
+    return 0.0 if row is None else float(row[0])
 
 
 def _axis_of(event: FileEvent) -> int:

@@ -9,6 +9,8 @@ import numpy as np
 
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.history.block import Block
+from stroboscope.engine.history.segments import LOST_FIELDS
+from stroboscope.engine.recording.doubts import Doubt, doubt_event, doubts_of, lost_in_words
 from stroboscope.engine.recording.feed import FinalRow, SceneFeed
 from stroboscope.engine.recording.rows_entry import RowsEntry
 from stroboscope.engine.recording.scene_tap import begin_event, stretch_event
@@ -32,6 +34,7 @@ def fill_with_past(
         history.look_at_model()
     blocks = list(_newest(history.ring.stored_blocks(), seconds))
     index = feed.record.index
+    doubts: list[Doubt] = []
     if not blocks:
         first = final.axis
         feed.add_event(begin_event(scene, index, "nothing is remembered of what was before"))
@@ -44,6 +47,9 @@ def fill_with_past(
             first=fields_of(models.first),
         ):
             feed.add_event(event)
+        doubts = _doubts(scene, first)
+        for doubt in doubts:
+            feed.add_event(doubt_event(doubt, index=index, time=history.ring.time(doubt[0])))
     # Also where there is no row: of the very first step it may be known why it failed.
     notes = scene.recorders.notes
     feed.events.extend(each for each in notes.events if each.axis >= first)
@@ -51,9 +57,21 @@ def fill_with_past(
     if feed.hidden is not None:
         feed.hidden.update(history.keyframes.all())
     for block, at in blocks:
-        feed.items.append(RowsEntry(block, history.packing, ring=None, at=at))
+        begin, last = block.axis_at(at), block.axis_at(block.count - 1)
+        in_doubt = any(first <= last and begin < end for first, end, _ in doubts)
+        entry = RowsEntry(block, history.packing, ring=None, at=at, is_of_other_model=in_doubt)
+        feed.items.append(entry)
     feed.items.append(final)
     feed.is_over = True
+
+
+def _doubts(scene: "Scene", first: int) -> list[Doubt]:
+    """Return of which remembered steps from ``first`` on it is not known what the model was."""
+    segments = scene.history.segments
+    known = max(segments.fields_from, first)
+    lost = (first, known, lost_in_words(first, known, LOST_FIELDS))
+    later = ((max(begin, known), end, why) for begin, end, why in segments.doubts)
+    return doubts_of((), [lost, *later])
 
 
 def _newest(blocks: Iterable[Block], seconds: float | None) -> list[tuple[Block, int]]:

@@ -17,6 +17,7 @@ from stroboscope.engine.files.scene_names import group_of
 from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.physics_options import write_option
+from stroboscope.engine.recording.doubts import doubts_of
 from stroboscope.engine.trajectory.building import build_scene
 from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, FileSignals
 from stroboscope.engine.trajectory.model_writes import with_models_in_place
@@ -122,8 +123,10 @@ class ReplayedScene:
         if placed != self._stretches:
             self._stretches[:] = placed
             scene.history.tell_recorded(placed)
-        for each in doubts:
-            scene.history.segments.doubt(each.first, each.end, each.why)
+        placed_doubts = [(each.first, each.end, each.why) for each in doubts]
+        events = self._reader.events(self._record.index)
+        for first, end, why in doubts_of(events, placed_doubts):
+            scene.history.segments.doubt(first, end, why)
 
     def _check_options(self, scene: "Scene") -> None:
         world = scene.world

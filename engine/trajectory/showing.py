@@ -26,6 +26,7 @@ from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError, ModelError, SceneDestroyedError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.outside.compiler import compiler_ahead
+from stroboscope.engine.recording.doubts import DOUBT
 from stroboscope.engine.recording.recorded_stops import stop_of
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.showing.no_display import require_display
@@ -44,7 +45,7 @@ _FOLLOW_S: Final = 0.25
 _MOVE_S: Final = 1.0 / 30.0
 # Texts of the recorded log that are told again; all of them are in the file.
 _TOLD_TEXTS: Final = 200
-_LEVELS = {"warning": LogLevel.WARNING, "log": LogLevel.INFO}
+_LEVELS = {"warning": LogLevel.WARNING, DOUBT: LogLevel.WARNING, "log": LogLevel.INFO}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,9 @@ def verify_file(
         for each in readers:
             each.close()
     if found.outcome is Outcome.DIFFERS:
-        note = _why_different(reader.manifest, record, version=world.adapter.version)
+        doubt = scene.history.segments.doubt_of(found.first.axis - 1) if found.first else ""
+        why = _why_different(reader.manifest, record, version=world.adapter.version)
+        note = "; ".join(filter(None, (doubt, why)))
         return dataclasses.replace(found, note=note)
     return found
 
