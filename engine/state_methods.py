@@ -157,8 +157,8 @@ class StateMethods:
         """Return the complete dynamic state: script state, what sleeps, delays and all.
 
         One with a name also compares the model and its options with what they were when the scene
-        was made, and keeps what was written into them (this takes a millisecond). It is listed
-        for debuggers, too, which may go back to it.
+        was made, and keeps what was written into them (the first time this takes a millisecond).
+        It is listed for debuggers, too, which may go back to it.
         """
         self._guard()
         if envs_idx is not None:
