@@ -176,7 +176,7 @@ class PlotStore:
             self._scenes[key] = scene
         scene.name, scene.script, scene.stale = name, script, False
         if timestep > 0.0:
-            scene.time.timestep = timestep
+            scene.time.learn_timestep(timestep)
         self.scenes_changed.emit()
         return scene
 

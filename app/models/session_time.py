@@ -90,6 +90,22 @@ class SessionTime:
         last = bisect.bisect_right(self._marks, end, key=lambda mark: mark.session_time)
         return self._marks[first:last]
 
+    def learn_timestep(self, timestep: float) -> None:
+        """Take how long a physics step is [s], which may come after the first instant.
+
+        That was put where the scene's own time said, as if nothing had been before it: until there
+        are rows, it still can stand behind all its steps.
+        """
+        self.timestep = timestep
+        now = self._now
+        if now is None or len(self._axis) != 1 or self._filled >= 0 or self._marks:
+            return
+        axis, time, before = self._axis.pop(), self._time.pop(), self._session.pop()
+        self._found_after.pop()
+        self._open_first(axis, time)
+        since = now.session_time - before
+        self._now = dataclasses.replace(now, session_time=self._session[0] + since)
+
     def mark_restore(self, *, axis: int, time: float, reason: str) -> None:
         """Say that the state before physics step ``axis`` was replaced by one at ``time``."""
         at = bisect.bisect_left(self._axis, axis)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stroboscope.app.models.session_time import SessionTime
+from stroboscope.app.models.session_time import Moment, SessionTime
 
 
 def rows(start, stop, first_time, dt=0.01):
@@ -292,3 +292,26 @@ def test_every_row_stands_at_its_step_in_whatever_order_things_arrive(data):
     assert [m.session_time for m in clock.marks] == pytest.approx(
         [_DT * m.axis for m in clock.marks]
     )
+
+
+def test_a_timestep_that_is_told_after_the_first_instant_still_says_what_was_before_it():
+    """The end of a recorded run of three episodes is seen first, and then its description."""
+    time = SessionTime()
+    time.observe(1500, 1.2)
+    time.learn_timestep(0.002)
+    assert time.now.session_time == pytest.approx(3.0)
+    axis = np.arange(0, 1500, 10)
+    of_episode = 0.002 * np.where(axis >= 900, axis - 900, np.where(axis >= 400, axis - 400, axis))
+    session, _ = time.locate(axis, of_episode)
+    assert session[0] == pytest.approx(0.0, abs=1e-9)
+    assert session[-1] == pytest.approx(2.98, abs=1e-6)
+    assert time.now.session_time == pytest.approx(3.0)
+    time.learn_timestep(0.002)  # told again: nothing moves
+    assert time.session_at(0) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_first_instant_of_which_nothing_was_before_stays_where_it_is():
+    time = SessionTime()
+    time.observe(10, 0.02)
+    time.learn_timestep(0.002)
+    assert time.now == Moment(10, 0.02, 0.02)
