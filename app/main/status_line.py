@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QStatusBar, QStyle, QStyleOption, QToolButton, QWidget
 
 from stroboscope.app.main.status_button import StatusButton
 from stroboscope.app.main.status_notes import (
@@ -124,6 +124,26 @@ class StatusLine(QStatusBar):
         self.refresh()
         self._refresh_counter()
         self._refresh_opener()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Write a message where the text stood that it replaces, as much of it as there is room."""
+        message = self.currentMessage()
+        if not message:
+            super().paintEvent(event)
+            return
+        option = QStyleOption()
+        option.initFrom(self)
+        painter = QPainter(self)
+        panel = QStyle.PrimitiveElement.PE_PanelStatusBar
+        self.style().drawPrimitive(panel, option, painter, self)
+        place = self.rect().adjusted(METRICS.padding, 0, 0, 0)
+        direct = Qt.FindChildOption.FindDirectChildrenOnly
+        shown = [each for each in self.findChildren(QWidget, options=direct) if each.isVisible()]
+        place.setRight(min((each.x() for each in shown), default=self.width()) - METRICS.gap)
+        painter.setPen(QColor(self._palette.muted))
+        text = painter.fontMetrics().elidedText(message, Qt.TextElideMode.ElideRight, place.width())
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
+        painter.end()
 
     def close_panel(self) -> None:
         """Stop listening."""

@@ -165,3 +165,30 @@ def test_why_an_application_is_gone_is_said_in_full_beside_the_buttons(
     wait_until(lambda: transport.badge.word == "ENDED")
     wait_until(lambda: transport.detail.full_text == "the application stopped its debug server")
     wait_until(lambda: transport.detail.text() == transport.detail.full_text)
+
+
+def test_a_message_in_the_status_bar_stands_where_its_text_did_and_leaves_the_rest_alone(
+    desktop, wait_until
+):
+    status = desktop.window.status
+    wait_until(status.text.isVisible)
+    wait_until(lambda: status.text.x() + status.text.contentsRect().x() > 0)
+    before = status.grab().toImage()
+    status.showMessage("W" * 900)
+    after = status.grab().toImage()
+    ratio = after.devicePixelRatio()
+    middle = after.height() // 2
+
+    def written(image) -> list[int]:
+        ground = image.pixel(1, middle)
+        rows = range(middle - 4, middle + 4)
+        return [x for x in range(image.width()) if any(image.pixel(x, y) != ground for y in rows)]
+
+    assert abs(written(after)[0] - written(before)[0]) <= 2 * ratio
+    counter = round(
+        (status.findings if status.findings.isVisible() else status.counter).x() * ratio
+    )
+    assert not [x for x in written(after) if counter - 6 * ratio < x < counter - ratio]
+    rest = range(counter, after.width())
+    assert [after.pixel(x, middle) for x in rest] == [before.pixel(x, middle) for x in rest]
+    status.clearMessage()
