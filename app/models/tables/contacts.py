@@ -50,9 +50,9 @@ _COLUMNS = (
         sample="left_ankle_x",
         tip="The body whose force is shown; the other side gets the opposite force.",
     ),
-    Column(key="depth", title="depth", unit="mm", decimals=4, sample="−000.0000"),
-    Column(key="normal", title="normal", unit="N", sample="00000.000"),
-    Column(key="friction", title="friction", unit="N", sample="00000.000"),
+    Column(key="depth", title="depth", unit="mm", decimals=4, sample="−00.0000"),
+    Column(key="normal", title="normal", unit="N", sample="0000.000"),
+    Column(key="friction", title="friction", unit="N", sample="0000.000"),
     Column(
         key="used",
         title="used",

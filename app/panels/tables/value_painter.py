@@ -60,6 +60,8 @@ class _Cell:
     first: bool
 
 
+# Where a title says that the rows are sorted by it [px].
+_SORT_MARK = 16
 # A text of so many blanks is no name, nor a pair of them, but a sentence.
 _WORDS = 3
 
@@ -115,7 +117,7 @@ class ValuePainter:
     def width_of_title(self, column: Column) -> int:
         """Return the width [px] that its title needs."""
         title = f"{column.title} [{column.unit}]" if column.unit else column.title
-        return self._bold_metrics.horizontalAdvance(title) + 2 * CELL_MARGIN + 14
+        return self._metrics.horizontalAdvance(title) + 2 * CELL_MARGIN + _SORT_MARK
 
     def width_of_texts(self, table: Table, column: Column | None = None) -> int:
         """Return the width [px] of the widest text in a column, without one in the first."""

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QStyle
 
 from stroboscope.app.models.comparison import comparison_table
 from stroboscope.app.models.tables.table import Cells, Column, ColumnKind, Table, texts_of
+from stroboscope.app.panels.style import apply_theme
 from stroboscope.app.panels.tables.column_fit import ColumnWish, fitted_widths
+from stroboscope.app.panels.tables.value_painter import CELL_MARGIN
 from stroboscope.app.panels.tables.value_table import ValueTable
 from stroboscope.debugger_protocol.time_messages import StateDifference, StatesCompared
 from stroboscope.resources.themes import DARK
@@ -88,6 +91,18 @@ def test_numbers_keep_their_width_in_a_table_that_becomes_narrow(table: ValueTab
     table.resize(650, 300)
     QTest.qWait(0)
     assert [table.view.columnWidth(n) for n in range(2, 6)] == before
+
+
+def test_every_title_is_whole_also_while_the_rows_are_sorted_by_it(table: ValueTable) -> None:
+    apply_theme(QApplication.instance(), DARK)
+    table.resize(700, 200)
+    table.show_table(contacts(3), empty="")
+    header = table.view.horizontalHeader()
+    mark = header.style().pixelMetric(QStyle.PixelMetric.PM_HeaderMarkSize, None, header)
+    for n, column in enumerate(COLUMNS):
+        title = f"{column.title} [{column.unit}]" if column.unit else column.title
+        needs = header.fontMetrics().horizontalAdvance(title) + 2 * CELL_MARGIN + mark
+        assert needs <= header.sectionSize(n), title
 
 
 def test_what_two_states_differ_by_is_in_sight_in_a_narrow_panel(table: ValueTable) -> None:
