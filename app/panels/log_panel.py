@@ -135,7 +135,7 @@ class LogPanel(QWidget):
         header.setStretchLastSection(True)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
         header.resizeSection(0, 100)
-        header.resizeSection(1, 72)
+        header.resizeSection(1, 96)
         self._empty = EmptyText(
             "Nothing yet. Messages of the applications and problems of this window appear here."
         )

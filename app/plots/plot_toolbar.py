@@ -138,7 +138,7 @@ class PlotToolbar(QWidget):
         session = with_unit(number_text(moment.session_time, 4), "s")
         episode = with_unit(number_text(moment.episode_time, 4), "s")
         step = count_text(moment.axis)
-        self.readout.setText(f"{prefix}session {session}   episode {episode}   physics step {step}")
+        self.readout.setText(f"{prefix}session {session} · episode {episode} · physics step {step}")
 
     def show_note(self, text: str, tooltip: str = "") -> None:
         """Show what the user must know about the data; "": nothing."""
