@@ -49,7 +49,7 @@ _LAST_BYTES = 4096
 _LONGEST_LINE = 300
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class GuardedModel:
     """A model from outside, compiled and tried in another process, then loaded into this one.
 

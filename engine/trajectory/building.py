@@ -2,6 +2,10 @@
 
 import copy
 import dataclasses
+import functools
+import hashlib
+import weakref
+from pathlib import Path
 from typing import Final
 
 from stroboscope.engine.errors import ModelError
@@ -11,6 +15,7 @@ from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.model_fields import ModelFields
+from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.outside.guard import GuardedModel, guarded_model
 from stroboscope.engine.scene import Scene
 from stroboscope.engine.scene_loading import scene_of
@@ -19,12 +24,15 @@ __all__ = ["build_scene", "recorded_fields", "recorded_model"]
 
 _COMPRESSED: Final = ".zst"
 _LARGEST_MODEL: Final = 1 << 30
+# Of larger ones there are not two, in case that the file is opened once more [bytes].
+_LARGEST_KEPT: Final = 64 << 20
 
 
 def build_scene(reader: TrajectoryReader, record: SceneRecord) -> Scene:
     """Return a scene of the recorded model, in its initial state.
 
-    The model is tried in another process first, once for all environments of a scene. Raises
+    The model is tried in another process first, once for all that use it while a file with it is
+    open. Raises
     FileError and its kinds; ModelError when the recorded rows are not of that model.
     """
     # Its own one, by which clients know what of the file is of this scene.
@@ -54,14 +62,27 @@ def recorded_fields(reader: TrajectoryReader, record: SceneRecord) -> ModelField
 def _tried_model(reader: TrajectoryReader, record: SceneRecord) -> GuardedModel:
     """Return the recorded model, compiled and tried, which belongs to nobody else."""
     tried = reader.made.get(record.model)
+    path = Path(f"{reader.path}:{record.model.removesuffix(_COMPRESSED)}")
     if not isinstance(tried, GuardedModel):
-        name, content = recorded_model(reader, record)
-        tried = guarded_model(f"{reader.path}:{name}", content=content)
-        if sum(reader.scene(each).model == record.model for each in reader.scenes) == 1:
-            return tried
+        _, content = recorded_model(reader, record)
+        digest = hashlib.sha256(content).digest()
+        tried = _tried_models().get(digest)
+        if tried is None:
+            tried = guarded_model(path, content=content)
+            size = int(load_mujoco().module.mj_sizeModel(tried.model))
+            users = sum(reader.scene(each).model == record.model for each in reader.scenes)
+            if users == 1 and size > _LARGEST_KEPT:
+                return tried
+            _tried_models()[digest] = tried
         # A process of its own for each of thousands of environments would take minutes.
         reader.made[record.model] = tried
-    return dataclasses.replace(tried, model=copy.copy(tried.model))
+    return dataclasses.replace(tried, path=path, model=copy.copy(tried.model))
+
+
+@functools.cache
+def _tried_models() -> "weakref.WeakValueDictionary[bytes, GuardedModel]":
+    """Return the models of files that are open, by the sha256 of what the files carry."""
+    return weakref.WeakValueDictionary()
 
 
 def recorded_model(reader: TrajectoryReader, record: SceneRecord) -> tuple[str, bytes]:

@@ -87,8 +87,9 @@ class Trajectory:
     def __repr__(self) -> str:
         """Return which file and scene it is, and how much there is of it."""
         ending = "complete" if self.complete else "not complete"
-        frames = counted(len(self), "frame")
-        return f"<Trajectory {self.path.name}: {self.name!r}, {frames}, {ending}>"
+        frames, count = counted(len(self), "frame"), len(self.manifest.scenes)
+        which = f", one of {count:,} scenes" if count > 1 else ""
+        return f"<Trajectory {self.path.name}: {self.name!r}{which}, {frames}, {ending}>"
 
     # --- the file
 
@@ -156,6 +157,17 @@ class Trajectory:
     def damage(self) -> tuple[Damage, ...]:
         """What is known to be wrong with the file, and which frames are lost by it."""
         return self._reader.damage
+
+    @property
+    def scenes(self) -> tuple[str, ...]:
+        """The names of all scenes, or environments, of which the file holds frames.
+
+        Each of them is what ``load_trajectory(path, scene=…)`` opens, and :meth:`others` has.
+        """
+        reader = self._reader
+        return tuple(
+            name for index, name in scene_names(reader).items() if reader.frame_count(index)
+        )
 
     def others(self) -> dict[str, "Trajectory"]:
         """Return all scenes, or environments, of the file by name, this one among them.
@@ -505,7 +517,8 @@ def load_trajectory(
     """Open a trajectory file; the recorded scene is built when it is asked for.
 
     ``path``: as the recording was given it, also without its suffix. ``scene``: which one, by name
-    or number, where the file holds several (default: the first). ``show``: build it at once and
+    or number, where the file holds several (default: the first that has frames); :attr:`.scenes`
+    of what is returned has the names of all. ``show``: build it at once and
     open it in the debugger's window. Nothing in a file is ever executed, and its model is tried in
     another process before this one builds it. Raises FileError and its kinds; StateError where it
     is to be shown and there is no window.
