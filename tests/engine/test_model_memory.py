@@ -16,9 +16,9 @@ MODEL = Path(__file__).parent / "every_element.xml"
 # Kept as a checksum, and kept as values: both larger than what is kept twice.
 LARGE = """
 <mujoco>
+  <size nuser_geom="20000"/>
   <asset><hfield name="h" nrow="300" ncol="300" size="1 1 1 1"/></asset>
   <worldbody><geom type="hfield" hfield="h"/><body><joint/><geom size=".1"/></body></worldbody>
-  <custom><numeric name="n" size="40000"/></custom>
 </mujoco>
 """
 
@@ -85,7 +85,7 @@ def test_what_was_written_before_the_first_look_is_found_until_it_is_undone(mode
 def test_large_arrays_are_compared_too() -> None:
     model = mujoco.MjModel.from_xml_string(LARGE)
     own = compared(model)
-    for name in ("hfield_data", "numeric_data"):
+    for name in ("hfield_data", "geom_user"):
         assert read_field(model, name).nbytes > 256 << 10
         undo = spoil(model, name)
         assert own.changed() == (name,)
