@@ -6,7 +6,7 @@ from stroboscope.app.models.element_values import ElementValues, Section, ValueR
 from stroboscope.app.models.frames import FrameSet
 from stroboscope.app.models.numbers import MINUS, count_text, number_text, with_unit
 from stroboscope.app.models.scene import SceneModel
-from stroboscope.app.models.shown_state import activity_text, rate_text
+from stroboscope.app.models.shown_state import activity, rate_text
 from stroboscope.app.models.tables.options import gravity_of, timestep_of
 
 __all__ = ["scene_values"]
@@ -41,12 +41,14 @@ def scene_values(scene: SceneModel, frames: FrameSet | None = None) -> ElementVa
             frame = ValueRow(label="in view", text=scene.history.frame_text)
             sections.append(Section("Recording", (file, frame)))
     if status is not None and not scene.history.is_replay:
+        doing, at = activity(status, elapsed=elapsed)
         sections.append(
             Section(
                 "Owner thread",
                 (
                     ValueRow(label="thread", text=scene.owner or "unknown"),
-                    ValueRow(label="doing", text=activity_text(status, elapsed=elapsed)),
+                    ValueRow(label="doing", text=doing),
+                    ValueRow(label="at", text=at or "—"),
                 ),
             )
         )

@@ -10,7 +10,15 @@ from stroboscope.app.models.session import EndKind, SessionModel, SessionState
 from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode, SceneStatus
 from stroboscope.debugger_protocol.topics import Instant
 
-__all__ = ["ShownState", "StateKind", "activity_text", "is_served", "rate_text", "shown_state"]
+__all__ = [
+    "ShownState",
+    "StateKind",
+    "activity",
+    "activity_text",
+    "is_served",
+    "rate_text",
+    "shown_state",
+]
 
 # A pause that takes longer than this is said to be on its way; shorter ones would only flicker.
 _NOTICEABLE_S = 0.08
@@ -54,27 +62,33 @@ def activity_text(status: SceneStatus, *, elapsed: float = 0.0) -> str:
 
     ``elapsed`` is how old the status is [s].
     """
+    return ", ".join(part for part in activity(status, elapsed=elapsed) if part)
+
+
+def activity(status: SceneStatus, *, elapsed: float = 0.0) -> tuple[str, str]:
+    """Return what the owner thread is doing, and at which line; "" while it goes on and on."""
     if is_served(status, elapsed=elapsed):
-        return "served, not stepped"
+        return "served, not stepped", ""
     # A status comes when something changes: an owner that was stepping freely still is.
     lasts = status.activity_s
     if status.activity is not OwnerActivity.STEPPING or lasts > 0.0:
         lasts += elapsed
-    seconds = f"{number_text(lasts, 1)} s"
-    place = f", {status.location}" if status.location else ""
+    seconds, place = f"{number_text(lasts, 1)} s", status.location
     match status.activity:
         case OwnerActivity.USER_CODE:
-            return f"busy in your code {seconds}{place}" if lasts > _SHORT_S else "in your code"
+            long = lasts > _SHORT_S
+            return (f"busy in your code {seconds}", place) if long else ("in your code", "")
         case OwnerActivity.STEPPING:
-            return f"in a physics step {seconds}{place}" if lasts > _SHORT_S else "stepping"
+            long = lasts > _SHORT_S
+            return (f"in a physics step {seconds}", place) if long else ("stepping", "")
         case OwnerActivity.PARKED:
-            return f"stands at its step{place}"
+            return "stands at its step", place
         case OwnerActivity.PACING:
-            return "waits for the clock"
+            return "waits for the clock", ""
         case OwnerActivity.STARTING:
-            return f"has not stepped yet{place}"
+            return "has not stepped yet", place
         case OwnerActivity.FINISHED:
-            return "its thread has ended"
+            return "its thread has ended", ""
 
 
 def is_served(status: SceneStatus, *, elapsed: float = 0.0) -> bool:

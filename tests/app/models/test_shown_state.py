@@ -3,7 +3,13 @@
 import pytest
 
 from stroboscope.app.models.session import SessionState
-from stroboscope.app.models.shown_state import StateKind, activity_text, rate_text, shown_state
+from stroboscope.app.models.shown_state import (
+    StateKind,
+    activity,
+    activity_text,
+    rate_text,
+    shown_state,
+)
 from stroboscope.debugger_protocol.messages import (
     OwnerActivity,
     Pause,
@@ -111,6 +117,9 @@ def test_an_owner_that_steps_freely_is_not_said_to_hang_in_a_step(make_status):
     assert activity_text(stepping, elapsed=5.0) == "stepping"
     slow = make_status(activity=OwnerActivity.STEPPING, activity_s=2.0)
     assert activity_text(slow, elapsed=1.0).startswith("in a physics step 3.0 s")
+    # Apart, where there is not room for both in one line.
+    assert activity(slow, elapsed=1.0) == ("in a physics step 3.0 s", slow.location)
+    assert activity(stepping, elapsed=5.0) == ("stepping", "")
 
 
 @pytest.mark.parametrize(
