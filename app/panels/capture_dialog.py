@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from stroboscope.app.models.picture_choice import FilmChoice, PictureChoice, Size
-from stroboscope.app.panels.labels import label
+from stroboscope.app.panels.labels import button_row, label
 from stroboscope.app.panels.size_fields import SizeFields
 from stroboscope.app.panels.style import METRICS
 
@@ -74,20 +74,12 @@ class CaptureDialog(QDialog):
         for title, field in rows:
             form.addRow(title, field)
         form.addRow("Over it", _side_by_side(self.overlays, self.labels, self.legend))
-        primary = buttons[-1]
-        primary.setProperty("primary", "true")
-        primary.setDefault(True)
-        bottom = QHBoxLayout()
-        bottom.addWidget(self.cancel_button)
-        bottom.addStretch(1)
-        for button in buttons:
-            bottom.addWidget(button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, METRICS.padding)
         layout.setSpacing(METRICS.padding)
         layout.addLayout(form)
         layout.addWidget(self.note)
-        layout.addLayout(bottom)
+        layout.addLayout(button_row(self.cancel_button, *buttons))
         self.setMinimumWidth(width)
 
     def shared(self) -> _Shared:

@@ -2,7 +2,15 @@
 
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextLayout
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from stroboscope.app.models.numbers import unbroken
 from stroboscope.app.models.plain_text import plain_text
@@ -14,6 +22,7 @@ __all__ = [
     "ClampedLabel",
     "ElidedLabel",
     "EmptyText",
+    "button_row",
     "icon_button",
     "label",
     "rule",
@@ -23,6 +32,7 @@ __all__ = [
 
 _LEAST_WIDTH = 24  # of a text that was cut [px]
 _LONGEST_LINE = 520  # that is read with ease [px]
+_FEW_WORDS = 120  # [px]
 
 
 class ElidedLabel(QLabel):
@@ -158,6 +168,14 @@ class EmptyText(QLabel):
         side = max(METRICS.padding, (self.width() - _LONGEST_LINE) // 2)
         self.setContentsMargins(side, METRICS.gap, side, METRICS.gap)
 
+    def sizeHint(self) -> QSize:
+        """Return room for a few words: what is left at the sides is no wish."""
+        return QSize(_FEW_WORDS, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the same: who became wide must become narrow again."""
+        return QSize(_FEW_WORDS, self.fontMetrics().lineSpacing())
+
 
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     """Return a label in one of the stylesheet's roles; its text is never taken for markup."""
@@ -168,6 +186,21 @@ def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     if role:
         made.setProperty("role", role)
     return made
+
+
+def button_row(cancel: QPushButton, *others: QPushButton) -> QHBoxLayout:
+    """Return the last line of a dialog: what gives up at its left, the others at its right.
+
+    The last of them is what the dialog is for: it stands out, and Enter presses it.
+    """
+    others[-1].setProperty("primary", "true")
+    others[-1].setDefault(True)
+    row = QHBoxLayout()
+    row.addWidget(cancel)
+    row.addStretch(1)
+    for button in others:
+        row.addWidget(button)
+    return row
 
 
 def rule() -> QFrame:

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QDialogButtonBox,
     QFormLayout,
     QLineEdit,
+    QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
-from stroboscope.app.panels.labels import label
+from stroboscope.app.panels.labels import button_row, label
 from stroboscope.app.panels.style import METRICS, set_property
 
 __all__ = ["RecordDialog"]
@@ -56,7 +56,8 @@ class RecordDialog(QDialog):
         for text, mode in _MODES:
             self.mode.addItem(text, mode)
         form = QFormLayout()
-        form.setSpacing(METRICS.gap)
+        form.setHorizontalSpacing(METRICS.padding)
+        form.setVerticalSpacing(METRICS.gap)
         form.addRow("Name", self.name)
         if has_mode:
             form.addRow("What", self.mode)
@@ -64,19 +65,18 @@ class RecordDialog(QDialog):
         self.problem = label("", "small", wrap=True)
         set_property(self.problem, "level", "stop")
         self.problem.hide()
-        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.start = self.buttons.addButton(button, QDialogButtonBox.ButtonRole.AcceptRole)
-        self.buttons.accepted.connect(self._ask)
-        self.buttons.rejected.connect(self.reject)
+        self.start = QPushButton(button)
+        self.start.clicked.connect(lambda _=False: self._ask())
+        self.cancel = QPushButton("Cancel")
+        self.cancel.clicked.connect(lambda _=False: self.reject())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, METRICS.padding)
         layout.setSpacing(METRICS.padding)
         layout.addLayout(form)
         layout.addWidget(self.where)
         layout.addWidget(self.problem)
-        layout.addStretch(1)
-        layout.addWidget(self.buttons)
-        self.resize(440, 220)
+        layout.addLayout(button_row(self.cancel, self.start))
+        self.setMinimumWidth(440)
 
     def refuse(self, reason: str) -> None:
         """Say why not, and let another name be given."""

@@ -7,12 +7,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
-    QDialogButtonBox,
     QFormLayout,
     QLineEdit,
     QMenu,
     QMessageBox,
     QPushButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -29,6 +29,8 @@ from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.tables.checkpoints import checkpoints_table
+from stroboscope.app.panels.labels import button_row
+from stroboscope.app.panels.style import METRICS
 from stroboscope.app.panels.travel.kept_table import KeptTable
 from stroboscope.debugger_protocol.messages import (
     CheckpointOrigin,
@@ -62,20 +64,21 @@ class _LabelDialog(QDialog):
         self.note = QLineEdit(kept.info.note)
         self.name.setMinimumWidth(320)
         self.note.setPlaceholderText("What it is good for")
-        form = QFormLayout(self)
+        form = QFormLayout()
+        form.setHorizontalSpacing(METRICS.padding)
+        form.setVerticalSpacing(METRICS.gap)
         form.addRow("Name", self.name)
         form.addRow("Note", self.note)
-        buttons = QDialogButtonBox(
-            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
-        )
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
-        form.addRow(buttons)
-        self.name.textChanged.connect(
-            lambda text: buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(
-                bool(text.strip())
-            )
-        )
+        cancel, self.change = QPushButton("Cancel"), QPushButton("Change")
+        cancel.clicked.connect(lambda _=False: self.reject())
+        self.change.clicked.connect(lambda _=False: self.accept())
+        layout = QVBoxLayout(self)
+        margin = METRICS.padding + METRICS.grid
+        layout.setContentsMargins(margin, margin, margin, METRICS.padding)
+        layout.setSpacing(METRICS.padding)
+        layout.addLayout(form)
+        layout.addLayout(button_row(cancel, self.change))
+        self.name.textChanged.connect(lambda text: self.change.setEnabled(bool(text.strip())))
         self.name.selectAll()
 
 

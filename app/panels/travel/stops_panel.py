@@ -94,8 +94,8 @@ class StopsPanel(QWidget):
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.table)
         splitter.addWidget(self.details)
-        splitter.setStretchFactor(0, 1)
-        splitter.setStretchFactor(1, 1)
+        splitter.setStretchFactor(0, 2)
+        splitter.setStretchFactor(1, 3)
         splitter.setSizes([4000, 6000])
         self.stack = QStackedWidget()
         for title, page in (

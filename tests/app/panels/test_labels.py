@@ -1,9 +1,13 @@
 """Labels that elide, wrap or say what fills an empty panel."""
 
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtWidgets import QSpinBox
+from PySide6.QtWidgets import QPushButton, QSpinBox
 
+from stroboscope.app.models.picture_choice import FilmChoice, PictureChoice
+from stroboscope.app.panels.film_dialog import FilmDialog
 from stroboscope.app.panels.labels import EmptyText
+from stroboscope.app.panels.picture_dialog import PictureDialog
+from stroboscope.app.panels.record_dialog import RecordDialog
 from stroboscope.app.panels.style import apply_theme, keep_clear
 from stroboscope.resources.themes import DARK
 
@@ -19,6 +23,8 @@ def test_what_fills_an_empty_panel_is_said_in_its_middle_in_lines_that_are_not_l
     assert room.width() <= 520
     assert abs(room.center().x() - text.rect().center().x()) <= 1
     assert text.alignment() == Qt.AlignmentFlag.AlignCenter
+    assert text.minimumSizeHint().width() <= 160, "what became wide can become narrow again"
+    assert text.sizeHint().width() <= 160
     text.resize(240, 160)
     assert text.contentsRect().width() == 240 - 2 * 12
     wanted = text.fontMetrics().boundingRect(
@@ -38,3 +44,27 @@ def test_a_number_in_a_field_keeps_clear_of_its_edges(show, qapp):
     field.setAlignment(Qt.AlignmentFlag.AlignRight)
     line.setCursorPosition(1)
     assert line.x() + line.cursorRect().center().x() <= field.width() - 6
+
+
+def test_every_dialog_gives_up_at_the_left_and_does_what_it_is_for_at_the_right(show):
+    dialogs = (
+        RecordDialog(
+            "Record",
+            button="Record",
+            suggested="Arm",
+            has_mode=True,
+            begin=lambda _name, _mode: None,
+        ),
+        PictureDialog(PictureChoice(), view=(640, 480), window=(1280, 720)),
+        FilmDialog(FilmChoice(), view=(640, 480)),
+    )
+    for dialog in dialogs:
+        show(dialog, 440, dialog.sizeHint().height())
+        rows = sorted(
+            (each for each in dialog.findChildren(QPushButton)), key=lambda each: each.x()
+        )
+        assert rows[0].text() == "Cancel", dialog
+        assert not rows[0].isDefault()
+        assert rows[-1].isDefault()
+        assert rows[-1].property("primary") == "true"
+        assert len({each.y() for each in rows}) == 1
