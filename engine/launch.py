@@ -91,13 +91,17 @@ def _is_ours(executable: str) -> bool:
     return Path(executable).resolve().parent == Path(sys.executable).parent.resolve()
 
 
-def check_display() -> None:
-    """Raise NoDisplayError when a window has nowhere to be shown."""
+def check_display(*, asks: bool = False) -> None:
+    """Raise NoDisplayError when a window has nowhere to be shown.
+
+    ``asks``: the display, whether it lets this user in; for where a window has failed.
+    """
     platform = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0]
     if platform in _PLATFORMS_WITHOUT_DISPLAY:
         return
     # What another executable makes of a display is not known here.
-    if missing := missing_display(only_named=bool(os.environ.get(EXECUTABLE_VARIABLE))):
+    only_named = bool(os.environ.get(EXECUTABLE_VARIABLE))
+    if missing := missing_display(only_named=only_named, asks=asks):
         raise NoDisplayError(missing)
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from stroboscope.app.main.actions import ShortcutGate
 from stroboscope.app.main.endpoint import WindowEndpoint
 from stroboscope.app.main.garbage import GarbageCollector
+from stroboscope.app.main.qt_aborts import telling_of_aborts
 from stroboscope.app.main.settings_keeper import SettingsKeeper
 from stroboscope.app.main.wake import Waker
 from stroboscope.app.main.window import MainWindow
@@ -33,14 +34,20 @@ __all__ = ["DesktopApplication", "make_qapplication"]
 _RECONNECT_MS = 1000
 
 
-def make_qapplication(argv: list[str]) -> QApplication:
-    """Return the QApplication, made with what the 3D view needs when there is none yet."""
+def make_qapplication(
+    argv: list[str], *, failed: Callable[[], None] = lambda: None
+) -> QApplication:
+    """Return the QApplication, made with what the 3D view needs when there is none yet.
+
+    ``failed`` is called where Qt is about to abort the process, for want of a display most often.
+    """
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
     # Undocking recreates a GL context; shared contexts keep what was uploaded.
     QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
-    app = QApplication(argv)
+    with telling_of_aborts(failed):
+        app = QApplication(argv)
     app.setApplicationName("stroboscope")
     app.setApplicationDisplayName("Stroboscope")
     app.setDesktopFileName("stroboscope")

@@ -2,8 +2,9 @@
 
 import argparse
 import importlib.util
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -239,26 +240,41 @@ def _window(arguments: list[str]) -> int:
         return _hand_over(options.session)
     try:
         if reason := _no_display():
-            _complain(
-                f"stroboscope: {reason}: log in with `ssh -X`, or look at a running script with "
-                "`stroboscope ctl`; `xvfb-run -a stroboscope` opens one that only `stroboscope "
-                "screenshot` sees"
-            )
+            _complain(_without_display(reason))
             return 2
         return _open_window(options.session, lock, options.settings)
     finally:
         lock.release()
 
 
-def _no_display() -> str:
+def _without_display(reason: str) -> str:
+    return (
+        f"stroboscope: {reason}: log in with `ssh -X`, or look at a running script with "
+        "`stroboscope ctl`; `xvfb-run -a stroboscope` opens one that only `stroboscope "
+        "screenshot` sees"
+    )
+
+
+def _no_display(*, asks: bool = False) -> str:
     """Return why a window has nowhere to be shown: Qt says it at length, and aborts."""
     from stroboscope.engine.launch import NoDisplayError, check_display
 
     try:
-        check_display()
+        check_display(asks=asks)
     except NoDisplayError as error:
         return error.reason
     return ""
+
+
+def _display_failed(release: Callable[[], None]) -> None:
+    """End the process in words of ours, where Qt is about to abort it; return where we have none.
+
+    ``release``: lets go of what would stay behind. Asked only now, as each start would pay for it.
+    """
+    if reason := _no_display(asks=True):
+        _complain(_without_display(reason))
+        release()
+        os._exit(2)
 
 
 def _missing_for_the_window() -> str:
@@ -311,7 +327,7 @@ def _open_window(session_id: str, lock: "object", settings: str) -> int:
     from stroboscope.debugger_protocol.window_link import WindowLock
 
     assert isinstance(lock, WindowLock)  # noqa: S101 - our own caller
-    app = make_qapplication(sys.argv[:1])
+    app = make_qapplication(sys.argv[:1], failed=lambda: _display_failed(lock.release))
     _complain("stroboscope: starting … opening the window")
     desktop = DesktopApplication(app, settings_path=Path(settings) if settings else None, lock=lock)
     signals = EndSignals(desktop.window.close)

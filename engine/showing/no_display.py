@@ -20,13 +20,13 @@ class NotShownError(LaunchError):
     """A file can't be shown here; the message says why, and what can be done with it instead."""
 
 
-def require_display(file: str | os.PathLike[str]) -> None:
+def require_display(file: str | os.PathLike[str], *, asks: bool = False) -> None:
     """Raise NotShownError where no window can be opened for a file, and none is open.
 
-    An open window may be anywhere.
+    An open window may be anywhere. ``asks``: as :func:`check_display` does, where none came.
     """
     try:
-        check_display()
+        check_display(asks=asks)
     except NoDisplayError as error:
         reason = error.reason
     else:

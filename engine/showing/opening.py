@@ -153,7 +153,9 @@ def _follow(scene: "Scene | BatchScene", options: OpenOptions) -> int:
         mode=options.mode,
     )
     if not attached:
-        # The reason is logged by attach.
+        # The reason is logged by attach; a display that refuses us is one of its own.
+        if options.wait is None:
+            require_display(options.file, asks=True)
         return 1
     while debugger.is_attached():
         try:

@@ -96,6 +96,8 @@ def show_trajectory(
                 each.wait_until_built()
             compiler_ahead().close()  # nobody asks it any more
             if not debugger.attach(timeout_seconds, launch=launch):
+                if launch:
+                    require_display(first.path, asks=True)
                 return False
             for each in shown:
                 each.begin(playing)

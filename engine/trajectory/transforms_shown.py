@@ -37,6 +37,7 @@ from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.runtime import current_runtime
+from stroboscope.engine.showing.no_display import require_display
 from stroboscope.engine.trajectory.recorded_transforms import RecordedTransforms
 
 __all__ = ["ShownTransforms", "TransformsBackend", "show_transforms"]
@@ -276,6 +277,8 @@ def show_transforms(
         if not shown:
             raise why
         if not debugger.attach(timeout_seconds, launch=launch):
+            if launch:
+                require_display(path, asks=True)
             return False
         for each in shown:
             each.begin()

@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +35,27 @@ def test_none_is_missing_where_one_answers(number: int, monkeypatch: pytest.Monk
     for name in (f"localhost:{number}.0", f"localhost:{number}", f":{number}"):
         monkeypatch.setenv("DISPLAY", name)
         assert missing_display() == ""
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x01", b"\x00\x09\x0b\x00\x00\x00\x03\x00Go\x1baway!"])
+def test_one_that_is_asked_refuses_in_words_that_no_terminal_obeys_or_is_believed(
+    answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        name = f"localhost:{server.getsockname()[1] - 6000}"
+        monkeypatch.setenv("DISPLAY", name)
+
+        def serve() -> None:
+            with server.accept()[0] as end:
+                end.recv(100)
+                end.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        told = missing_display(asks=True)
+        thread.join(60)
+    refused = f"DISPLAY={name} refuses this user: Go away!; XAUTHORITY names"
+    assert told.startswith(refused) if len(answer) > 8 else told == ""
 
 
 def test_one_that_has_gone_is_missing_unless_it_only_has_to_be_named(

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from stroboscope.debugger_protocol.exceptions import NoSessionError, ProtocolError
 from stroboscope.debugger_protocol.window_link import WindowClient, find_window
+from stroboscope.engine.showing.no_display import NotShownError, require_display
 
 COMMAND = [sys.executable, "-m", "stroboscope.app.main.cli"]
 ROBOT = str(Path(__file__).parents[2] / "engine" / "every_element.xml")
@@ -155,6 +157,55 @@ def test_a_window_that_has_no_display_is_refused_in_words_of_ours(display, why, 
     assert f"there is no display for the window ({why})" in done.stderr
     assert "xvfb-run" in done.stderr
     assert "qt.qpa" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def guarded_display(tmp_path_factory):
+    """The name of a display that wants a cookie, and the file that has it."""
+    cookies = tmp_path_factory.mktemp("display") / "cookies"
+    reader, writer = os.pipe()
+    texts = [b"", b"MIT-MAGIC-COOKIE-1", bytes(range(16))]
+    # Of any host, and any number.
+    entry = b"".join(struct.pack(">H", len(each)) + each for each in [b"", *texts])
+    cookies.write_bytes(struct.pack(">H", 65535) + entry)
+    command = ["Xvfb", "-displayfd", str(writer), "-auth", str(cookies), "-nolisten", "tcp"]
+    with subprocess.Popen(
+        [*command, "-noreset"], pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as server:
+        os.close(writer)
+        with os.fdopen(reader) as names:
+            name = f":{names.readline().strip()}"
+        yield name, cookies
+        server.terminate()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="displays have no name there")
+def test_a_display_that_lets_nobody_in_is_told_in_words_of_ours(
+    guarded_display, own_folders, monkeypatch
+):
+    name, cookies = guarded_display
+    done = run(DISPLAY=name, WAYLAND_DISPLAY="", QT_QPA_PLATFORM="xcb", XAUTHORITY="/dev/null")
+    assert done.returncode == 2
+    assert f"there is no display for the window (DISPLAY={name} refuses this user: " in done.stderr
+    assert "XAUTHORITY names the file with its cookies" in done.stderr
+    assert "qt.qpa" not in done.stderr
+    monkeypatch.setenv("DISPLAY", name)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.setenv("XAUTHORITY", "/dev/null")
+    require_display(ROBOT)  # nobody is asked at a start
+    with pytest.raises(NotShownError, match=r"refuses this user(.|\n)*copy the file"):
+        require_display(ROBOT, asks=True)
+    monkeypatch.setenv("XAUTHORITY", str(cookies))
+    require_display(ROBOT, asks=True)
+    cookies_of_others = own_folders / "cookies"
+    cookies_of_others.write_bytes(cookies.read_bytes()[:-1] + b"x")
+    monkeypatch.setenv("XAUTHORITY", str(cookies_of_others))
+    with pytest.raises(NotShownError, match="refuses this user"):
+        require_display(ROBOT, asks=True)
+    cookies_of_others.write_bytes(cookies.read_bytes()[:-9])
+    with pytest.raises(NotShownError, match="refuses this user"):
+        require_display(ROBOT, asks=True)
 
 
 def test_one_window_shows_what_a_second_is_asked_for_or_says_that_it_is_not_there(
