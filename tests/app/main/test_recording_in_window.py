@@ -8,7 +8,7 @@ import pytest
 from event_loop import trigger
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialogButtonBox, QTreeWidgetItem
+from PySide6.QtWidgets import QTreeWidgetItem
 from samples import few
 
 from stroboscope.app.main.application import DesktopApplication
@@ -265,8 +265,7 @@ def test_a_folder_that_is_none_is_told_in_the_dialog(desktop, recorded, wait_unt
     answer(desktop, "run")
     wait_until(lambda: dialog.problem.isVisible())
     assert "there is no folder" in dialog.problem.text()
-    cancel = dialog.buttons.button(QDialogButtonBox.StandardButton.Cancel)
-    QTest.mouseClick(cancel, LEFT)
+    QTest.mouseClick(dialog.cancel, LEFT)
     wait_until(lambda: desktop.window.commands.recording.dialog is None)
 
 
