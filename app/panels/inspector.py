@@ -392,11 +392,11 @@ class InspectorPanel(QWidget):
         """The table about a scene is of its last status, whatever the picture shows."""
         status = scene.status
         set_property(self.instant, "level", "stop" if scene.is_stale else "")
-        word = "LAST STATUS · not live" if scene.is_stale else "STATUS"
+        words: tuple[str, ...] = ("LAST STATUS · not live" if scene.is_stale else "STATUS",)
         if scene.history.is_away and not scene.is_stale:
             there = "the end of the file" if scene.history.is_replay else "live"
-            word = f"STATUS · {there}, not what is in view"
-        self.instant.set_full_text(word)
+            words = (f"STATUS · {there}, not what is in view", f"STATUS · {there}")
+        self.instant.set_full_text(*words)
         moment = "" if status is None else with_unit(number_text(status.time), "s")
         steps = "" if status is None else count_text(status.step_count)
         self.moment.set_full_text(f"t {moment} · step {steps}" if status is not None else "")

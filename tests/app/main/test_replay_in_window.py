@@ -166,6 +166,9 @@ def test_it_says_which_frame_of_the_file_is_in_view(desktop, replay, wait_until)
     rows = {row.label: row.text for s in scene_values(scene).sections for row in s.rows}
     assert (rows["file"], rows["in view"]) == ("arm.mcap", f"frame 20 {of_all}")
     assert "doing" not in rows
+    instant = desktop.window.inspector.instant
+    wait_until(lambda: instant.text().startswith("STATUS · the end of the file"))
+    assert "…" not in instant.text()
     QTest.mouseClick(timeline.live, Qt.MouseButton.LeftButton)
     wait_until(lambda: f"frame {LAST} {of_all}, the last" in timeline.where.full_text)
     told = "\n".join(line.text for line in desktop.sessions.log.lines)
