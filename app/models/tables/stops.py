@@ -29,7 +29,6 @@ _PLACE = (
     Column(key="time", title="time", unit="s", sample="0000.000", still=True),
 )
 _REST = (
-    Column(key="message", title="what", kind=ColumnKind.TEXT, sample="m" * 60),
     Column(
         key="episode",
         title="episode",
@@ -37,6 +36,8 @@ _REST = (
         write=lambda v: count_text(int(v)),
         still=True,
     ),
+    # Last, where it gives way: it stands in full beside the table.
+    Column(key="message", title="what", kind=ColumnKind.TEXT, sample="m" * 60),
 )
 _ENVIRONMENT = Column(
     key="env",

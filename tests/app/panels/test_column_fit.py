@@ -9,12 +9,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QStyle
 
 from stroboscope.app.models.comparison import comparison_table
+from stroboscope.app.models.tables.stops import stops_table
 from stroboscope.app.models.tables.table import Cells, Column, ColumnKind, Table, texts_of
 from stroboscope.app.panels.style import apply_theme
 from stroboscope.app.panels.tables.column_fit import ColumnWish, fitted_widths
 from stroboscope.app.panels.tables.value_painter import CELL_MARGIN
 from stroboscope.app.panels.tables.value_table import ValueTable
-from stroboscope.debugger_protocol.time_messages import StateDifference, StatesCompared
+from stroboscope.debugger_protocol.time_messages import (
+    StateDifference,
+    StatesCompared,
+    StopInfo,
+    StopReason,
+)
 from stroboscope.resources.themes import DARK
 
 NUMBER = ColumnWish(100, 100, gives_way=False)
@@ -128,6 +134,27 @@ def test_what_two_states_differ_by_is_in_sight_in_a_narrow_panel(table: ValueTab
     table.resize(900, 120)
     QTest.qWait(0)
     assert table.view.columnWidth(table.view.column_at("unit")) >= 48, "there is room for all"
+
+
+def test_of_a_stop_only_what_is_said_beside_the_table_is_cut_in_a_narrow_panel(
+    table: ValueTable,
+) -> None:
+    stop = StopInfo(
+        stop_id=1,
+        reason=StopReason.AUTORESET,
+        axis=205,
+        episode=3,
+        step=205,
+        physics_step=205,
+        time=0.41,
+        message="time went back " * 20,
+    )
+    table.resize(480, 120)
+    table.show_table(stops_table((stop,)), empty="")
+    for column in stops_table((stop,)).columns:
+        at = table.view.column_at(column.key)
+        end = table.view.columnViewportPosition(at) + table.view.columnWidth(at)
+        assert end <= table.view.viewport().width(), column.title
 
 
 def test_a_column_that_somebody_has_dragged_stays_as_wide(table: ValueTable) -> None:
