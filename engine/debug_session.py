@@ -49,6 +49,8 @@ class DebugSession:
         self._instrumentation: Instrumentation | None = None
         self._signals = SignalWatch(release=self._release)
         self._watches_end = False
+        self._is_offered = False
+        """Whether the session was opened for somebody who controls it."""
         self.holds_at_end = False
         """Whether sessions begin with holding the last scene when the script is over."""
         self.paused_text = _PRESS_PLAY
@@ -80,6 +82,13 @@ class DebugSession:
         server = self._server
         return server is not None and server.has_connection()
 
+    @property
+    def is_offered(self) -> bool:
+        """Whether a session is open that its first client controls, or somebody is there."""
+        server = self._server
+        is_open = server is not None and server.is_running()
+        return (is_open and self._is_offered) or self.is_attached()
+
     def attach(
         self, timeout: float, *, launch: bool, mode: PlaybackMode, on_disconnect: OnDisconnect
     ) -> bool:
@@ -89,8 +98,10 @@ class DebugSession:
         with self._lock:
             if self.is_attached():
                 return True
+            listened = self.server.is_running() and not self._is_offered
+            port = self.server.port if listened else 0
             try:
-                self._open(mode=mode, control=True, on_disconnect=on_disconnect)
+                self._open(mode=mode, control=True, on_disconnect=on_disconnect, port=port)
             except (ProtocolError, OSError) as error:
                 # A runtime directory that is not safely ours, a full disk: the script runs alone.
                 _log.warning("not attached: %s", error)
@@ -101,6 +112,8 @@ class DebugSession:
             finally:
                 if not attached:
                     self._close()
+                    if listened:
+                        self.listen(port)  # as before
         if attached and mode is PlaybackMode.PAUSED:
             _tell(self.paused_text if launch else "paused at the first step")
         return attached
@@ -198,6 +211,7 @@ class DebugSession:
         server = self.server
         server.stop("the script attached anew")
         server.start(port, mode=mode, control=control, on_disconnect=on_disconnect)
+        self._is_offered = control
         playback = current_runtime().host.playback
         playback.hold_at_end = self.holds_at_end
         playback.awaits_end = self._watch_end()

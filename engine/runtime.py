@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.scene_life import SceneLife
 
-__all__ = ["Runtime", "current_runtime", "initialize", "is_initialized", "shutdown", "watch_scenes"]
+__all__ = [
+    "Runtime",
+    "current_runtime",
+    "forget_scenes",
+    "initialize",
+    "is_initialized",
+    "shutdown",
+    "watch_scenes",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -67,8 +75,8 @@ class Runtime:
             raise EngineError(
                 "the engine was shut down while the scene was made; initialize() again"
             )
-        if _current.on_scene is not None:
-            _current.on_scene(scene)
+        for action in _current.on_scene:
+            action(scene)
 
     def remove(self, scene: "SceneLife") -> None:
         """Forget a scene that is being destroyed."""
@@ -143,18 +151,22 @@ class _Current:
         self.lock = threading.RLock()
         self.runtime: Runtime | None = None
         self.exit_registered = False
-        self.on_scene: Callable[[SceneLife], None] | None = None
+        self.on_scene: tuple[Callable[[SceneLife], None], ...] = ()
 
 
 _current = _Current()
 
 
-def watch_scenes(action: "Callable[[SceneLife], None] | None") -> None:
-    """Have ``action`` called with each scene that is made, by its owner; None: no more.
+def watch_scenes(action: "Callable[[SceneLife], None]") -> None:
+    """Have ``action`` called with each scene that is made, by its owner; not in forked children."""
+    with _current.lock:
+        _current.on_scene = (*_current.on_scene, action)
 
-    Not in forked children.
-    """
-    _current.on_scene = action
+
+def forget_scenes(action: "Callable[[SceneLife], None]") -> None:
+    """Have ``action`` called no more; harmless when it is not."""
+    with _current.lock:
+        _current.on_scene = tuple(each for each in _current.on_scene if each != action)
 
 
 def initialize(num_worker_threads: int = 0) -> None:
@@ -215,6 +227,6 @@ def forget_parent() -> None:
     The parent's sockets and files are not touched.
     """
     _current.lock = threading.RLock()
-    _current.on_scene = None
+    _current.on_scene = ()
     if _current.runtime is not None:
         _current.runtime.forget_parent()

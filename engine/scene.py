@@ -132,7 +132,11 @@ class Scene(
             or self.history.is_called
             or callbacks.has(Event.STOP)
         )
-        self._single = self._data is not None and not callbacks.has_step_callbacks()
+        self._single = (
+            self._data is not None
+            and not callbacks.has_step_callbacks()
+            and self.before_first_step is None
+        )
         self._bare = self._single and not stops.guards_detached
 
     # --- stepping
@@ -184,6 +188,8 @@ class Scene(
                 self._planned = self._plan(request[0], own=request[1])
                 self._planned_request = request
             count, timestep = self._planned
+        if self.before_first_step is not None:
+            self._first_step()
         self.stepper.step(count, timestep=timestep)
 
     _planned: tuple[int, float | None] = (1, None)
@@ -214,6 +220,7 @@ class Scene(
         Values published here come after the step: no evidence of what happened inside it.
         """
         self._guard()
+        self._first_step()
         self._guarded(self.stepper.sync)
 
     def update_debugger(self) -> None:

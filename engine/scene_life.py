@@ -47,6 +47,8 @@ class SceneLife:
     recorders: "SceneRecorders"
     stops: "SceneStops"
     call_soon: Callable[[Callable[[], None]], None]
+    before_first_step: Callable[[], None] | None = None
+    """What the owner calls once before it steps the scene for the first time; for the engine."""
 
     @property
     def name(self) -> str:
@@ -171,6 +173,18 @@ class SceneLife:
         """Stop here; for functions that pause on behalf of their caller at ``location``."""
         self._guard()
         self._guarded(lambda: self.link.park(reason or "paused by the script", location))
+
+    def call_before_first_step(self, action: Callable[[], None]) -> None:
+        """Have ``action`` called before the first step, which obeys a session that it opens."""
+        self.before_first_step = action
+        self._update_fast_path()
+
+    def _first_step(self) -> None:
+        """Call what waits for the first step, if something does."""
+        action, self.before_first_step = self.before_first_step, None
+        if action is not None:
+            self._update_fast_path()
+            action()
 
     # --- ownership and life
 

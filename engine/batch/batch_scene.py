@@ -157,7 +157,10 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         """
         if self._owner_ident != get_ident():
             raise self._misuse()
-        self.stepper.step(checked_nstep(nstep))
+        count = checked_nstep(nstep)
+        if self.before_first_step is not None:
+            self._first_step()
+        self.stepper.step(count)
 
     def update_debugger(self) -> None:
         """Serve a scene that isn't stepped: answer the debugger and publish; never parks."""

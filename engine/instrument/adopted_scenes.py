@@ -61,7 +61,7 @@ class AdoptedScenes:
     """The scenes of data that the script made itself, found by identity; any thread.
 
     ``adopt_unknown`` False: only data that was handed over with :meth:`add` is watched.
-    ``before_first`` is called once, before a step makes the first scene; other threads that step
+    ``before_first`` is called once, before the first step of any scene; other threads that step
     wait for it.
     """
 
@@ -257,6 +257,8 @@ class AdoptedScenes:
         scene = entry.scene
         if entry.busy:
             return entry
+        if self.before_first is not None:
+            self.open_first()  # of what is watched by hand: no step has made that scene
         if scene is None:
             # There may be room by now, or the script has ended the scene that it had made.
             may_get_one = self._dead if entry.own_scene is None else not _is_shown(entry)
@@ -280,7 +282,7 @@ class AdoptedScenes:
         module = self._adapter.module
         if not isinstance(model, module.MjModel) or not isinstance(data, module.MjData):
             return None  # MuJoCo says what is wrong with them
-        self._before_first_scene()
+        self.open_first()
         if self._gate.idle:
             return None
         with self._lock:
@@ -317,7 +319,8 @@ class AdoptedScenes:
                     return entry
         return None
 
-    def _before_first_scene(self) -> None:
+    def open_first(self) -> None:
+        """Do what comes before the first step, if it was not done yet."""
         if self.before_first is None:
             return
         with self._first_lock:

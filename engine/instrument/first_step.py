@@ -41,8 +41,8 @@ def attach_at_first_step(options: "RunOptions") -> None:
 
 
 def _open_session(options: "RunOptions") -> None:
-    if debugger.is_attached() or debugger.get_debug_server().is_running():
-        return  # the script has attached by itself
+    if debugger.the_session().is_offered:
+        return  # the script has attached by itself; one that only listens waits for nobody
     if not options.window and options.wait is None:
         debugger.listen()
         return

@@ -8,10 +8,12 @@ from stroboscope.engine.instrument.adopted_scenes import AdoptedScenes
 from stroboscope.engine.instrument.model_files import ModelFiles, scene_name
 from stroboscope.engine.instrument.wrapping import Gate, Wrapping
 from stroboscope.engine.mujoco_adapter import load_mujoco
+from stroboscope.engine.runtime import forget_scenes, watch_scenes
 
 if TYPE_CHECKING:
     from stroboscope.engine.recording.registry import RecordingRegistry
     from stroboscope.engine.scene import Scene
+    from stroboscope.engine.scene_life import SceneLife
 
 __all__ = ["Instrumentation"]
 
@@ -67,17 +69,25 @@ class Instrumentation:
         self._files.remove()
 
     def before_first_scene(self, action: Callable[[], None]) -> None:
-        """Call ``action`` before the first step that makes a scene; it may open a session."""
+        """Call ``action`` before the first step of any scene; it may open a session.
+
+        Scenes that the script makes itself are stepped without us: each of them asks.
+        """
 
         def act() -> None:
             try:
                 action()
             finally:
                 self._waits_for_first = False
+                forget_scenes(ask)
                 self._update_gate()
+
+        def ask(scene: "SceneLife") -> None:
+            scene.call_before_first_step(self.scenes.open_first)
 
         self._waits_for_first = True
         self.scenes.before_first = act
+        watch_scenes(ask)
         self._update_gate()
 
     def session_opened(self) -> None:

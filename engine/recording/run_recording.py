@@ -24,7 +24,7 @@ from stroboscope.engine.recording.recording_methods import new_recording
 from stroboscope.engine.recording.saved_causes import SavedCauses
 from stroboscope.engine.recording.scene_records import MOST_UNASKED
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
-from stroboscope.engine.runtime import watch_scenes
+from stroboscope.engine.runtime import forget_scenes, watch_scenes
 
 if TYPE_CHECKING:
     from stroboscope.engine.recording.registry import RecordingRegistry
@@ -147,7 +147,7 @@ class RunRecording:
 
     def _end(self) -> None:
         if os.getpid() == self._process_id:
-            watch_scenes(None)
+            forget_scenes(self._made)
             self._signals.end()
             self._over()
 

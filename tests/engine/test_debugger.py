@@ -70,6 +70,17 @@ def test_nobody_comes(caplog: pytest.LogCaptureFixture) -> None:
     assert list_sessions() == []
 
 
+def test_a_script_that_listens_goes_on_with_that_when_nobody_comes() -> None:
+    physics.debugger.listen()
+    server = physics.debugger.get_debug_server()
+    port = server.get_port()
+    assert physics.debugger.attach(0.0, launch=False) is False
+    assert server.get_port() == port
+    with DebuggerClient.connect(server.connection_file) as client:
+        assert client.session_status.controller is None
+    physics.debugger.detach()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
