@@ -71,6 +71,7 @@ def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
     bottoms = [each.geometry().bottom() for each in (banner.text, banner.cause, banner.why_button)]
     assert bottoms == sorted(bottoms)
     assert bottoms[-1] < banner.height()
+    assert banner.text.x() == banner.cause.x() == banner.where.x()
     assert f"step {stop.step}" in banner.where.full_text
     assert "Play runs this step unguarded" in banner.where.full_text
     assert window.banner.isHidden(), "the same sentence stands over the window too"
