@@ -156,6 +156,8 @@ class SceneStates:
         scene = self._scene
         world = scene.world
         changes = ModelChanges(world)
+        if with_model and self._scene.history.ring.advance:
+            self._scene.history.look_at_model()  # steps were taken with what is put back now
         undo = changes.put_back(checkpoint.record) if with_model else None
         try:
             world.codec.check_object(checkpoint, timestep=scene.timestep_of_state)

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +31,8 @@ from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.history.branches import Branches
 from stroboscope.engine.history.navigation import Navigation
-from stroboscope.engine.history.past import Past, RecordedStretch
+from stroboscope.engine.history.past import Past
+from stroboscope.engine.history.recorded_stretch import RecordedStretch
 from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.recording.for_clients import (
     recordings_of,
@@ -178,13 +178,14 @@ class MujocoTimeMachine(TimeMachine):
     def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
         """Return where a ghost's bodies are."""
         is_own = ghost.source is GhostSource.ROW and ghost.scene_id == self._scene.scene_id
-        if is_own:
-            self._history.look_at_model()
-            self._past.check(ghost.number)
-        with self._past.with_model_of(ghost.number) if is_own else nullcontext():
+        if not is_own:
             return self._rollouts.ghost_pose(
                 ghost, time=time, keeper=self.keeper, row_at=self._past.row
             )
+        self._history.look_at_model()
+        row = self._past.row(ghost.number)
+        with self._past.with_model_of(ghost.number) as model:
+            return self._rollouts.pose_with(model, row)
 
     def compare(self, first: GhostRef, second: GhostRef, *, tolerance: float) -> StatesCompared:
         """Compare two states or rollouts."""
@@ -212,15 +213,18 @@ class MujocoTimeMachine(TimeMachine):
             channels,
             max_rows=max_rows,
             model=model,
-            check=self._past.check_model,
-            is_known=self._past.knows_model,
+            doubt=self._past.doubt,
         )
 
     def _world_of_rows(
         self, axes: NDArray[np.int64]
     ) -> tuple[Any, Callable[[int], NDArray[np.float64] | None]]:
-        """Return a model, and what returns a row and has its options in that model."""
-        model, history = self._scene.world.model, self._history
+        """Return a model, and what returns a row and has its options in that model.
+
+        A copy: rows are read in pieces, and the script may write into its own in between.
+        """
+        history = self._history
+        model = history.models.kept()
         ring, own = history.ring, float(model.opt.timestep)
         lived = axes[axes >= history.recording_end].tolist()  # those of a file would all be read
         if not any(stretch.options for stretch in history.segments.newest_first()) and all(
@@ -245,10 +249,10 @@ class MujocoTimeMachine(TimeMachine):
         return model, row
 
     def _row_if_whole(self, axis: int) -> NDArray[np.float64] | None:
-        """Return a row; None where the file that has it is damaged: others can be read."""
+        """Return a row; None where it is lost, or can't be stepped to again: others can be read."""
         try:
             return self._past.row(axis)
-        except FileDamagedError:
+        except (FileDamagedError, CommandError):
             return None
 
     def finish(self) -> Sequence[FinishedRun]:
@@ -288,6 +292,9 @@ class MujocoTimeMachine(TimeMachine):
         after = self._rollouts.standing_row() if is_newest and scene.counters.axis == end else None
         if after is not None:
             stored.append(after)
+        does_tell = after is not None and self._past.follows_at(end)
+        unsure = [at for at, axis in enumerate(range(begin, end)) if self._past.told_doubt(axis)]
+        timesteps = [ring.timestep(axis) for axis in range(begin, end)]
         name = scene.name
         if not is_newest or segment.episode:
             name += f", episode {segment.episode}"
@@ -299,7 +306,9 @@ class MujocoTimeMachine(TimeMachine):
         return self._rollouts.finished(
             np.array(stored),
             model=model,
-            timestep=ring.timestep(begin),
+            timesteps=np.array(timesteps),
+            steps_of_script=end - begin - (not does_tell),
+            unsure=frozenset(unsure),
             name=name,
             outcome=bad.message if bad is not None else "ended",
             event_step=bad.axis - begin if bad is not None else -1,

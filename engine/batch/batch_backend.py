@@ -1,6 +1,6 @@
 """A batched scene as the debugger's host sees it: the environment that is looked at."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_
 from stroboscope.engine.batch.batch_states import SLEEP_REASON
 from stroboscope.engine.batch.batch_time_machine import BatchTimeMachine
 from stroboscope.engine.errors import StateError
+from stroboscope.engine.history.segments import Options
 from stroboscope.engine.mujoco_backend import MujocoBackend
 
 if TYPE_CHECKING:
@@ -92,10 +93,15 @@ class BatchBackend(MujocoBackend):
             {**frames.arrays, Topic.ENVIRONMENTS: self.environment_poses(rows)}, frames.notes
         )
 
-    def environment_poses(self, rows: NDArray[np.float64]) -> Arrays:
-        """Return the poses of the environments shown, whose rows these are, (k, row)."""
+    def environment_poses(
+        self, rows: NDArray[np.float64], *, fields: Callable[[int], Options] | None = None
+    ) -> Arrays:
+        """Return the poses of the environments shown, whose rows these are, (k, row).
+
+        ``fields``: see :meth:`BatchStates.poses`.
+        """
         shown = np.array(self._selected.shown)
-        xpos, xquat = self._batch.states.poses(shown, rows)
+        xpos, xquat = self._batch.states.poses(shown, rows, fields=fields)
         return {
             "xpos": xpos,
             "xquat": xquat,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.batch.field_notes import FieldNotes
 from stroboscope.engine.history.budget import HistoryBudget
-from stroboscope.engine.history.segments import SegmentList, Stretch
+from stroboscope.engine.history.segments import Options, SegmentList, Stretch
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
@@ -402,6 +402,10 @@ class BatchHistory:
     def _step_of(self, axis: int) -> int:
         """Return how many application steps had ever been taken at an axis, the live one too."""
         return self._envs.counters.shared.single if axis >= self.end_axis() else self.step_at(axis)
+
+    def fields_before(self, env: int, axis: int) -> Options:
+        """Return what fields had in an environment's step that have other values by now."""
+        return self._fields.before(env, axis)
 
     def lost_fields(self, env: int, axis: int) -> str:
         """Say of which fields of the model it is not known what they were then; or ""."""

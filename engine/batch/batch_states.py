@@ -1,6 +1,7 @@
 """States of environments: read, reset, kept, put back, copied from one to others."""
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_
 from stroboscope.engine.batch.env_fields import EnvFields, Fields
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
+from stroboscope.engine.history.segments import Options
+from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.sim_state import (
     SimState,
     begin_at_zero,
@@ -75,14 +78,21 @@ class BatchStates:
         )
         return state
 
-    def poses(self, chosen: Indices, rows: Rows) -> tuple[Rows, Rows]:
-        """Return ``xpos`` (n, nbody, 3) and ``xquat`` (n, nbody, 4) of environments in ``rows``."""
+    def poses(
+        self, chosen: Indices, rows: Rows, *, fields: Callable[[int], Options] | None = None
+    ) -> tuple[Rows, Rows]:
+        """Return ``xpos`` (n, nbody, 3) and ``xquat`` (n, nbody, 4) of environments in ``rows``.
+
+        ``fields`` returns the values of model fields that one of them had then; None: as now.
+        """
         envs, world = self._envs, self._selected.world
         adapter, model, scratch = envs.adapter, world.model, world.frames.scratch
         xpos = np.empty((len(chosen), int(model.nbody), 3))
         xquat = np.empty((len(chosen), int(model.nbody), 4))
         for place, env in enumerate(chosen.tolist()):
             envs.fill_model(env, model)
+            for name, values in ({} if fields is None else fields(env)).items():
+                write_option(model, name, values, known=values, adapter=adapter)
             adapter.mj_setState(model, scratch, rows[place], adapter.integration)
             adapter.module.mj_kinematics(model, scratch)
             xpos[place], xquat[place] = scratch.xpos, scratch.xquat

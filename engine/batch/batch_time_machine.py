@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchTimeMachine"]
 
+_MOST_NAMED = 3
+
 
 class _EnvDesk(RolloutDesk):
     """Rollouts of the selected environment; references may be to other environments."""
@@ -102,7 +104,13 @@ class BatchTimeMachine(MujocoTimeMachine):
         frames = past.frames
         matrix = self._rows.matrix(past.clock.axis)
         if Topic.ENVIRONMENTS in topics and matrix is not None:
-            poses = self._batch.backend.environment_poses(matrix[list(self._selected.shown)])
+            shown, axis = self._selected.shown, past.clock.axis
+            poses = self._batch.backend.environment_poses(
+                matrix[list(shown)], fields=lambda env: self._rows.fields_before(env, axis)
+            )
+            lost = [(env, text) for env in shown if (text := self._rows.lost_fields(env, axis))]
+            others = [f"environment {env}: {text}" for env, text in lost if env != self._env]
+            note = "; ".join(filter(None, (note, *others[:_MOST_NAMED])))
             frames = TopicFrames({**frames.arrays, Topic.ENVIRONMENTS: poses}, frames.notes)
         return PastFrame(clock=past.clock, frames=frames, note=note)
 
@@ -162,9 +170,36 @@ class BatchTimeMachine(MujocoTimeMachine):
         return super().resimulate(axis, steps=steps, edits=edits, name=name)
 
     def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
-        """Return where a ghost's bodies are."""
+        """Return where the bodies of a ghost are, with the model of its own environment."""
+        is_environment = ghost.source is GhostSource.ENVIRONMENT
+        if is_environment and 0 <= ghost.number < self._envs.count:
+            with self._selected.standing_for(ghost.number):
+                return super().ghost_pose(ghost, time=time)
         self._selected.refresh()
         return super().ghost_pose(ghost, time=time)
+
+    def read_rows(
+        self, rollout_id: int, channels: Sequence[str], *, first: int, last: int, max_rows: int
+    ) -> Iterator[Arrays]:
+        """Yield channels of the selected environment's history, or of a rollout."""
+        pieces = super().read_rows(rollout_id, channels, first=first, last=last, max_rows=max_rows)
+        return pieces if rollout_id else self._while_selected(self._env, pieces)
+
+    def _while_selected(self, env: int, pieces: Iterator[Arrays]) -> Iterator[Arrays]:
+        while True:
+            if self._env != env:
+                raise CommandError(
+                    f"another environment was selected while rows of environment {env} were read; "
+                    "select it and read them again"
+                )
+            piece = next(pieces, None)
+            if piece is None:
+                return
+            yield piece
+
+    @property
+    def _env(self) -> int:
+        return self._selected.env
 
     def compare(self, first: GhostRef, second: GhostRef, *, tolerance: float) -> StatesCompared:
         """Compare two states, environments or rollouts."""

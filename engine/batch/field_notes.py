@@ -146,6 +146,17 @@ class FieldNotes:
                 yield begin, behind, lost
             begin = behind
 
+    def before(self, env: int, axis: int) -> Options:
+        """Return what fields had in an environment's step that have other values by now."""
+        found: dict[str, NDArray[Any]] = {}
+        for note in reversed(self._notes):
+            if note.axis <= axis:
+                break
+            before = note.of(env)
+            if before is not None:
+                found[note.name] = before
+        return _options(found)
+
     def lost_of(self, env: int, axis: int) -> str:
         """Say of which fields it is not known what they were in an environment's step; or ""."""
         if axis < self.known_from:

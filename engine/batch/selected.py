@@ -53,7 +53,9 @@ class SelectedEnvironment:
         mine = ModelSource(model, source.spec, source.origin, source.spec_missing)
         self.world = World(mine, HeldData(data), adapter=adapter)
         self.counters = OneEnvCounters(envs.counters)
-        self.history = EnvHistory(scene.batch_history, self.counters, lambda: scene.keeps_history)
+        self.history = EnvHistory(
+            scene.batch_history, self.counters, lambda: scene.keeps_history, model=model
+        )
         self.stepper = _EnvStepper(self)
         self.states = _EnvStates(lambda: scene.name)
         self.callbacks = _EnvCallbacks(scene)
@@ -212,15 +214,16 @@ class EnvHistory:
     recording = ""
     """No file is the past of an environment."""
     recording_end = 0
-    has_losses = False
-    """What no row can carry is told by :meth:`lost_fields`."""
     recorded_signals: frozenset[str] = frozenset()
     recorded_options: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
     first_fields: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
     """Nothing: every stretch has the values of all fields that environments have of their own."""
 
-    def __init__(self, history: BatchHistory, counters: OneEnvCounters, keeps: Any) -> None:
+    def __init__(
+        self, history: BatchHistory, counters: OneEnvCounters, keeps: Any, *, model: Any
+    ) -> None:
         self._history = history
+        self.models = _EnvModels(model)
         self._counters = counters
         self._keeps = keeps
         self.ring = EnvRing(history, counters)
@@ -293,6 +296,25 @@ class _PlainRows:
     def place_of(self, name: str) -> slice | None:
         """Return where an array stands in a row; None where there is none of it."""
         return self._parts.get(name)
+
+
+class _EnvModels:
+    """The model of the environment, a copy that has its own values; see :class:`ModelNotes`."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def kept(self) -> Any:
+        """Return a copy of it as it is: it becomes another environment's."""
+        return copy.copy(self._model)
+
+    def of_past(self) -> Any:
+        """Return it as it is: no script sees it."""
+        return self._model
+
+    def is_as_it_is(self) -> Callable[[], bool]:
+        """Return what says yes: no script writes into it."""
+        return lambda: True
 
 
 class _NoKeyframes:

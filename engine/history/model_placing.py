@@ -30,6 +30,8 @@ _LOST = (
     "nobody has seen ({text} came after them): what follows from the state is computed with others"
 )
 _NOTHING_TELLS = (StateError, FileError, LookupError, CommandError)
+# What most often moves nothing, but shows.
+_SEEN_BY_SENSORS = ("site_", "sensor_", "cam_", "eq_")
 MODEL_TEXT = "the model was changed"
 """How a stretch begins with which nothing but the model was another one."""
 
@@ -75,6 +77,8 @@ def placed_where_it_was_written(stretch: Stretch, before: Stretch, steps: StepsA
     written = _of_model_only(stretch, before)
     try:
         search = _search(written, before, steps, since)
+        if _has_untold(search.known, written, before, steps, since):
+            search = search._replace(first=since, end=begin)
         known = search.known
         begun = [] if known < 0 else [_begun_at(known, written, before, steps)]
         is_all = known >= 0 and stretch.segment.kind is SegmentKind.EDIT
@@ -147,6 +151,26 @@ def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _
         return _Found(-1, first, begin, is_lost=True)
     known = _first(first + 1, last, lambda axis: steps.leads_on(axis, stretch))
     return _Found(known, first, known, is_lost=True)
+
+
+def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> bool:
+    """Return whether something was written that no step tells, which only sensors see.
+
+    It may have been written at another time than what tells.
+    """
+    is_old = known < 0 or known > low
+    base, other = (before, stretch) if is_old else (stretch, before)
+    at = stretch.segment.begin - 1 if known < 0 else known - is_old
+    for name, values in stretch.options.items():
+        written = name.removeprefix(FIELD_OPTION)
+        if not written.startswith(_SEEN_BY_SENSORS) or before.options.get(name) == values:
+            continue
+        options = {n: v for n, v in base.options.items() if n != name}
+        if name in other.options:
+            options[name] = other.options[name]
+        if steps.leads_on(at, dataclasses.replace(base, options=options)):
+            return True
+    return False
 
 
 def _first(low: int, high: int, is_so: Callable[[int], bool]) -> int:

@@ -100,6 +100,11 @@ class ModelWatch:
         return {**self._first, **self._other}
 
     @property
+    def lost(self) -> Mapping[str, int]:
+        """What has other values that no row can carry, with a check of them."""
+        return self._lost
+
+    @property
     def first(self) -> Fields:
         """What each of them had at first."""
         return self._first

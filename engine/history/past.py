@@ -1,7 +1,7 @@
 """Going to a row: stored ones as they are, thinned out ones by stepping there and checking.
 
-Everything happens on data of our own; neither the scene's data nor its model is changed, except
-that physics options edited since are as they were then for as long as it takes.
+Everything happens on data of our own, with a copy of the model: neither the scene's data nor its
+model is changed. In the copy are the options and fields that were in force then.
 """
 
 import copy
@@ -18,6 +18,7 @@ from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.checkpoint import Counters, with_tail
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.data_views import motion_of
+from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.model_placing import placed_where_it_was_written
 from stroboscope.engine.history.segments import Options, Stretch
@@ -29,11 +30,13 @@ from stroboscope.engine.row_layout import RowLayout
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
-__all__ = ["Past", "RecordedStretch"]
+__all__ = ["Past"]
 
 Row = NDArray[np.float64]
 VERIFIED = "verified"
 UNKNOWN_SLEEP = "approximate: nothing says what slept then"
+# Rows of which it is remembered whether their step leads to the next one.
+_MOST_TRIED = 100_000
 
 
 class Past:
@@ -43,12 +46,16 @@ class Past:
         world = scene.world
         self._scene = scene
         self._world = world
-        self._model, self._adapter = world.model, world.adapter
+        self._adapter = world.adapter
         self._history = scene.history
         self._layout = RowLayout(world.model, adapter=world.adapter)
+        self._of_past: Any = None
         self._scratch: Any = None
+        self._frames: FrameMaker | None = None
         self._codec: CheckpointCodec | None = None
         self._waypoints = Waypoints()
+        self._tried: dict[int, tuple[Stretch, str]] = {}
+        """Rows whose step was taken again, with the stretch they were in, and what came of it."""
 
     # --- what there is
 
@@ -120,12 +127,14 @@ class Past:
     # --- going there
 
     def row(self, axis: int) -> Row:
-        """Return the row of a remembered step, a copy."""
+        """Return the row of a remembered step, a copy; CommandError where it can't be had again."""
         self.check(axis)
         stored = self._history.ring.row(axis)
         if stored is not None:
             return stored
-        self.bring(axis)
+        reached, note = self.bring(axis)
+        if reached != axis or note != VERIFIED:
+            raise CommandError(f"row {axis} can't be had: {note}")
         return self._row_of_scratch()
 
     def frames(self, axis: int, topics: frozenset[Topic]) -> tuple[int, TopicFrames, str]:
@@ -136,7 +145,7 @@ class Past:
         with self._options_of(self.stretch(reached)):
             try:
                 option.timestep = self._history.ring.timestep(reached)
-                frames = self._world.frames.past(self._scratch, topics)
+                frames = self._frame_maker().past(self._scratch, topics)
             finally:
                 option.timestep = own
             if note in ("", VERIFIED):
@@ -255,26 +264,63 @@ class Past:
             self._step(near, axis, keeps=True)
         return self._is_right(axis)
 
-    def _doubt(self, axis: int) -> str:
-        """Return why the step of a row, which stands in the scratch data, is another one by now.
+    def doubt(self, axis: int) -> str:
+        """Return why what follows from a row can't be computed with the model of then, or "".
 
-        Empty where it leads to the next row, and where nobody can tell: steps of a file may have
-        been taken by another processor. The scratch data may be anything then.
+        The scratch data may be anything then. Raises CommandError for a step that is not
+        remembered.
         """
-        after = axis + 1
+        self.check(axis)
+        self.settle(axis)
+        doubt = self.told_doubt(axis)
+        if doubt or not self._tells(axis):
+            return doubt
+        tried = self._tried.get(axis)
+        if tried is not None and tried[0] is self.stretch(axis):
+            return tried[1]
+        reached, note = self.bring(axis)
+        if reached != axis or note not in ("", VERIFIED):
+            return ""  # that is said of the row itself
+        return self._doubt(axis)
+
+    def told_doubt(self, axis: int) -> str:
+        """The same without taking any step: what is known by now."""
         lost = self._history.lost_fields(axis)
         if lost:
             return f"approximate: {lost}: what follows from the state is computed with those of now"
-        doubt = self._history.segments.doubt_of(axis)
-        if doubt:
+        return self._history.segments.doubt_of(axis)
+
+    def _tells(self, axis: int) -> bool:
+        """Return whether the step of a row tells with which model it was taken.
+
+        Steps of a file may have been taken by another processor.
+        """
+        history = self._history
+        if axis < history.recording_end and not history.is_recorded_here:
+            return False
+        return self.follows_at(axis + 1) and not self._callbacks()
+
+    def _doubt(self, axis: int) -> str:
+        """Return why the step of a row, which stands in the scratch data, is another one by now.
+
+        Empty where it leads to the next row, and where nobody can tell. The scratch data may be
+        anything then.
+        """
+        doubt = self.told_doubt(axis)
+        if doubt or not self._tells(axis):
             return doubt
-        if axis < self._history.recording_end:
-            return ""
-        if not self.follows_at(after) or self._callbacks():
-            return ""
+        doubt = self._leads_elsewhere(axis)
+        if axis + 1 < self._scene.counters.axis:  # else what comes after it may still be written to
+            if len(self._tried) >= _MOST_TRIED:
+                self._tried.clear()
+            self._tried[axis] = self.stretch(axis), doubt
+        return doubt
+
+    def _leads_elsewhere(self, axis: int) -> str:
+        """Return in words that a step does not lead to the next row; "" where it does."""
         try:
-            self._step(axis, after)
-            if self._is_right(after):
+            self._step(axis, axis + 1)
+            if self._is_right(axis + 1):
                 return ""
         except (CommandError, LookupError):
             return ""  # what would tell is lost
@@ -318,57 +364,37 @@ class Past:
         ring = self._history.ring
         return self._counters_in(stretch, axis), ring.step(axis), ring.time(axis)
 
-    def check_model(self, axis: int) -> None:
-        """Raise CommandError where the step of a row leads elsewhere by now."""
-        reached, note = self.bring(axis)
-        if reached == axis and note in ("", VERIFIED):
-            with self._options_of(self.stretch(axis)):
-                note = self._doubt(axis)
-            if note:
-                raise CommandError(note)
-
-    def knows_model(self, axis: int) -> bool:
-        """Return whether what follows from a row can be computed with the model of then."""
-        history = self._history
-        self.settle(axis)
-        if history.lost_fields(axis) or history.segments.doubt_of(axis):
-            return False
-        if not history.has_losses:
-            return True
-        try:
-            self.check_model(axis)
-        except CommandError:
-            return False
-        return True
-
     def write_options(self, axis: int, model: Any) -> None:
         """Have the physics options and fields that were in force at a step in another model."""
         for name, values in self.options_of(self.stretch(axis)).items():
             write_option(model, name, values, known=values, adapter=self._adapter)
 
     def model_at(self, axis: int, *, most_bytes: int) -> Any:
-        """Return the model of a step: the scene's, or a copy where that is another one by now.
+        """Return a copy of the model of a step, which nobody writes into.
 
-        None where a copy has more than ``most_bytes``.
+        Where it has more than ``most_bytes``: the scene's own, and None where that is another one
+        by now.
         """
         self.settle(axis)
         options = self.options_of(self.stretch(axis))
-        model, adapter = self._model, self._adapter
+        model, adapter = self._world.model, self._adapter
+        is_small = adapter.module.mj_sizeModel(model) <= most_bytes
         if all(read_option(model, n, adapter=adapter) == options[n] for n in options):
-            return model
-        if adapter.module.mj_sizeModel(model) > most_bytes:
+            return self._history.models.kept() if is_small else model
+        if not is_small:
             return None
         made = copy.copy(model)
         self.write_options(axis, made)
         return made
 
     @contextmanager
-    def with_model_of(self, axis: int) -> Iterator[None]:
-        """Have the scene's model as it was at a step; CommandError where that is not known."""
-        if not self.knows_model(axis):
-            raise CommandError(f"row {axis} can't be placed: {self._doubt(axis)}")
+    def with_model_of(self, axis: int) -> Iterator[Any]:
+        """Have a model as it was at a step; CommandError where that is not known."""
+        doubt = self.doubt(axis)
+        if doubt:
+            raise CommandError(f"row {axis} can't be placed: {doubt}")
         with self._options_of(self.stretch(axis)):
-            yield
+            yield self._model
 
     def _callbacks(self) -> str:
         names = list(self._adapter.callbacks_in_the_way(self._model))
@@ -403,7 +429,7 @@ class Past:
                 if keeps:
                     self._waypoints.keep(axis + 1, *self._codec_of_scratch().read_row())
         except self._adapter.module.FatalError as error:
-            self._scratch = self._codec = None
+            self._scratch = self._codec = self._frames = None
             raise CommandError(f"row {last} can't be stepped to again: {error}") from error
         finally:
             option.timestep = own
@@ -458,7 +484,21 @@ class Past:
             base = end
         return axis
 
-    # --- data of our own
+    # --- a model and data of our own
+
+    @property
+    def _model(self) -> Any:
+        model = self._history.models.of_past()
+        if model is not self._of_past:
+            self._of_past = model
+            self._scratch = self._codec = self._frames = None
+        return model
+
+    def _frame_maker(self) -> FrameMaker:
+        if self._frames is None:
+            live = HeldData(self._scratch)
+            self._frames = FrameMaker(self._model, live, adapter=self._adapter)
+        return self._frames
 
     def _codec_of_scratch(self) -> CheckpointCodec:
         needs = needs_hidden_state(self._model, adapter=self._adapter)
@@ -504,7 +544,7 @@ class Past:
 
     @contextmanager
     def _options_of(self, stretch: Stretch) -> Iterator[None]:
-        """Have the physics options that were in force in a stretch."""
+        """Have the physics options, and fields, that were in force in a stretch."""
         model, adapter = self._model, self._adapter
         now: dict[str, tuple[float, ...]] = {}
         try:
@@ -560,39 +600,3 @@ class _StepsOfPast:
     def follows_at(self, axis: int) -> bool:
         """Return whether a row follows from the one before, but for its model."""
         return self._past.follows_at(axis)
-
-
-class RecordedStretch:
-    """A segment as something that can be simulated again; see ``rollouts.row_source.RowSource``."""
-
-    def __init__(self, past: Past, scene: "Scene", axis: int) -> None:
-        past.check(axis)
-        past.settle(axis)
-        self._past = past
-        self._ring = scene.history.ring
-        self._model = scene.world.model
-        stretch = past.stretch(axis)
-        self.options = past.options_of(stretch)
-        self.begin = max(stretch.segment.begin, self._ring.first)
-        self.end = scene.history.segments.end_of(stretch, scene.counters.axis)
-
-    def put(self, axis: int, data: Any) -> None:
-        """Put the state and the inputs before step ``axis`` into ``data``, sleep included."""
-        reached, note = self._past.bring(axis)
-        if reached != axis:
-            raise CommandError(f"row {axis} can't be had: {note}")
-        self._past.copy_to(data, model=self._model)
-
-    def row(self, axis: int) -> Row | None:
-        """Return the row as it was recorded; None where it was thinned out."""
-        return self._ring.row(axis) if self._ring.holds(axis) else None
-
-    def inputs(self, axis: int) -> Row:
-        """Return what went into step ``axis``."""
-        self._past.check(axis)
-        return self._ring.inputs(axis)
-
-    def timestep(self, axis: int) -> float:
-        """Return how long step ``axis`` took [s]."""
-        self._past.check(axis)
-        return self._ring.timestep(axis)

@@ -12,8 +12,9 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
+from stroboscope.engine.history.model_notes import ModelNotes
 from stroboscope.engine.history.model_placing import MODEL_TEXT
-from stroboscope.engine.history.model_watch import Fields, ModelWatch
+from stroboscope.engine.history.model_watch import Fields
 from stroboscope.engine.history.packing import RowPacking
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.row_tap import RowTap
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HistoryTap", "RecordedSignals", "SceneHistory", "SyncTap"]
 
+_STATE_CHANGED = "the state was changed between two steps"
 # Rows between two full copies, where a row alone does not say how the scene goes on.
 _KEYFRAME_INTERVAL = 64
 # Fewer where steps are slow: so many that they take so long together [s], and at least some.
@@ -103,6 +105,8 @@ class SceneHistory:
         self.recording = ""
         """The file that the rows before ``recording_end`` are in; empty where there is none."""
         self.recording_end = 0
+        self.is_recorded_here = False
+        """Whether the recorded steps lead, taken again, to what was recorded, as far as known."""
         self.recorded_signals: RecordedSignals = _NoSignals()
         self.recorded_options: dict[str, tuple[float, ...]] = {}
         """The model's own values of the options that were edited in the recorded past."""
@@ -118,7 +122,8 @@ class SceneHistory:
         self._opened_at = -1
         """Where the last one was opened for a row that nobody has arrived at yet."""
         self._world: World
-        self._models: ModelWatch | None = None
+        self.models: ModelNotes
+        """Knows what was written into the model, as far as somebody has looked."""
         self.packing: RowPacking
         self.ring: RowRing
         self.time_after = math.nan
@@ -143,7 +148,7 @@ class SceneHistory:
         for tap in self.taps:
             tap.leaving(self._world)
         self._world = world
-        self._models = None
+        self.models = ModelNotes(world, axis=lambda: self._scene.counters.axis)
         self.packing = RowPacking(world.model, world.live, adapter=world.adapter)
         self.recording, self.recording_end = "", 0
         self.keyframes = Keyframes()
@@ -392,7 +397,7 @@ class SceneHistory:
             self.episode = episode
         left = b"" if self.after is None else self.after
         if self.ring.advance:
-            self.models.look(self._scene.counters.axis)  # what comes now is another stretch's
+            self.models.look()  # what comes now is another stretch's
         opened = self._open(kind, text, parent_axis, ahead=ahead, left=left)
         # Nothing but stores, which no handler of a signal comes between: else it was not noticed.
         if kind is SegmentKind.EPISODE:
@@ -403,8 +408,8 @@ class SceneHistory:
     def edited(self, text: str) -> Segment | None:
         """Say that an option was edited in the debugger, by whoever has looked right before."""
         if self.ring.advance:
-            self.models.look(self._scene.counters.axis)
-            self.models.pending = None  # it is no secret
+            self.models.look()
+            self.models.is_told()  # it is no secret
         return self.begin(SegmentKind.EDIT, text)
 
     def restored(self) -> None:
@@ -436,13 +441,13 @@ class SceneHistory:
         has_row = bool(self.ring.advance or self.recording) or kind is SegmentKind.BEGIN
         if not (has_row or (self.is_synced and self.sync_taps)):
             return segment  # the first one begins with the first row
-        watch = self._models
-        stretch = Stretch(segment, counters.total_steps, self.options_in_force(), left=left)
-        stretch = stretch.with_model(None if watch is None else watch.pending)
+        models = self.models
+        stretch = Stretch(
+            segment, counters.total_steps, self.options_in_force(), lost=models.lost, left=left
+        ).with_model(models.pending)
         if has_row:
             stretch = self.segments.open(stretch)
-        if watch is not None:
-            watch.pending = None
+        models.is_told()
         for tap in self.taps:
             tap.began(stretch)
         return stretch.segment
@@ -450,8 +455,7 @@ class SceneHistory:
     def options_in_force(self) -> Options:
         """Return the values of all options, and fields of the model, that ever had other ones."""
         edited, backend = self._edited_options(), self._scene.link.backend
-        fields = {} if self._models is None else self._models.fields
-        return {**fields, **{name: backend.option(name) for name in edited}}
+        return {**self.models.fields, **{name: backend.option(name) for name in edited}}
 
     def _edited_options(self) -> list[str]:
         """Return the names of the options that were edited in the debugger, now or in a file."""
@@ -461,25 +465,23 @@ class SceneHistory:
     # --- what is written into the model
 
     @property
-    def models(self) -> ModelWatch:
-        """Knows what was written into the model, as far as somebody has looked."""
-        if self._models is None:
-            self._models = ModelWatch(self._world, axis=self._scene.counters.axis)
-        return self._models
-
-    @property
     def first_fields(self) -> Fields:
         """What the fields of the model had at first that were written into."""
-        return {} if self._models is None else self._models.first
-
-    @property
-    def has_losses(self) -> bool:
-        """Whether something was written into the model that no row can carry."""
-        return self._models is not None and self._models.losses > 0
+        return self.models.first
 
     def lost_fields(self, axis: int) -> str:
-        """Say of which fields of the model it is not known what they were then; or ""."""
-        return LOST_FIELDS if axis < self.segments.fields_from else ""
+        """Say of which fields of the model it is not known what they were then; or "".
+
+        Of those that no row can carry it is known whether they are what they were.
+        """
+        if axis < self.segments.fields_from:
+            return LOST_FIELDS
+        stretch, now = self.segments.of(axis), self.models.lost
+        if stretch is None or stretch.lost == now:
+            return ""
+        then = stretch.lost
+        names = sorted(name for name in {**then, **now} if then.get(name) != now.get(name))
+        return f"what was in {', '.join(names)} then is not remembered"
 
     def look_at_model(self) -> None:
         """Notice what the script has written into the model since this was called last.
@@ -487,13 +489,15 @@ class SceneHistory:
         MuJoCo tells nobody: so it is done where a block of rows ends, where a state was replaced,
         and before somebody looks back.
         """
-        axis, watch = self._scene.counters.axis, self.models
-        change, last = watch.look(axis), self.segments.last
+        axis, models = self._scene.counters.axis, self.models
+        change, last = models.watch.look(axis), self.segments.last
         if change is None:
             return
         if last is not None and last.segment.begin == axis:
-            amended = self.segments.amend(last.amended(self.options_in_force(), change))
-            watch.pending = None
+            amended = self.segments.amend(
+                last.amended(self.options_in_force(), models.lost, change)
+            )
+            models.is_told()
             for tap in self.taps:
                 tap.began(amended)
         elif self.ring.next_axis == axis:
@@ -533,7 +537,9 @@ class SceneHistory:
         elif follows and (time != self.time_after or motion.tobytes() != self.after):
             follows = False
             if not self._is_edited_again(axis):
-                self._open(SegmentKind.EDIT, "the state was changed between two steps", -1)
+                self.models.look()  # the step before tells with which model it was taken
+                left = b"" if self.after is None else self.after
+                self._open(SegmentKind.EDIT, _STATE_CHANGED, -1, left=left)
                 self._opened_at = axis
         if ring.at == ring.size or ring.is_turning:
             self._turn(axis)

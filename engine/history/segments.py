@@ -34,6 +34,8 @@ class Stretch:
     options: Options
     model_since: int = -1
     model_text: str = ""
+    lost: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """What of the model had values that no row can carry, with a check of them."""
     fields_before: Options | None = None
     """The model's fields right before the begin; None where nothing was written after that."""
     left: bytes = b""
@@ -46,14 +48,15 @@ class Stretch:
             return self
         return dataclasses.replace(self, model_since=change.since, model_text=change.text)
 
-    def amended(self, options: Options, change: ModelChange) -> "Stretch":
+    def amended(self, options: Options, lost: Mapping[str, int], change: ModelChange) -> "Stretch":
         """Return it with what was written into the model once more, before its first step."""
         before, since, text = self.fields_before, self.model_since, self.model_text
         if before is None and self.has_unknown_begin:
             before = self.options
         if since >= 0:
             change = ModelChange(since, change.axis, "; ".join(filter(None, (text, change.text))))
-        return dataclasses.replace(self, options=options, fields_before=before).with_model(change)
+        made = dataclasses.replace(self, options=options, lost=lost, fields_before=before)
+        return made.with_model(change)
 
     def settled(self) -> "Stretch":
         """Return it as if it was known that its model begins where it does."""

@@ -47,7 +47,7 @@ class SceneTap:
         self.feeds = (feed,)
         self._on_model = on_model
         self._entry: RowsEntry | None = None
-        self._models = ToldModels(scene.history.models)
+        self._models = ToldModels(scene.history.models.watch)
         self._begun: FileEvent | None = None
         """How the newest stretch has begun."""
         self._seen: SyncedRows | None = None
@@ -68,7 +68,7 @@ class SceneTap:
         self._first = self.scene.counters.axis
         self._stepped_before = _steps_of(self.scene)
         self.scene.history.look_at_model()  # what was written before is in the file's model
-        self._models = ToldModels(self.scene.history.models)
+        self._models = ToldModels(self.scene.history.models.watch)
         self._add(begin_event(self.scene, self.feed.record.index, "recording begins"))
         history = self.scene.history
         history.add_tap(self)
@@ -108,7 +108,7 @@ class SceneTap:
             ring.packing,
             ring=ring,
             at=at,
-            watch=self.scene.history.models,
+            watch=self.scene.history.models.watch,
             is_of_other_model=self._models.are_unknown,
         )
         self.feed.put(self._entry)
@@ -173,7 +173,7 @@ class SceneTap:
         change = self._on_model()
         self._first = self.scene.counters.axis
         self._stepped_before = _steps_of(self.scene)
-        self._models = ToldModels(self.scene.history.models)
+        self._models = ToldModels(self.scene.history.models.watch)
         self._begun = None
         self.feed.hidden = {} if self.scene.world.codec.keeps_sleep else None
         self.feed.put(change)

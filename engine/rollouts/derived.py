@@ -1,12 +1,12 @@
 """A number of rollouts that nobody has asked for before: an expression over all their steps.
 
-Prepared on the owner thread, computed on another one: with data, and a copy of the model, of its
-own.
+Prepared on the owner thread, computed on another one: with data of its own, and models that nobody
+writes into.
 """
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from stroboscope.engine.expression_channels import ExpressionScope
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.rollouts.row_channels import RowChannels
 from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.rollouts.stored_rows import StoredRows
 from stroboscope.engine.signal_channels import channel_table
 
 __all__ = ["derived_numbers_of"]
@@ -29,7 +30,8 @@ __all__ = ["derived_numbers_of"]
 _MOST_STEPS: Final = 200_000
 """Of one rollout; more are refused, because a maximum of some of them is none."""
 
-_Reader = Callable[[NDArray[np.float64]], float]
+_Reader = Callable[[int], float]
+"""Returns the value of a step; NaN where there is none."""
 _REDUCED: Final[dict[Reduction, Callable[[NDArray[np.float64]], float]]] = {
     Reduction.MAX: lambda values: float(values.max()),
     Reduction.MIN: lambda values: float(values.min()),
@@ -55,21 +57,22 @@ def derived_numbers_of(
     Raises CommandError for an expression that is none, has several values, or does not follow from
     rows. ``name`` empty: "max time [s]".
     """
-    readers: dict[int, tuple[str, _Reader]] = {}
+    readers: list[tuple[str, _Reader]] = []
     for rollout in rollouts:
         if rollout.steps > _MOST_STEPS:
             raise CommandError(
                 f"{rollout.name!r} has {rollout.steps:,} steps, numbers of at most "
                 f"{_MOST_STEPS:,} are computed"
             )
-        if id(rollout.model) not in readers:
-            readers[id(rollout.model)] = _prepared(rollout.model, text, adapter)
+        readers.append(_prepared(rollout, text, adapter))
     return _compute(rollouts, readers, reduction, name, note)
 
 
-def _prepared(model: Any, text: str, adapter: MujocoAdapter) -> tuple[str, _Reader]:
-    """Return the expression with its unit, and what reads it from rows of a model."""
-    model = copy.copy(model)  # the owner may edit options of its own meanwhile
+def _prepared(rollout: StoredRollout, text: str, adapter: MujocoAdapter) -> tuple[str, _Reader]:
+    """Return the expression with its unit, and what reads it from the steps of a rollout."""
+    rows = StoredRows(rollout, adapter=adapter)
+    rows.check_model()
+    model = rows.model
     table = channel_table(model, adapter=adapter)
     scope = ExpressionScope(model, channels=table, user={}, report=_nobody, adapter=adapter)
     try:
@@ -84,30 +87,30 @@ def _prepared(model: Any, text: str, adapter: MujocoAdapter) -> tuple[str, _Read
     unit = f" [{expression.unit}]" if expression.unit else ""
     channels = RowChannels(model, [expression_channel(text)], table=table, adapter=adapter)
 
-    def read(row: NDArray[np.float64]) -> float:
+    def read(step: int) -> float:
         # The script may have installed one since, which must not run here.
         if called := adapter.callbacks_in_the_way(model):
             raise CommandError(f"computing it would call the script's {', '.join(called)}")
-        return float(channels.values(row)[0])
+        row = rows.known_row(step) if channels.evaluated else rows.row(step)
+        return math.nan if row is None else float(channels.values(row)[0])
 
     return f"{expression.text}{unit}", read
 
 
 def _compute(
     rollouts: Sequence[StoredRollout],
-    readers: Mapping[int, tuple[str, _Reader]],
+    readers: Sequence[tuple[str, _Reader]],
     reduction: Reduction,
     name: str,
     note: Note,
 ) -> Iterator[object]:
-    for rollout in rollouts:
-        text, read = readers[id(rollout.model)]
+    for rollout, (text, read) in zip(rollouts, readers, strict=True):
         title = name or f"{reduction.value} {text}"
         if title in rollout.numbers:
             continue
         values = np.empty(len(rollout.rows))
-        for step, row in enumerate(rollout.rows):
-            values[step] = read(row)
+        for step in range(len(values)):
+            values[step] = read(step)
             yield step
         there = values[np.isfinite(values)]
         if there.size:

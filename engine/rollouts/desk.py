@@ -30,6 +30,7 @@ from stroboscope.engine.rollouts.row_probe import RowProbe
 from stroboscope.engine.rollouts.row_source import RowSource
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.rollouts.stored_rows import StoredRows
 from stroboscope.engine.row_layout import RowLayout
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class RolloutDesk:
         )
         made = result.rollout
         if made is not None:
+            if not made.extra_bytes:  # as the scene's is: one copy is enough for all of them
+                made.model = self._scene.history.models.kept()
             made.numbers.update(derived_numbers(made, self._adapter))
             self.store.add(made)
 
@@ -105,28 +108,35 @@ class RolloutDesk:
         rows: Row,
         *,
         model: Any,
-        timestep: float,
+        timesteps: NDArray[np.float64],
+        steps_of_script: int,
+        unsure: frozenset[int],
         name: str,
         outcome: str,
         event_step: int = -1,
     ) -> FinishedScene:
         """Return what stays of this scene, whose last rows these are, (steps + 1, row).
 
-        ``model``: the one that they were simulated with.
+        ``model``: the one that they were simulated with. The others: see StoredRollout.
         """
         world = self._world
+        is_own = model is not world.model
         rollout = StoredRollout(
             name=name,
             rows=rows,
-            timestep=timestep,
+            timestep=float(timesteps[0]),
+            timesteps=timesteps,
             model=model,
             digest=world.codec.digest,
             outcome=outcome,
             event_step=event_step,
+            steps_of_script=steps_of_script,
+            unsure=unsure,
+            is_model_as_it_was=None if is_own else self._scene.history.models.is_as_it_is(),
             # The model is a part of what is kept: nobody else has it any more.
             extra_bytes=int(self._adapter.module.mj_sizeModel(model)),
         )
-        probe = self._probe if model is world.model else None
+        probe = None if is_own else self._probe
         rollout.numbers.update(derived_numbers(rollout, self._adapter, probe))
         rollout.numbers.update(logged_numbers(self._scene.link.user_channels.values()))
         return FinishedScene(rollout, adapter=self._adapter)
@@ -182,26 +192,23 @@ class RolloutDesk:
         *,
         max_rows: int,
         model: Any,
-        check: Callable[[int], None],
-        is_known: Callable[[int], bool],
+        doubt: Callable[[int], str],
     ) -> Iterator[Arrays]:
         """Yield channels of the history's rows at ``axes``, evenly thinned.
 
         ``row`` returns the row of one of them, and has ``model`` as it was then; None: it is lost.
-        ``check`` raises CommandError where ``model`` isn't what it was, ``is_known`` says whether
-        it is: what rows do not hold is computed of those only, the others are left out.
+        ``doubt`` says why ``model`` isn't what it was, "" where it is: what rows do not hold is
+        computed of those only, the others are left out.
         """
         reader = RowChannels(model, channels, table=self._world.channels, adapter=self._adapter)
         chosen = axes[thinned(len(axes), max_rows)]
         if reader.evaluated and len(chosen):
-            try:
-                check(int(chosen[0]))
-            except CommandError as error:
+            if why := doubt(int(chosen[0])):
                 raise CommandError(
-                    f"{reader.evaluated} can't be read from the past: {error}; what rows hold "
+                    f"{reader.evaluated} can't be read from the past: {why}; what rows hold "
                     "(positions, velocities, controls) can be, and what came after that"
-                ) from None
-            return reader.pieces(chosen, lambda axis: row(axis) if is_known(axis) else None)
+                )
+            return reader.pieces(chosen, lambda axis: None if doubt(axis) else row(axis))
         return reader.pieces(chosen, row)
 
     # --- shown and compared
@@ -216,8 +223,20 @@ class RolloutDesk:
         """
         if ghost.source is GhostSource.ROLLOUT:
             rollout = self._rollout(ghost, keeper)
-            return self._probe_of(rollout).pose(rollout.rows[rollout.step_at(time)])
+            step = rollout.step_at(time)
+            rows = StoredRows(rollout, adapter=self._adapter)
+            rows.check_model()
+            if not rows.is_known(step):
+                raise CommandError(
+                    f"step {step} of {rollout.name!r} can't be placed: the script had written into "
+                    "its model then, and what is not known"
+                )
+            return self._probe_of(rollout).pose(rollout.rows[step])
         return self._probe.pose(self._row(ghost, keeper, row_at))
+
+    def pose_with(self, model: Any, row: Row) -> Arrays:
+        """Return where the bodies of a row of this scene stand with a model of then."""
+        return self._probe_with(model).pose(row)
 
     def compare(
         self,
@@ -311,10 +330,13 @@ class RolloutDesk:
             np.array_equal(getattr(its, name), getattr(mine, name)) for name in _PLACING
         ):
             return self._probe
-        known = self._other_probe
-        if known is None or known.model is not its:
+        return self._probe_with(its)
+
+    def _probe_with(self, model: Any) -> RowProbe:
+        known = self._probe if model is self._world.model else self._other_probe
+        if known is None or known.model is not model:
             # One is kept: a ghost is placed anew with every picture.
-            known = self._other_probe = RowProbe(its, adapter=self._adapter)
+            known = self._other_probe = RowProbe(model, adapter=self._adapter)
         return known
 
     def row_of_checkpoint(self, state: bytes) -> Row:

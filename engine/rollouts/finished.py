@@ -9,6 +9,7 @@ from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.rollouts.derived import derived_numbers_of
 from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
 from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.rollouts.stored_rows import StoredRows
 from stroboscope.engine.signal_channels import channel_table
 
 __all__ = ["FinishedScene", "read_stored"]
@@ -57,14 +58,21 @@ def read_stored(
     max_rows: int,
     adapter: MujocoAdapter,
 ) -> Iterator[Arrays]:
-    """Yield channels of a rollout's steps ``first`` to ``last`` (-1: the last), evenly thinned."""
+    """Yield channels of a rollout's steps ``first`` to ``last`` (-1: the last), evenly thinned.
+
+    What rows do not hold is computed of those only whose model is known; the others are left out.
+    """
+    rows = StoredRows(rollout, adapter=adapter)
     reader = RowChannels(
-        rollout.model,
+        rows.model,
         channels,
-        table=channel_table(rollout.model, adapter=adapter),
+        table=channel_table(rows.model, adapter=adapter),
         adapter=adapter,
     )
     end = rollout.steps if last < 0 else min(last, rollout.steps)
     begin = max(0, first)
     steps = begin + thinned(max(0, end - begin + 1), max_rows)
-    return reader.pieces(steps, lambda step: rollout.rows[step])
+    if not reader.evaluated:
+        return reader.pieces(steps, rows.row)
+    rows.check_model()
+    return reader.pieces(steps, rows.known_row)

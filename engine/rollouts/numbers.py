@@ -8,6 +8,7 @@ from stroboscope.debugger_protocol.host.signals import UserChannel
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.rollouts.row_probe import RowProbe
 from stroboscope.engine.rollouts.stored import StoredRollout
+from stroboscope.engine.rollouts.stored_rows import StoredRows
 from stroboscope.engine.row_layout import RowLayout
 
 __all__ = ["derived_numbers", "logged_numbers"]
@@ -29,6 +30,9 @@ def derived_numbers(
         yield "max |qvel|", float(np.abs(rows[:, parts["qvel"]]).max())
     if "ctrl" in parts:
         yield "max |ctrl|", float(np.abs(rows[:, parts["ctrl"]]).max())
+    known = StoredRows(rollout, adapter=adapter)
+    if not (known.is_known(0) and known.is_known(max(0, rollout.steps - 1))):
+        return
     probe = probe or RowProbe(model, adapter=adapter)
     yield "energy drift [J]", probe.energy(rows[-1]) - probe.energy(rows[0])
 

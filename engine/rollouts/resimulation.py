@@ -93,6 +93,7 @@ def resimulate(
         edits=(*applied.texts, *run.held_inputs),
         numbers={"max penetration [m]": run.deepest},
         reproducible="" if applied.texts else run.difference,
+        timesteps=run.timesteps_taken(),
         extra_bytes=int(adapter.module.mj_sizeModel(edited)) if is_other else 0,
     )
 
@@ -170,6 +171,13 @@ class _Run:
         rows = self._rows[: self.end.steps + 1].copy()
         rows.flags.writeable = False
         return rows
+
+    def timesteps_taken(self) -> NDArray[np.float64]:
+        """Return how long the step of each row took, or would take [s]."""
+        axes = self._axes[: self.end.steps + 1]
+        if self._applied.timestep is None:
+            return np.array([self._source.timestep(axis) for axis in axes.tolist()])
+        return np.full(max(1, len(axes)), self._applied.timestep)
 
     def steps(self) -> Iterator[float]:
         """Take all steps, until the first event; yields progress."""

@@ -276,13 +276,14 @@ def _kept(scene: "Scene", made: Rollouts) -> list[int]:
     world = scene.world
     adapter, digest = world.adapter, world.codec.digest
     probe = RowProbe(world.model, adapter=adapter, scratch=lambda: world.frames.scratch)
-    ids = []
+    model, ids = scene.history.models.kept(), []
     for index, name in enumerate(made.names):
         stored = StoredRollout(
             name=name,
             rows=made.states[index, : made.steps[index] + 1],
             timestep=made.timestep * made.nstep,
-            model=world.model,
+            timesteps=np.full(1, made.timestep),
+            model=model,
             digest=digest,
             from_axis=-1,
             outcome=made.outcomes[index],

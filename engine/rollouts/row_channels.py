@@ -81,8 +81,8 @@ class RowChannels:
         self.widths = tuple(place.stop - place.start for place in places)
         """How many values each channel has."""
         self._row = np.empty(1 + self._source.width)
-        self.evaluated = ", ".join(sorted(read - _IN_ROWS - _ENERGIES - _POSES))
-        """What of them is computed with all of the model."""
+        self.evaluated = ", ".join(sorted(read - _IN_ROWS))
+        """What of them is computed with the model."""
 
     def _place(self, name: str) -> slice:
         """Return where a channel stands behind the time."""

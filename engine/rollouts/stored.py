@@ -1,6 +1,7 @@
 """One rollout that is kept for people to look at: rows, and what is known of them."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ __all__ = ["StoredRollout"]
 class StoredRollout:
     """``rows`` (steps + 1, row), read-only: the state before each step, and after the last one.
 
-    ``model`` is what it ran with; ``digest`` identifies the scene's model, before any edit.
+    ``model`` is what it ran with, which nobody writes into; ``digest`` identifies the scene's
+    model, before any edit.
     """
 
     name: str
@@ -32,6 +34,15 @@ class StoredRollout:
     edits: tuple[str, ...] = ()
     numbers: dict[str, float] = dataclasses.field(default_factory=dict)
     reproducible: str = ""
+    timesteps: NDArray[np.float64] | None = None
+    """How long the physics step of each row took [s]; None: as long as ``model`` says."""
+    steps_of_script: int = 0
+    """So many of the first steps are the script's own, and tell whether ``model`` is their model:
+    nobody can be sure of what a script has written into its own."""
+    unsure: frozenset[int] = frozenset()
+    """Steps of which it is known that their model is not."""
+    is_model_as_it_was: Callable[[], bool] | None = None
+    """Where ``model`` is the script's own, for its size: tells whether it is still the same."""
     extra_bytes: int = 0
     """What it keeps beside its rows: a model of its own."""
 

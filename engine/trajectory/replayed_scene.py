@@ -23,6 +23,7 @@ from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, 
 from stroboscope.engine.trajectory.model_writes import with_models_in_place
 from stroboscope.engine.trajectory.recorded_options import check_options
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
+from stroboscope.engine.trajectory.recorded_where import why_different
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -106,6 +107,9 @@ class ReplayedScene:
             functools.partial(FileRing, recorded=self._rows),
             FileKeyframes(self._rows, check=scene.world.codec.check_hidden),
             self._stretches,
+        )
+        scene.history.is_recorded_here = not why_different(
+            self._reader.manifest, self._record, version=scene.world.adapter.version
         )
         scene.history.recorded_signals = FileSignals(self._reader, self.signals_of)
         self._scene = scene

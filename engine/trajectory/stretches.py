@@ -69,7 +69,12 @@ def _stretch(event: FileEvent) -> Stretch:
     text = "".join(each if each.isprintable() else " " for each in told)
     before = event.data.get("fields_before")
     return Stretch(
-        segment, event.total_steps, options, since, text, _fields(before) if before else None
+        segment,
+        event.total_steps,
+        options,
+        model_since=since,
+        model_text=text,
+        fields_before=_fields(before) if before else None,
     )
 
 

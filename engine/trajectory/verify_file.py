@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.history.segments import Stretch
-from stroboscope.engine.recording.scene_records import this_machine
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows
+from stroboscope.engine.trajectory.recorded_where import why_different
 from stroboscope.engine.trajectory.verify import Outcome, Verification, verify_rows
 
 if TYPE_CHECKING:
-    from stroboscope.engine.files.frames import Manifest
     from stroboscope.engine.scene import Scene
 
 __all__ = ["verify_file"]
@@ -57,18 +56,7 @@ def verify_file(
             each.close()
     if found.outcome is Outcome.DIFFERS:
         doubt = scene.history.segments.doubt_of(found.first.axis - 1) if found.first else ""
-        why = _why_different(reader.manifest, record, version=world.adapter.version)
+        why = why_different(reader.manifest, record, version=world.adapter.version)
         note = "; ".join(filter(None, (doubt, why)))
         return dataclasses.replace(found, note=note)
     return found
-
-
-def _why_different(manifest: "Manifest", record: SceneRecord, *, version: str) -> str:
-    """Return what may make the same steps lead elsewhere; empty where nothing is known to."""
-    reasons = [record.exactness]
-    if manifest.engine_version != version:
-        reasons.append(f"it was recorded with MuJoCo {manifest.engine_version}, this is {version}")
-    here = this_machine()
-    if manifest.platform != here:
-        reasons.append(f"it was recorded on {manifest.platform}, this is {here}")
-    return "; ".join(reason for reason in reasons if reason)

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from noted_run import DERIVED, WRITES, Run, gain, gravity, mass
 from samples import few
 
 import stroboscope.engine as physics
@@ -16,9 +15,7 @@ from stroboscope.debugger_protocol.time_messages import EditKind, SegmentKind, W
 from stroboscope.debugger_protocol.topics import Topic
 
 Make = Callable[..., physics.Scene]
-Values = dict[str, NDArray[np.float64]]
 
-DERIVED = frozenset({Topic.STATE, Topic.POSE})
 SMALL = 1 << 20
 SENSED = """
 <mujoco>
@@ -34,71 +31,6 @@ SENSED = """
 </mujoco>
 """
 DOUBTS = ("not reproducible: ", "approximate: ")
-READ = ("actuator_force", "qfrc_bias", "qfrc_passive", "qfrc_constraint", "qacc")
-
-
-def gain(model: Any, k: int) -> None:
-    model.actuator_gainprm[:, 0] = 0.5 + 0.1 * k
-
-
-def gravity(model: Any, k: int) -> None:
-    model.opt.gravity[2] = -5.0 - k
-
-
-def mass(model: Any, k: int) -> None:
-    model.body_mass[2] = 3.0 + k
-    mujoco.mj_setConst(model, mujoco.MjData(model))
-
-
-def place(model: Any, k: int) -> None:
-    model.body_pos[3, 0] = 0.01 * (k + 1)
-
-
-def solver(model: Any, k: int) -> None:
-    model.opt.iterations = 5 + k % 3
-
-
-WRITES = {each.__name__: each for each in (gain, gravity, mass, place, solver)}
-
-
-class Run:
-    """Steps a scene, and notes what MuJoCo has computed in every step."""
-
-    def __init__(self, scene: physics.Scene) -> None:
-        self.scene = scene
-        self.model = scene.model
-        self.seen: dict[int, Values] = {}
-        self._random = np.random.default_rng(0)
-
-    def step(self, count: int) -> None:
-        scene, data = self.scene, self.scene.data
-        for _ in range(count):
-            axis = scene.counters.axis
-            scene.ctrl[:] = self._random.uniform(-1, 1, self.model.nu)
-            scene.step()
-            self.seen[axis] = {name: getattr(data, name).copy() for name in (*READ, "xpos")}
-
-    def look(self, axis: int) -> tuple[bool, str]:
-        """Return whether everything is, to the bit, what the step has computed; and the note."""
-        past = self.scene.backend.time_machine().look_at(axis, DERIVED)
-        assert past.clock.axis == axis
-        then, arrays = self.seen[axis], past.frames.arrays
-        same = all(arrays[Topic.STATE][name].tobytes() == then[name].tobytes() for name in READ)
-        same = same and arrays[Topic.POSE]["xpos"].tobytes() == then["xpos"].tobytes()
-        return same, past.note
-
-    def check(self, axes: Any, notes: set[str] | None = None) -> None:
-        for axis in axes:
-            same, note = self.look(axis)
-            assert same, (axis, note)
-            assert note in (notes or {""}), axis
-
-    def read(self, channel: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        last = self.scene.counters.axis - 1
-        machine = self.scene.backend.time_machine()
-        pieces = list(machine.read_rows(0, [channel], first=0, last=last, max_rows=10_000))
-        axes = np.concatenate([piece["axis"] for piece in pieces])
-        return axes, np.concatenate([piece["values"] for piece in pieces])
 
 
 @pytest.fixture

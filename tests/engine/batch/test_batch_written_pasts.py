@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from samples import few
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
 from stroboscope.debugger_protocol.topics import Topic
 
 pytest.importorskip("mujoco.batch")
@@ -172,3 +174,42 @@ def test_a_what_if_of_an_environment_begins_with_its_model_of_then() -> None:
             pass
         made = machine.rollouts()[-1]
         assert (made.reproducible, made.steps) == ("", steps), made
+
+
+def test_other_environments_in_the_past_stand_with_their_own_model_of_then() -> None:
+    herd = Herd()
+    herd.scene.selected.shown = (0, 1, 2)
+    places = herd.scene.expand("body_pos")
+    herd.step(5)
+    places[2, 2, 1] += 5.0
+    herd.step(5)
+    machine = herd.scene.backend.time_machine()
+    for axis in (2, 7):
+        past = machine.look_at(axis, frozenset({Topic.POSE, Topic.ENVIRONMENTS}))
+        poses = past.frames.arrays[Topic.ENVIRONMENTS]["xpos"]
+        for env in range(COUNT):
+            assert poses[env].tobytes() == herd.seen[env, axis]["xpos"].tobytes(), (axis, env)
+
+
+def test_a_ghost_of_another_environment_stands_with_its_own_model() -> None:
+    herd = Herd()
+    places = herd.scene.expand("body_pos")
+    places[1, 2, 1] += 5.0
+    herd.step(3)
+    ref = GhostRef(source=GhostSource.ENVIRONMENT, number=1, scene_id=herd.scene.scene_id)
+    machine = herd.scene.backend.time_machine()
+    there = machine.ghost_pose(ref, time=0.0)["xpos"]
+    herd.scene.selected.select(1)
+    assert there.tobytes() == machine.ghost_pose(ref, time=0.0)["xpos"].tobytes()
+    herd.scene.selected.select(0)
+    assert herd.scene.selected.world.model.body_pos[2, 1] == 0.0
+
+
+def test_rows_of_two_environments_are_never_mixed() -> None:
+    herd = Herd()
+    herd.step(30)
+    machine = herd.scene.backend.time_machine()
+    pieces = machine.read_rows(0, ["qpos"], first=0, last=29, max_rows=100)
+    herd.scene.selected.select(2)
+    with pytest.raises(CommandError, match="another environment was selected"):
+        list(pieces)

@@ -239,7 +239,9 @@ def test_a_scene_that_has_ended_is_left_as_a_rollout(
     left = desk.finished(
         rows,
         model=ended.model,
-        timestep=float(ended.model.opt.timestep),
+        timesteps=np.full(25, ended.model.opt.timestep),
+        steps_of_script=25,
+        unsure=frozenset(),
         name="episode 1",
         outcome="ended",
     )

@@ -1,0 +1,288 @@
+"""What a script writes into its model and nobody sees: nothing wrong is shown without a word."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from noted_run import Run, gain, gravity
+from numpy.typing import NDArray
+
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
+from stroboscope.debugger_protocol.topics import Topic
+
+Make = Callable[..., physics.Scene]
+Values = dict[int, NDArray[np.float64]]
+
+SENSED = """
+<mujoco>
+  <worldbody>
+    <site name="goal" pos="1 0 0"/><site name="other" pos="0 0 2"/>
+    <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>
+  </worldbody>
+  <actuator><motor joint="hinge" name="push" gear="3"/></actuator>
+  <sensor><framepos objtype="site" objname="goal"/></sensor>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def run(make_scene: Make) -> Run:
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    return Run(scene)
+
+
+@pytest.fixture
+def sensed() -> Run:
+    scene = physics.create_scene("sensed", SENSED)
+    scene.keep_history(True)
+    return Run(scene)
+
+
+def ghost(run: Run, axis: int) -> NDArray[np.float64]:
+    ref = GhostRef(source=GhostSource.ROW, number=axis, scene_id=run.scene.scene_id)
+    return run.scene.backend.time_machine().ghost_pose(ref, time=0.0)["xpos"]
+
+
+def pieces_of(pieces: Iterator[Any]) -> Values:
+    found: Values = {}
+    for piece in pieces:
+        found |= dict(zip(piece["axis"].tolist(), piece["values"], strict=True))
+    return found
+
+
+def assert_true(run: Run, read: Values, name: str = "actuator_force") -> None:
+    for axis, values in read.items():
+        if axis in run.seen:
+            assert values.tobytes() == run.seen[axis][name].tobytes(), axis
+
+
+# --- written, and written back before anybody has looked
+
+
+def test_curves_leave_out_steps_with_a_model_that_was_taken_back_again(run: Run) -> None:
+    first = run.model.actuator_gainprm.copy()
+    run.step(10)
+    gain(run.model, 3)
+    run.step(5)
+    run.model.actuator_gainprm[:] = first
+    run.step(10)
+    axes, values = run.read("actuator_force")
+    read = dict(zip(axes.tolist(), values, strict=True))
+    assert set(range(10)) | set(range(15, 25)) <= read.keys()
+    assert not read.keys() & set(range(10, 14))
+    assert_true(run, read)
+
+
+def test_a_ghost_is_refused_where_bodies_stood_elsewhere_for_a_while(run: Run) -> None:
+    first = run.model.body_pos.copy()
+    run.step(10)
+    run.model.body_pos[3, 0] += 0.3
+    run.step(4)
+    run.model.body_pos[:] = first
+    run.step(4)
+    assert ghost(run, 5).tobytes() == run.seen[5]["xpos"].tobytes()
+    with pytest.raises(CommandError, match="can't be placed: not reproducible"):
+        ghost(run, 11)
+
+
+@pytest.mark.parametrize("channel", ["energy.potential", "= xpos['lower_waist']"])
+def test_energies_and_places_are_left_out_where_nobody_knows_the_model(
+    run: Run, channel: str
+) -> None:
+    run.step(5)
+    for k in range(15):
+        run.model.body_pos[3, 0] = 0.01 * k
+        run.model.body_mass[3] = 3.0 + 0.1 * k
+        run.step(1)
+    axes, _ = run.read(channel)
+    assert set(range(5)) <= set(axes.tolist())
+    assert not set(axes.tolist()) & set(range(5, 18))
+
+
+def test_of_what_no_row_can_carry_every_row_before_says_so(sensed: Run) -> None:
+    sensed.step(8)
+    sensed.look(3)
+    sensed.model.sensor_objid[0] = 1
+    sensed.step(8)
+    machine = sensed.scene.backend.time_machine()
+    topics = frozenset({Topic.SENSORS})
+    before = machine.look_at(3, topics)
+    sensed.step(4)
+    after = machine.look_at(18, topics)
+    assert before.note.startswith("approximate: what was in sensor_objid then is not remembered")
+    assert after.note == ""
+    assert after.frames.arrays[Topic.SENSORS]["sensordata"].tolist() == [0.0, 0.0, 2.0]
+    with pytest.raises(CommandError, match="sensor_objid"):
+        sensed.read("sensordata")
+
+
+# --- written at one time, told at another
+
+
+def test_a_value_that_was_written_before_the_state_was_changed_is_found(run: Run) -> None:
+    run.step(10)
+    gain(run.model, 3)
+    run.step(4)
+    run.scene.data.qvel[:] *= 0.5
+    run.step(4)
+    run.check(range(18))
+
+
+def test_what_only_a_sensor_sees_is_in_doubt_although_something_else_is_placed(
+    sensed: Run,
+) -> None:
+    sensed.step(6)
+    sensed.look(2)
+    sensed.model.site_pos[0, 0] = 3.0
+    sensed.step(4)
+    sensed.model.actuator_gear[0, 0] = 6.0
+    sensed.step(4)
+    machine = sensed.scene.backend.time_machine()
+    for axis in range(6, 10):
+        assert machine.look_at(axis, frozenset({Topic.SENSORS})).note.startswith("approximate: ")
+
+
+def test_what_a_restored_copy_takes_back_was_there_before(run: Run) -> None:
+    run.step(6)
+    copy = run.scene.__getstate__()
+    gain(run.model, 3)
+    run.step(4)
+    run.scene.__setstate__(copy)
+    run.step(3)
+    run.check(range(13))
+
+
+# --- while something is read
+
+
+def test_what_a_script_writes_while_a_curve_is_read_is_not_in_it(run: Run) -> None:
+    run.step(60)
+    machine = run.scene.backend.time_machine()
+    pieces = machine.read_rows(0, ["actuator_force"], first=0, last=59, max_rows=100)
+    read = {}
+    for piece in pieces:
+        read |= dict(zip(piece["axis"].tolist(), piece["values"], strict=True))
+        gain(run.model, 5)
+    assert len(read) == 60
+    assert_true(run, read)
+
+
+def test_looking_back_touches_no_model_that_another_thread_steps_with() -> None:
+    model = mujoco.MjModel.from_xml_string(SENSED)
+    scene = physics.create_scene("shared", model)
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(20)
+    model.actuator_gear[0, 0] = 30.0
+    gravity(model, 4)
+    run.step(5)
+    run.look(3)
+    other, alone = mujoco.MjData(model), mujoco.MjData(model)
+    steps, done = 4_000, threading.Event()
+    for _ in range(steps):
+        alone.ctrl[0] = np.sin(alone.time)
+        mujoco.mj_step(model, alone)
+
+    def step() -> None:
+        for _ in range(steps):
+            other.ctrl[0] = np.sin(other.time)
+            mujoco.mj_step(model, other)
+        done.set()
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    while not done.is_set():
+        run.look(5)
+        ghost(run, 7)
+        run.read("actuator_force")
+    thread.join()
+    assert other.qpos.tobytes() == alone.qpos.tobytes()
+
+
+# --- what stays
+
+
+def test_a_finished_run_shows_no_step_with_a_model_that_nobody_knows(run: Run) -> None:
+    first = run.model.actuator_gainprm.copy()
+    run.step(10)
+    gain(run.model, 3)
+    run.step(5)
+    run.model.actuator_gainprm[:] = first
+    run.step(10)
+    (left,) = run.scene.backend.time_machine().finish()
+    read = pieces_of(left.read_rows(("actuator_force",), first=0, last=-1, max_rows=1000))
+    assert set(range(10)) <= read.keys()
+    assert not read.keys() & set(range(10, 14))
+    assert_true(run, read)
+    positions = pieces_of(left.read_rows(("qpos",), first=0, last=-1, max_rows=1000))
+    assert len(positions) == 26
+
+
+def test_a_finished_run_has_the_timestep_of_every_step(run: Run) -> None:
+    run.step(10)
+    run.model.opt.timestep = 4 * run.model.opt.timestep
+    run.step(5)
+    (left,) = run.scene.backend.time_machine().finish()
+    assert_true(run, pieces_of(left.read_rows(("qacc",), first=0, last=-1, max_rows=1000)), "qacc")
+
+
+def test_what_is_written_when_a_scene_has_ended_changes_nothing_of_it() -> None:
+    model = mujoco.MjModel.from_xml_string(SENSED)
+    scene = physics.create_scene("shared", model)
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(20)
+    (left,) = scene.backend.time_machine().finish()
+    physics.destroy_scene(scene)
+    model.actuator_gear[0, 0] = 30.0
+    model.opt.gravity[2] = 0.0
+    read = pieces_of(left.read_rows(("qfrc_bias",), first=0, last=-1, max_rows=1000))
+    assert_true(run, read, "qfrc_bias")
+    assert run.seen[3]["qfrc_bias"].any()
+
+
+def test_a_what_if_stays_as_it_was_when_the_script_writes_later(run: Run) -> None:
+    run.step(20)
+    machine = run.scene.backend.time_machine()
+    for _ in machine.resimulate(5, steps=10, edits=(), name="again"):
+        pass
+    number = machine.rollouts()[-1].rollout_id
+
+    def read() -> Values:
+        rows = machine.read_rows(number, ["actuator_force"], first=0, last=-1, max_rows=1000)
+        return pieces_of(rows)
+
+    before = read()
+    gain(run.model, 5)
+    run.model.opt.timestep *= 3.0
+    run.step(2)
+    after = read()
+    assert {k: v.tobytes() for k, v in after.items()} == {k: v.tobytes() for k, v in before.items()}
+    for step in range(10):
+        assert before[step].tobytes() == run.seen[5 + step]["actuator_force"].tobytes()
+
+
+def test_a_file_says_of_steps_with_a_model_taken_back_that_they_do_not_reproduce(
+    run: Run, tmp_path: Path
+) -> None:
+    first = run.model.actuator_gainprm.copy()
+    recording = run.scene.start_recording(tmp_path / "run.mcap")
+    run.step(8)
+    gain(run.model, 3)
+    run.step(4)
+    run.model.actuator_gainprm[:] = first
+    run.step(8)
+    recording.stop()
+    with physics.load_trajectory(tmp_path / "run.mcap") as trajectory:
+        machine = trajectory.scene.backend.time_machine()
+        notes = {axis: machine.look_at(axis, frozenset({Topic.STATE})).note for axis in range(19)}
+    assert all(notes[axis].startswith("not reproducible") for axis in range(8, 11))
+    assert not any(notes[axis] for axis in (*range(7), *range(13, 19)))
