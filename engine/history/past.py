@@ -22,6 +22,7 @@ from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.model_placing import placed_where_it_was_written
 from stroboscope.engine.history.segments import Options, Stretch
+from stroboscope.engine.history.steps_of_past import StepsOfPast
 from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import read_option, write_option
@@ -92,7 +93,7 @@ class Past:
                 break
             if later.has_unknown_begin and later.model_since <= axis:
                 placed = placed_where_it_was_written(
-                    later, found, _StepsOfPast(self, later, before=found)
+                    later, found, StepsOfPast(self, later, before=found)
                 )
                 segments.put_in_place(later, placed.stretches)
                 segments.doubt(placed.first, placed.end, placed.why)
@@ -331,7 +332,7 @@ class Past:
         )
 
     def leads_on(self, axis: int, stretch: Stretch, *, before: Stretch, left: bytes = b"") -> bool:
-        """See :class:`_StepsOfPast`; raises LookupError where nothing tells.
+        """See :class:`StepsOfPast`; raises LookupError where nothing tells.
 
         ``left``: where the step has led, if that is in no row.
         """
@@ -571,32 +572,3 @@ class Past:
                 raised = error
         if raised is not None:
             raise raised
-
-
-class _StepsOfPast:
-    """Takes remembered steps again, to find the first one that was taken with another model.
-
-    ``later``: the stretch whose begin is searched; ``before``: the one that the steps belong to as
-    far as anybody knows.
-    """
-
-    def __init__(self, past: Past, later: Stretch, *, before: Stretch) -> None:
-        self._past, self._before = past, before
-        self._end, self._left = later.segment.begin, later.left
-
-    def leads_on(self, axis: int, stretch: Stretch) -> bool:
-        """Return whether the step of a row leads to the next one with the model of a stretch.
-
-        A row that was thinned out is stepped to with the model before: where that leads elsewhere,
-        the other one was in force already.
-        """
-        left = self._left if axis + 1 == self._end else b""
-        return self._past.leads_on(axis, stretch, before=self._before, left=left)
-
-    def stands_at(self, axis: int) -> tuple[Counters, int, float]:
-        """Return the counters of a row, how many steps had ever been taken, and its time [s]."""
-        return self._past.stands_at(axis, stretch=self._before)
-
-    def follows_at(self, axis: int) -> bool:
-        """Return whether a row follows from the one before, but for its model."""
-        return self._past.follows_at(axis)

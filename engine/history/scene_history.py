@@ -4,11 +4,10 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import thread_time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.keyframes import Keyframes
@@ -16,8 +15,9 @@ from stroboscope.engine.history.model_notes import ModelNotes
 from stroboscope.engine.history.model_placing import MODEL_TEXT
 from stroboscope.engine.history.model_watch import Fields
 from stroboscope.engine.history.packing import RowPacking
+from stroboscope.engine.history.recorded_signals import NoSignals, RecordedSignals
 from stroboscope.engine.history.ring import RowRing
-from stroboscope.engine.history.row_tap import RowTap
+from stroboscope.engine.history.row_tap import HistoryTap, SyncTap
 from stroboscope.engine.history.script_rows import ScriptRows
 from stroboscope.engine.history.segments import LOST_FIELDS, Options, SegmentList, Stretch
 from stroboscope.engine.model_option_fields import FIELD_OPTION
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.world import World
 
-__all__ = ["HistoryTap", "RecordedSignals", "SceneHistory", "SyncTap"]
+__all__ = ["SceneHistory"]
 
 _STATE_CHANGED = "the state was changed between two steps"
 # Rows between two full copies, where a row alone does not say how the scene goes on.
@@ -44,47 +44,6 @@ _PASSING_PART = 8
 def _interval(seconds_per_step: float) -> int:
     """Return how many steps a person may have to wait for."""
     return int(_PATIENCE_S / max(seconds_per_step, 1e-9))
-
-
-class RecordedSignals(Protocol):
-    """What a script has logged in a recorded past, by the name of the channel."""
-
-    def __contains__(self, name: str) -> bool:
-        """Return whether there is a channel of that name."""
-
-    def piece(self, name: str, first: int, last: int, *, max_rows: int) -> Arrays:
-        """Return ``axis``, ``time`` [s], ``values`` (n, width) and ``widths`` of a stretch."""
-
-
-class _NoSignals:
-    def __contains__(self, name: str) -> bool:
-        return False
-
-    def piece(self, name: str, first: int, last: int, *, max_rows: int) -> Arrays:
-        raise KeyError(name)
-
-
-class HistoryTap(RowTap, Protocol):
-    """Somebody who records what a scene does; called by its owner."""
-
-    def began(self, stretch: Stretch) -> None:
-        """Hear that the state was replaced, and another segment begins with the next row."""
-
-    def slept(self, axis: int, hidden: bytes) -> None:
-        """Hear what the row of ``axis``, which comes next, does not hold."""
-
-    def leaving(self, world: "World") -> None:
-        """Hear that the scene gets another model, and stands in ``world`` for the last time."""
-
-    def entered(self) -> None:
-        """Hear that it has the other model: rows are of another kind from now on."""
-
-
-class SyncTap(Protocol):
-    """Somebody who also records what ``sync()`` sees; called by the scene's owner."""
-
-    def synced(self) -> None:
-        """Hear that the script has stepped by itself to where the scene stands now."""
 
 
 class SceneHistory:
@@ -107,7 +66,7 @@ class SceneHistory:
         self.recording_end = 0
         self.is_recorded_here = False
         """Whether the recorded steps lead, taken again, to what was recorded, as far as known."""
-        self.recorded_signals: RecordedSignals = _NoSignals()
+        self.recorded_signals: RecordedSignals = NoSignals()
         self.recorded_options: dict[str, tuple[float, ...]] = {}
         """The model's own values of the options that were edited in the recorded past."""
         self.episode = 0
@@ -220,7 +179,7 @@ class SceneHistory:
         if self.taps:
             self.ring.seal()  # what was counted by now is theirs
         self.recording, self.recording_end = "", 0
-        self.recorded_signals = _NoSignals()
+        self.recorded_signals = NoSignals()
         self.keyframes = Keyframes()
         self.segments = SegmentList()
         self.ring = self._make_ring(RowRing)
