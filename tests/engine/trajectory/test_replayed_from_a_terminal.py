@@ -68,7 +68,7 @@ def test_a_run_is_replayed_to_its_end_or_again_and_again(
     program.chmod(0o755)
     monkeypatch.setenv("DISPLAY", ":99")
     monkeypatch.setenv(EXECUTABLE_VARIABLE, str(program))
-    words = ["replay", run, "--speed", "4", *(["--loop"] if loops else [])]
+    words = ["replay", run, "--speed", "0.5", *(["--loop"] if loops else [])]
     done = stroboscope_command(*words)
     assert done.returncode == 0, done.stderr
     reached, *views = told.read_text().split()
