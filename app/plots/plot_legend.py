@@ -56,7 +56,7 @@ class _Rows(QWidget):
         self._palette = palette
         self._rows: tuple[LegendRow, ...] = ()
         self._hovered = -1
-        self._value_width = 0
+        self._value_width = self._unit_width = 0
         self.setMouseTracking(True)
         self.setFont(small_number_font())
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -75,6 +75,9 @@ class _Rows(QWidget):
             self._rows = tuple(rows)
             advance = self.fontMetrics().horizontalAdvance
             self._value_width = max((self._value_width, *(advance(r.value) for r in rows)))
+            units = {row.unit for row in rows if row.unit}
+            widest = max((advance(THIN_SPACE + unit) for unit in units), default=0)
+            self._unit_width = min(widest, _WIDEST_UNIT)
             self.setAccessibleName("; ".join(f"{r.name} {r.value} {r.unit}" for r in rows))
             self.update()
 
@@ -95,9 +98,7 @@ class _Rows(QWidget):
 
     def boxes(self, index: int) -> tuple[QRect, QRect, QRect]:
         """Return where name, value and unit of a row stand: numbers below each other."""
-        metrics, rect = self.fontMetrics(), self.row_rect(index)
-        units = [metrics.horizontalAdvance(THIN_SPACE + row.unit) for row in self._rows if row.unit]
-        unit_width = min(max(units, default=0), _WIDEST_UNIT)
+        rect, unit_width = self.row_rect(index), self._unit_width
         left, right = _MARGIN + _SWATCH + 6, rect.right() + 1 - _MARGIN
         unit = QRect(right - unit_width, rect.top(), unit_width, rect.height())
         value = QRect(unit.left() - self._value_width, rect.top(), self._value_width, rect.height())
