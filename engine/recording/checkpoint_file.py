@@ -12,6 +12,7 @@ from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
 from stroboscope.engine.files.manifest import FIELDS_NAME, SCRIPT_NAME
+from stroboscope.engine.model_option_fields import is_recordable
 from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
 from stroboscope.engine.recording.feed import Attachments, FinalRow
 from stroboscope.engine.recording.scene_records import manifest_of, records_of
@@ -48,7 +49,10 @@ def save_checkpoint_file(
     for record in records:
         if record.env < 0:
             one = cast("Scene", scene)
-            states.append((begin_event(one, record.index, _TEXT), final_row(one, one.world)))
+            begin = begin_event(one, record.index, _TEXT)
+            if not with_scene:
+                begin = _with_written(begin, one)
+            states.append((begin, final_row(one, one.world)))
         else:
             many = cast("BatchScene", scene)
             begin = env_begin(many, record.env, index=record.index, kind="begin", text=_TEXT)
@@ -62,6 +66,20 @@ def save_checkpoint_file(
             if block is not None:
                 writer.write_block(block)
     return wanted.path
+
+
+def _with_written(begin: FileEvent, scene: "Scene") -> FileEvent:
+    """Return how a file without its model begins with what was written into that model."""
+    written = {
+        each.field: each.now.reshape(-1).tolist()
+        for each in scene.world.codec.compared.changes()
+        if is_recordable(each.field, each.now)
+    }
+    if not written:
+        return begin
+    told = begin.data.get("fields")
+    fields = {**told, **written} if isinstance(told, dict) else written
+    return msgspec.structs.replace(begin, data={**begin.data, "fields": fields})
 
 
 def _add_script_state(scene: "Scene | BatchScene", attachments: Attachments, path: Path) -> None:

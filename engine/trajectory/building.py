@@ -6,7 +6,7 @@ import functools
 import hashlib
 import weakref
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from stroboscope.engine.errors import ModelError
 from stroboscope.engine.files.compression import CompressedError, Decompressor
@@ -20,7 +20,7 @@ from stroboscope.engine.outside.guard import GuardedModel, guarded_model
 from stroboscope.engine.scene import Scene
 from stroboscope.engine.scene_loading import scene_of
 
-__all__ = ["build_scene", "recorded_fields", "recorded_model"]
+__all__ = ["build_scene", "compiled_model", "recorded_fields", "recorded_model"]
 
 _COMPRESSED: Final = ".zst"
 _LARGEST_MODEL: Final = 1 << 30
@@ -48,6 +48,11 @@ def build_scene(reader: TrajectoryReader, record: SceneRecord) -> Scene:
             f"{reader.manifest.engine_version}, open it with that one"
         )
     return scene
+
+
+def compiled_model(reader: TrajectoryReader, record: SceneRecord) -> Any:
+    """Return the recorded model, a copy; raises FileError and its kinds."""
+    return _tried_model(reader, record).model
 
 
 def recorded_fields(reader: TrajectoryReader, record: SceneRecord) -> ModelFields:

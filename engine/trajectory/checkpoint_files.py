@@ -23,6 +23,7 @@ from stroboscope.engine.trajectory.environment_states import (
     environments_in,
     restore_environments,
 )
+from stroboscope.engine.trajectory.model_at_end import written_at_end
 from stroboscope.engine.trajectory.standing import compute_derived
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
@@ -98,7 +99,10 @@ def restore_checkpoint_file(
             script = _script_of(trajectory)
             many = cast("BatchScene", scene)
             return restore_environments(many, environments, script=script, envs_idx=envs_idx)
+        is_many = hasattr(scene, "n_envs")
+        written = () if is_many else written_at_end(scene, trajectory)
         row, hidden, counters, timestep = trajectory.stored_state(-1)
+        name = Path(path).stem
         checkpoint = Checkpoint(
             scene.world.codec.head,
             row,
@@ -107,10 +111,10 @@ def restore_checkpoint_file(
             edits=scene.world.edits,
             hidden=hidden,
             script=_script_of(trajectory),
-            record=CheckpointRecord(Path(path).stem, trajectory.name),
+            record=CheckpointRecord(name, trajectory.name, "", not is_many, written),
             exactness=Exactness(trajectory.exactness),
         )
-        if hasattr(scene, "n_envs"):
+        if is_many:
             exactness = cast("BatchScene", scene).restore(checkpoint, envs_idx=envs_idx)
         else:
             exactness = scene.restore(checkpoint)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,11 @@ from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.recorded_stops import ends_in_step
 from stroboscope.engine.scene_loading import show_scene
-from stroboscope.engine.trajectory.building import recorded_fields, recorded_model
+from stroboscope.engine.trajectory.building import (
+    compiled_model,
+    recorded_fields,
+    recorded_model,
+)
 from stroboscope.engine.trajectory.choosing import (
     ALL,
     Choice,
@@ -319,6 +323,10 @@ class Trajectory:
     def model_file(self) -> tuple[str, bytes]:
         """Return the model that the file carries: its name, and its bytes; for the engine."""
         return recorded_model(self._reader, self._record)
+
+    def compiled_model(self) -> Any:
+        """Return the model that the file carries, a copy of the caller's own; for the engine."""
+        return compiled_model(self._reader, self._record)
 
     def model_fields(self) -> ModelFields:
         """Return the numbers of the recorded model; for the engine."""

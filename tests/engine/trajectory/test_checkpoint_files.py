@@ -261,3 +261,32 @@ def test_script_state_that_is_none_is_refused_as_damage_of_the_file(
         with pytest.raises(FileDamagedError, match="script state that can't be read"):
             load(other)
     assert scene.step_count == 0
+
+
+@pytest.mark.parametrize("how", ["a model", "an own model", "without a scene", "a run"])
+def test_a_file_says_how_a_model_differs_that_was_written_into(how: str, tmp_path: Path) -> None:
+    def arm() -> physics.Scene:
+        text = MODEL.format(damping=0.05)
+        if how == "an own model":
+            own = mujoco.MjModel.from_xml_string(text)
+            return physics.create_scene("arm", own, data=mujoco.MjData(own))
+        return physics.create_scene("arm", model=text)
+
+    path, saved = tmp_path / "saved.mcap", arm()
+    recording = saved.start_recording(path) if how == "a run" else None
+    saved.step()
+    plain, written = (tmp_path / name for name in ("plain.mcap", "written.mcap"))
+    saved.save_checkpoint(plain, with_scene=how != "without a scene")
+    saved.model.body_mass[1] = 3.0
+    saved.step()
+    if recording is None:
+        saved.save_checkpoint(written, with_scene=how != "without a scene")
+    else:
+        recording.stop()
+        written = path
+    other = arm()
+    assert other.load_checkpoint(plain).is_exact
+    assert "body_mass of body 'arm': 3.0 at the checkpoint" in str(other.load_checkpoint(written))
+    other.model.body_mass[1] = 3.0
+    assert other.load_checkpoint(written).is_exact
+    assert str(other.load_checkpoint(plain)).endswith("at the checkpoint, 3.0 now)")
