@@ -57,6 +57,10 @@ _WORDS: Final[tuple[WordsOfOneKind, ...]] = (
     ctl_environments,
     ctl_record,
 )
+_NOBODY_HOLDS: Final = (
+    "stroboscope ctl: nobody holds the session now, so it runs on whatever happens: stops are off. "
+    "To be stopped, leave `stroboscope ctl pause` running in a terminal, and play from another\n"
+)
 _REFRESH_S: Final = 0.2
 _HOLD_CHECK_S: Final = 0.5
 # What shells say of a program that a broken pipe has ended.
@@ -240,14 +244,18 @@ def _list(arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def _play(arguments: argparse.Namespace, out: TextIO) -> int:
-    with _Control(arguments.session) as (client, _):
+    with _Control(arguments.session) as (client, holds):
         client.play(scene_id=_scene_id(client, arguments.scene))
+    if holds:
+        _warn_of_nobody(arguments.session)
     return 0
 
 
 def _fast_forward(arguments: argparse.Namespace, out: TextIO) -> int:
-    with _Control(arguments.session) as (client, _):
+    with _Control(arguments.session) as (client, holds):
         client.fast_forward(scene_id=_scene_id(client, arguments.scene))
+    if holds:
+        _warn_of_nobody(arguments.session)
     return 0
 
 
@@ -346,6 +354,19 @@ def _hold(client: DebuggerClient, what: str, out: TextIO) -> None:
         out.write(f"{error}\n")
     except KeyboardInterrupt:
         out.write("\n")
+
+
+def _warn_of_nobody(chosen: str) -> None:
+    """Say on standard error what follows, where nobody holds a session that we have just left."""
+    try:
+        with DebuggerClient.connect(_session(chosen), passing=True, name="ctl") as client:
+            client.wait_until(lambda c: c.session_status.controller is None, _HOLD_CHECK_S)
+            status = client.session_status
+    except ProtocolError:
+        return  # it has come to its end
+    is_kept = not status.clients and status.mode is not PlaybackMode.FAST_FORWARD
+    if status.controller is None and not is_kept:
+        sys.stderr.write(_NOBODY_HOLDS)
 
 
 def _wait(seconds: float) -> None:

@@ -247,7 +247,11 @@ class DebugSession:
     def _wait_for_client(self, timeout: float, *, launch: bool) -> bool:
         limit = None if math.isinf(timeout) else timeout
         if not launch:
-            _tell(f"waiting for a debugger: {self._how_to_connect()}")
+            _tell(
+                f"waiting for a debugger: {self._how_to_connect()}. Stops hold as long as somebody "
+                "holds the session: leave `stroboscope ctl pause` running, and play from another "
+                "terminal"
+            )
             if self.server.wait_for_client(limit):
                 return True
             _log.warning("no debugger connected within %g s", timeout)

@@ -270,11 +270,30 @@ def test_a_pause_in_the_foreground_ends_with_the_session(server: DebugServer) ->
         assert "the script has ended" in process.stdout.read()
 
 
-def test_play_lets_a_session_run_and_leaves_it(
-    server: DebugServer, wait_until: Callable[..., None]
+@pytest.mark.parametrize("command", ["play", "ff"])
+def test_play_lets_a_session_run_and_leaves_it_and_says_that_stops_are_off(
+    command: str,
+    server: DebugServer,
+    wait_until: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ctl.main([command]) == 0
+    wait_until(lambda: not server.has_connection())
+    assert "stops are off" in capsys.readouterr().err
+
+
+def test_play_says_nothing_where_somebody_holds_the_session(
+    host: Host, window: DebuggerClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ctl.main(["play"]) == 0
-    wait_until(lambda: not server.has_connection())
+    window.close()
+    keeping = DebugServer(host, script="kept.py", on_disconnect=OnDisconnect.HOLD)
+    keeping.start()
+    try:
+        assert ctl.main(["--session", "kept.py", "play"]) == 0
+    finally:
+        keeping.stop()
+    assert capsys.readouterr().err == ""
 
 
 # --- looking
