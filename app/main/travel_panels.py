@@ -29,6 +29,7 @@ def make_stops(window: "MainWindow") -> QWidget:
         window.palette_tokens,
         go_to=window.commands.travel.go_to,
         tell=window.commands.travel.tell,
+        leave=lambda: window.scene_view.setFocus(),
     )
     return window.stops
 

@@ -53,12 +53,14 @@ class ExpressionField(QWidget):
     when ``strict`` only right ones.
 
     ``get_table`` returns what may be named, None while there is no scene. ``problem`` says what is
-    wrong with a text, ``functions`` are more of them than expressions have. ``cancelled``: Escape.
+    wrong with a text, ``functions`` are more of them than expressions have. ``cancelled``: Escape;
+    ``left_empty``: Return with nothing typed.
     """
 
     entered = Signal(str)
     cancelled = Signal()
     left = Signal()
+    left_empty = Signal()
 
     def __init__(
         self,
@@ -169,6 +171,7 @@ class ExpressionField(QWidget):
     def _on_return(self) -> None:
         text = self.line.text().strip()
         if not text:
+            self.left_empty.emit()
             return
         table = self._get_table()
         problem = self._problem_of(text, table) if table is not None else ""

@@ -1,6 +1,9 @@
 """Conditions of the shown scene: write one, take a ready-made one, change and remove them."""
 
-from PySide6.QtCore import Qt
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QGridLayout,
@@ -35,11 +38,17 @@ _EMPTY = (
 
 
 class ConditionsPage(QWidget):
-    """A field for a new condition over a row per condition. GUI thread only."""
+    """A field for a new condition over a row per condition. GUI thread only.
 
-    def __init__(self, selection: SelectionModel, palette: Palette) -> None:
+    ``leave`` gives the keys back to the scene.
+    """
+
+    def __init__(
+        self, selection: SelectionModel, palette: Palette, *, leave: Callable[[], None]
+    ) -> None:
         super().__init__()
         self._selection = selection
+        self._leave = leave
         self._palette = palette
         self._scene: SceneModel | None = None
         self._table: SignalTable | None = None
@@ -72,11 +81,13 @@ class ConditionsPage(QWidget):
             strict=True,
         )
         self.field.entered.connect(self._on_entered)
-        self.field.cancelled.connect(self.forget_edit)
+        self.field.cancelled.connect(self._on_cancelled)
+        self.field.left_empty.connect(self._leave)
         self.name = QLineEdit()
         self.name.setPlaceholderText("Name")
         self.name.setFixedWidth(110)
         self.name.returnPressed.connect(self._commit)
+        self.name.installEventFilter(self)
         self.log_only = QCheckBox("log only")
         self.log_only.setToolTip("Log and mark it; never stop.")
         self.log_only.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -230,6 +241,29 @@ class ConditionsPage(QWidget):
     def _commit(self) -> None:
         self.field.enter()
 
+    def _on_cancelled(self) -> None:
+        self.forget_edit()
+        self._leave()
+
+    def _on_taken(self) -> None:
+        """Empty the field, and give its keys back unless somebody is elsewhere by now."""
+        written = self.field.line.hasFocus() or self.name.hasFocus()
+        self.forget_edit()
+        if written:
+            self._leave()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave the name with Escape as well."""
+        if (
+            watched is self.name
+            and isinstance(event, QKeyEvent)
+            and event.type() is QEvent.Type.KeyPress
+            and event.key() == Qt.Key.Key_Escape
+        ):
+            self._on_cancelled()
+            return True
+        return super().eventFilter(watched, event)
+
     def _on_entered(self, text: str) -> None:
         model = self._model
         if model is None or self._why_not():
@@ -241,7 +275,7 @@ class ConditionsPage(QWidget):
                 log_only=self.log_only.isChecked(),
                 otherwise=self.field.show_problem,
             )
-            return self.forget_edit()
+            return self._on_taken()
         saved = SavedCondition(
             expression=text,
             name=" ".join(self.name.text().split()),
@@ -249,7 +283,7 @@ class ConditionsPage(QWidget):
             envs_idx=self._chosen_environments(),
         )
         # It stays in the field until the engine has taken it.
-        model.add(saved, then=lambda _id: self.forget_edit(), otherwise=self.field.show_problem)
+        model.add(saved, then=lambda _id: self._on_taken(), otherwise=self.field.show_problem)
         return None
 
     def ready_menu(self) -> QMenu:

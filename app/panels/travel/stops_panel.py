@@ -37,7 +37,9 @@ _EMPTY = (
 
 
 class StopsPanel(QWidget):
-    """Three pages. ``go_to`` moves the view of a scene to a row; ``tell`` says a sentence."""
+    """Three pages. ``go_to`` moves the view of a scene to a row; ``tell`` says a sentence;
+    ``leave`` gives the keys back to the scene.
+    """
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class StopsPanel(QWidget):
         *,
         go_to: Callable[[SceneModel, int], None],
         tell: Callable[[str], None],
+        leave: Callable[[], None],
     ) -> None:
         super().__init__()
         self.setObjectName("panel")
@@ -57,7 +60,7 @@ class StopsPanel(QWidget):
         self.table.view.on_click = self._on_click
         self.table.view.add_actions = self._fill_menu
         self.details = StopDetails(palette, go_to=go_to, select=self._select, tell=tell)
-        self.conditions = ConditionsPage(sessions.selection, palette)
+        self.conditions = ConditionsPage(sessions.selection, palette, leave=leave)
         self.rules = RulesPage()
         self._build()
         self.follower = SceneFollower(self, sessions, signals=self._signals, refresh=self.refresh)
@@ -146,6 +149,8 @@ class StopsPanel(QWidget):
     def begin_condition(self, expression: str) -> None:
         """Bring an expression to the front, to make a condition of it."""
         self.show_conditions()
+        # Before it knows the scene its field takes no keys, and they would be shortcuts.
+        self.refresh()
         self.conditions.begin(expression)
 
     def refresh(self) -> None:

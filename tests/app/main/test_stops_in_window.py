@@ -139,6 +139,41 @@ def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well_and_play_go
     wait_until(lambda: scene.stops.standing is not None or not window.travel.banner.isVisible())
 
 
+def test_the_key_for_a_condition_unfolds_the_panels_and_the_next_keys_are_the_expression(
+    desktop, run_script, wait_until
+):
+    run_script(GOOD)
+    window = desktop.window
+    wait_until(lambda: desktop.sessions.shown.conditions.is_known)
+    wait_until(lambda: desktop.sessions.shown.session.has_control)
+    scene, line = desktop.sessions.shown, window.stops.conditions.field.line
+    viewport = window.scene_view.viewport
+    window.panels.show("plots")
+    window.panels.set_folded(True)
+    viewport.setFocus()
+    wait_until(viewport.hasFocus)
+    QTest.keyClick(window, Qt.Key.Key_F9)
+    assert line.hasFocus()
+    # The popup of completions takes the first Escape.
+    QTest.keyClicks(line, "1 > 2 ")
+    QTest.keyClick(line, Qt.Key.Key_Escape)
+    assert line.text() == ""
+    assert viewport.hasFocus(), "Escape leaves the field"
+    QTest.keyClick(window, Qt.Key.Key_F9)
+    assert line.hasFocus()
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert viewport.hasFocus(), "Enter in an empty field leaves it"
+    QTest.keyClick(window, Qt.Key.Key_F9)
+    QTest.keyClicks(line, "qpos >")
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert line.hasFocus(), "what is wrong is to be put right"
+    line.setText("time > 100")
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    wait_until(lambda: [c.expression for c in scene.conditions.conditions] == ["time > 100"])
+    wait_until(viewport.hasFocus)
+    assert line.text() == ""
+
+
 def test_rules_and_conditions_are_set_stop_the_scene_and_survive_a_restart(
     desktop, attach, run_script, wait_until, click
 ):
