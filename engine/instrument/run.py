@@ -6,6 +6,7 @@ imported before the script's own code runs, so that settings it makes first keep
 """
 
 import dataclasses
+import importlib.util
 import math
 import os
 import sys
@@ -45,6 +46,7 @@ _DISCONNECTS = ("continue", "hold")
 _WITH_VALUE = ("--mode", "--timeout", "--on-disconnect", "--wait", "--record", "--keep-last")
 _FLAGS = ("--hold-at-end", "--end-on-exception", "--no-window", "--detached", "--save-on-stop")
 _RECORDED = ".mcap"
+_NEEDED_TO_RECORD = ("zstandard", "xxhash")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,12 @@ def _recorded(values: dict[str, str], flags: set[str]) -> tuple[str | None, floa
             if name in values or name in flags:
                 _refuse(f"{name} needs --record FILE: where it is to be written")
         return None, None
+    missing = [name for name in _NEEDED_TO_RECORD if importlib.util.find_spec(name) is None]
+    if missing:
+        _refuse(
+            f"--record needs the packages {', '.join(missing)}, which are not installed: "
+            'pip install "stroboscope[files]"'
+        )
     if "--detached" in flags:
         _refuse("--detached does nothing else: leave it out, or --record")
     if "--save-on-stop" in flags and "--keep-last" not in values:
@@ -222,5 +230,5 @@ def _seconds(name: str, values: dict[str, str], *, default: float) -> float:
 
 
 def _refuse(reason: str) -> NoReturn:
-    sys.stderr.write(f"stroboscope run: {reason}\n\n{USAGE}")
+    sys.stderr.write(f"stroboscope run: {reason} (stroboscope run --help lists all options)\n")
     raise SystemExit(2)

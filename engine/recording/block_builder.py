@@ -1,6 +1,5 @@
 """Blocks of a file out of rows as they come: as many as make a block, none that don't belong."""
 
-import importlib
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +13,7 @@ from stroboscope.engine.files.frames import (
     RowFlag,
     SceneRecord,
 )
+from stroboscope.engine.files.row_digest import digest_of_row
 from stroboscope.engine.recording.rows_entry import RowSource
 
 __all__ = ["BlockBuilder"]
@@ -65,7 +65,7 @@ class BlockBuilder:
         self._wanted = 0
         """The axis from which on the next one of those is wanted."""
         if self._is_minimal:
-            self._digest = importlib.import_module("xxhash").xxh3_64_intdigest
+            self._digest = digest_of_row()
 
     def take(self, source: RowSource, end: int) -> None:
         """Take the rows of ``source`` up to its place ``end``."""

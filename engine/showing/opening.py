@@ -237,5 +237,7 @@ def _environment(text: str | None) -> int | None:
 
 
 def _refuse(reason: str) -> NoReturn:
-    sys.stderr.write(plain_text(f"stroboscope open: {reason}\n\n{USAGE}"))
+    sys.stderr.write(
+        plain_text(f"stroboscope open: {reason} (stroboscope open --help lists all options)\n")
+    )
     raise SystemExit(2)

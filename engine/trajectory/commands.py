@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
+from stroboscope.engine.files.compression import needed
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
@@ -88,7 +89,7 @@ def _note(command: str) -> Callable[[str], None]:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """Show progress, 0 to 1, in a terminal; in a file nothing."""
-    tqdm = importlib.import_module("tqdm").tqdm
+    tqdm = needed("tqdm").tqdm
     form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed} of about {elapsed}+{remaining}"
     with tqdm(total=1.0, desc=what, bar_format=form, disable=None, file=sys.stderr) as bar:
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xxhash import xxh3_64_intdigest
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.row_digest import digest_of_row
 from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.spans import axes_of, last_before
@@ -179,7 +179,7 @@ class FileRing(RowRing):
         if axis >= self.file_end:
             return super().is_hash_of(row, axis)
         digest = self._recorded.digest(self._known_frame(axis))
-        return digest is not None and digest == xxh3_64_intdigest(row.tobytes())
+        return digest is not None and digest == digest_of_row()(row.tobytes())
 
     def _known_frame(self, axis: int) -> int:
         frame = self._frame(axis)

@@ -5,14 +5,13 @@ import functools
 import threading
 from typing import TYPE_CHECKING
 
-from xxhash import xxh3_64_intdigest
-
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.row_digest import digest_of_row
 from stroboscope.engine.files.scene_names import group_of
 from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
 from stroboscope.engine.history.segments import Stretch
@@ -207,7 +206,7 @@ class ReplayedScene:
         begin, end = self._record.inputs
         found[begin:end] = rows.inputs(last)
         if row is None:
-            if rows.digest(last) != xxh3_64_intdigest(found.tobytes()):
+            if rows.digest(last) != digest_of_row()(found.tobytes()):
                 raise CommandError("the step before it leads to another state here")
         elif row.tobytes() != found.tobytes():
             return row, b"", UNKNOWN_SLEEP

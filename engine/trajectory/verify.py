@@ -14,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from xxhash import xxh3_64_intdigest
 
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.files.frames import BlockKind, RowBlock, RowFlag
+from stroboscope.engine.files.row_digest import digest_of_row
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import write_option
@@ -413,7 +413,7 @@ class _Checker:
 
     def _is_same(self, computed: Row, recorded: Row | None, frame: int) -> bool:
         if recorded is None:
-            return self._rows.digest(frame) == xxh3_64_intdigest(computed.tobytes())
+            return self._rows.digest(frame) == digest_of_row()(computed.tobytes())
         return computed.tobytes() == recorded.tobytes()
 
     def _difference(self, frame: int, axis: int, computed: Row, recorded: Row | None) -> Difference:

@@ -183,6 +183,7 @@ def test_options_that_make_no_sense_are_refused(
     done = opened(*arguments)
     assert done.returncode == 2
     assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_help_says_what_can_be_opened(opened: Opened) -> None:

@@ -348,6 +348,7 @@ def test_options_that_make_no_sense_are_refused(arguments: list[str], complaint:
     done = subprocess.run([*RUNNER, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1, "nobody should have to scroll back to it"
 
 
 def test_a_script_is_paused_at_its_first_step_until_somebody_plays(
