@@ -31,6 +31,8 @@ _log = logging.getLogger("stroboscope.debugger")
 # How long the window that is open may take to answer [s].
 _LEAST_PATIENCE_S = 0.5
 _PATIENCE_S = 15.0
+# How long a window that lives may take to import what it needs [s].
+_STARTING_S = 60.0
 _OVER = (
     "the script has come to its end, and is held there: look back, or try something from here; "
     "Play lets it end"
@@ -259,7 +261,7 @@ class DebugSession:
         try:
             if self._ask_running_window(timeout):
                 return self.server.wait_for_client(limit)
-            window = WindowProcess(self._session_id())
+            window = WindowProcess(self._session_id(), script=sys.argv[0] if sys.argv else "")
         except (LaunchError, ProtocolError) as error:
             _log.warning("not attached: %s", error)
             return False
@@ -291,11 +293,15 @@ class DebugSession:
 
     def _wait_for_window(self, window: WindowProcess, timeout: float) -> bool:
         limit = None if math.isinf(timeout) else timeout
+        begun = time.monotonic()
 
         def look() -> Patience:
             if window.failure():
                 return Patience.GIVE_UP
-            return Patience.EXTEND if window.has_printed_more() else Patience.WAIT
+            is_heard = window.has_printed_more()
+            if not is_heard and window.is_starting:
+                is_heard = time.monotonic() - begun < _STARTING_S
+            return Patience.EXTEND if is_heard else Patience.WAIT
 
         if self.server.wait_for_client(limit, keep_waiting=look):
             return True

@@ -57,9 +57,9 @@ def attach(
 
     Returns True when a debugger is there: the next step of every scene then obeys it. Returns
     False as soon as that can't be (no display, no window installed, the window died), or after
-    ``timeout_seconds`` in which nothing was heard of it; the reason is logged, and the script
-    runs as if it had not asked. While a debugger is attached, a second call returns True at once
-    and changes nothing.
+    ``timeout_seconds`` in which nothing was heard of it (a window that is still loading is alive,
+    up to a minute); the reason is logged, and the script runs as if it had not asked. While a
+    debugger is attached, a second call returns True at once and changes nothing.
 
     ``launch=False`` opens no window and waits for any client. ``mode`` is how the session begins:
     ``"paused"``, ``"playing"`` or ``"fast_forward"``. ``on_disconnect``: ``"continue"`` lets

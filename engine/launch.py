@@ -1,8 +1,10 @@
 """Start the debugger's window as a process of its own and follow how it comes up.
 
 The window outlives the script, so its standard error goes to a file in the runtime directory, not
-to a pipe that would break with us. The file is also its sign of life: whatever it prints while it
-starts (``stroboscope: starting …``) extends the wait, and its last lines say why it died.
+to a pipe that would break with us. The file is also its sign of life: whatever it prints extends
+the wait; while it says that it is starting (``stroboscope: starting …``) it is alive as long as its
+process is, since importing what it needs takes a slow machine longer than anybody would be silent;
+and its last lines say why it died.
 """
 
 import importlib.util
@@ -20,6 +22,7 @@ from stroboscope.engine.errors import EngineError
 
 __all__ = [
     "EXECUTABLE_VARIABLE",
+    "SCRIPT_VARIABLE",
     "LaunchError",
     "NoDisplayError",
     "WindowProcess",
@@ -30,6 +33,10 @@ __all__ = [
 EXECUTABLE_VARIABLE = "STROBOSCOPE_DEBUGGER"
 """Names another executable for the window."""
 
+SCRIPT_VARIABLE = "STROBOSCOPE_OPENED_BY"
+"""Tells the window the name of the script that has opened it."""
+
+_STARTING = "stroboscope: starting"
 _APP_MODULES = ("PySide6", "vispy", "pyqtgraph")
 # Qt platforms that draw without a display server.
 _PLATFORMS_WITHOUT_DISPLAY = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")
@@ -108,8 +115,8 @@ def check_display(*, asks: bool = False) -> None:
 class WindowProcess:
     """The window as a child process. Any thread; it is never killed and may outlive us."""
 
-    def __init__(self, session_id: str) -> None:
-        """Start it; raises LaunchError when that is not possible."""
+    def __init__(self, session_id: str, *, script: str = "") -> None:
+        """Start it for a session of ``script``; raises LaunchError when that is not possible."""
         command = window_command(session_id)
         self._log_path = find_runtime_directory() / f"window-{os.getpid()}-{session_id}.log"
         try:
@@ -120,6 +127,7 @@ class WindowProcess:
                     stdout=log,
                     stderr=log,
                     close_fds=True,
+                    env={**os.environ, SCRIPT_VARIABLE: os.path.basename(script)},
                     # Ctrl+C in the script's terminal is meant for the script.
                     start_new_session=True,
                 )
@@ -127,6 +135,7 @@ class WindowProcess:
             self._log_path.unlink(missing_ok=True)
             raise LaunchError(f"{command[0]} can't be started: {error}") from error
         self._seen = 0
+        self._is_starting = False
         # Waits for the child, so that it does not stay a zombie; asleep until it ends.
         self._reaper = threading.Thread(
             target=self._process.wait, name="stroboscope-window", daemon=True
@@ -142,7 +151,15 @@ class WindowProcess:
         """Return whether it has printed anything since the last call."""
         size = self._log_size()
         more, self._seen = size > self._seen, size
+        if more:
+            last = self.last_lines()[-1:]
+            self._is_starting = bool(last) and last[0].startswith(_STARTING)
         return more
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether it lives, and the last that :meth:`has_printed_more` saw is that it starts."""
+        return self._is_starting and self._process.returncode is None
 
     def failure(self) -> str:
         """Return why it died, with its last lines, or an empty string.

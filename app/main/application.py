@@ -117,6 +117,24 @@ class DesktopApplication(QObject):
                 return
         raise CommandError(problem or f"no session {session_id} is running on this machine")
 
+    def open_first(self, session_id: str, *, opened_by: str = "") -> None:
+        """Attach to the session that the window was opened for, or say that it has gone.
+
+        ``opened_by``: the script that has opened the window, and may not have waited for it.
+        """
+        try:
+            self.open_session_id(session_id)
+        except CommandError as error:
+            text = str(error)
+            if opened_by:
+                text = (
+                    f"{opened_by} is over, or has gone on without this window, which took too long "
+                    "to open. Start it again, and it comes here; on a slow machine let it wait "
+                    "longer: stroboscope run --timeout 60"
+                )
+            # With a source it is not the window's own trouble: it goes when something attaches.
+            self.log.add(LogLevel.ERROR, text, source=opened_by or "stroboscope")
+
     def close(self) -> None:
         """Save the settings, say goodbye to every application, end the network thread."""
         if self._closed:

@@ -322,9 +322,8 @@ def _open_window(session_id: str, lock: "object", settings: str) -> int:
     _complain("stroboscope: starting … loading the window")
     from stroboscope.app.main.application import DesktopApplication, make_qapplication
     from stroboscope.app.main.end_signals import EndSignals
-    from stroboscope.debugger_protocol.exceptions import CommandError
-    from stroboscope.debugger_protocol.messages import LogLevel
     from stroboscope.debugger_protocol.window_link import WindowLock
+    from stroboscope.engine.launch import SCRIPT_VARIABLE
 
     assert isinstance(lock, WindowLock)  # noqa: S101 - our own caller
     app = make_qapplication(sys.argv[:1], failed=lambda: _display_failed(lock.release))
@@ -332,11 +331,10 @@ def _open_window(session_id: str, lock: "object", settings: str) -> int:
     desktop = DesktopApplication(app, settings_path=Path(settings) if settings else None, lock=lock)
     signals = EndSignals(desktop.window.close)
     desktop.window.show()
+    # Not for what is started from the window.
+    opened_by = os.environ.pop(SCRIPT_VARIABLE, "")
     if session_id:
-        try:
-            desktop.open_session_id(session_id)
-        except CommandError as error:
-            desktop.log.add(LogLevel.ERROR, str(error))
+        desktop.open_first(session_id, opened_by=opened_by)
     _complain("stroboscope: ready")
     code = app.exec()
     desktop.close()

@@ -161,6 +161,30 @@ def test_a_silent_window_is_given_up_after_the_timeout(
     assert "was silent for 0.5 s" in caplog.text
 
 
+def test_a_window_that_is_still_loading_is_waited_for_however_silent_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":99")
+    (tmp_path / "client.py").write_text(textwrap.dedent(CONNECTS))
+    program = tmp_path / "window"
+    loads = f"echo 'stroboscope: starting … loading the window'\nsleep 2\nexec {sys.executable}"
+    program.write_text(f'#!/bin/sh\n{loads} {tmp_path}/client.py "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv(launch.EXECUTABLE_VARIABLE, str(program))
+    assert attach(timeout=1.5) is True
+
+
+def test_a_window_is_told_by_which_script_it_was_opened(
+    window: Callable[..., Path], tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    out = tmp_path / "told"
+    name = launch.SCRIPT_VARIABLE
+    window(f"import os, pathlib; pathlib.Path({str(out)!r}).write_text(os.environ[{name!r}] + '.')")
+    process = launch.WindowProcess("abc", script="folder/cart.py")
+    wait_until(lambda: out.exists() and out.read_text() == "cart.py.")
+    process.forget_log()
+
+
 @pytest.mark.slow
 def test_what_a_starting_window_prints_extends_the_wait(
     window: Callable[..., Path],

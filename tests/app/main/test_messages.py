@@ -14,8 +14,9 @@ def test_an_error_goes_from_the_banner_when_an_application_attaches(
     desktop, attached, click, wait_until
 ):
     banner = desktop.window.banner
-    desktop.log.add(LogLevel.ERROR, "It ended with exit code 1: ValueError", source="train.py")
+    desktop.open_first("36104570c2d7ef65", opened_by="train.py")
     wait_until(banner.isVisible)
+    assert banner.text.text().startswith("train.py is over, or has gone on without this window")
     desktop.window.docks["log"].hide()
     attached()
     wait_until(lambda: not banner.isVisible())
