@@ -17,6 +17,7 @@ __all__ = ["changed_models", "changed_values", "write_changes"]
 # Kinds of numbers that are never an address of something else.
 _HARMLESS = "f"
 _MOST_VARIANTS = 64
+_NARROW = "<i4"
 
 
 def changed_values(model: Any, change: ChangedField) -> NDArray[Any]:
@@ -25,12 +26,15 @@ def changed_values(model: Any, change: ChangedField) -> NDArray[Any]:
     Raises ValueError for a field that a model does not have, or has in another shape.
     """
     like = _field(model, change.field)
+    # A whole number that Python has of a model is wider than the one that a batch has of each.
+    is_narrow = not like.shape and like.dtype.kind == "i" and change.dtype == _NARROW
+    dtype = np.dtype(_NARROW) if is_narrow else like.dtype
     try:
-        values = np.frombuffer(change.content, dtype=np.dtype(like.dtype)).reshape(change.shape)
+        values = np.frombuffer(change.content, dtype=dtype).reshape(change.shape)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{change.field} of the shape {change.shape}: {error}") from error
     own = values.shape[1:] if change.environments else values.shape
-    if change.dtype != like.dtype.str or own != like.shape or values.shape != change.shape:
+    if change.dtype != dtype.str or own != like.shape or values.shape != change.shape:
         raise ValueError(
             f"{change.field} is {change.dtype} {change.shape} there, {like.dtype.str} {like.shape} "
             "in the model"

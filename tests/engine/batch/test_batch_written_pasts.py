@@ -213,3 +213,21 @@ def test_rows_of_two_environments_are_never_mixed() -> None:
     herd.scene.selected.select(2)
     with pytest.raises(CommandError, match="another environment was selected"):
         list(pieces)
+
+
+@pytest.mark.parametrize("field", ["opt.integrator", "opt.disableflags", "geom_condim"])
+def test_files_have_whole_numbers_that_environments_have_of_their_own(
+    field: str, tmp_path: Path
+) -> None:
+    herd = Herd()
+    values = herd.scene.expand(field)
+    values[1] = 0 if field == "opt.integrator" else values[1] + 3 * (field == "opt.disableflags")
+    recording = herd.scene.start_recording(tmp_path / "run")
+    herd.step(3)
+    recording.stop()
+    checkpoint = herd.scene.save_checkpoint(tmp_path / "kept")
+    with physics.load_trajectory(recording.path, scene=1) as trajectory:
+        assert trajectory.verify().exit_code == 0
+    there = physics.load_checkpoint(checkpoint)
+    assert there.expand(field).tolist() == values.tolist()
+    assert there.expand(field).dtype == values.dtype
