@@ -308,6 +308,8 @@ class _EnvModels:
         """Return a copy of it as it is: it becomes another environment's."""
         return copy.copy(self._model)
 
+    has_copy = False
+
     def of_past(self) -> Any:
         """Return it as it is: no script sees it."""
         return self._model

@@ -9,6 +9,8 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.errors import EngineError, StateError
 from stroboscope.engine.history.past import VERIFIED, Past
+from stroboscope.engine.model_option_fields import FIELD_OPTION
+from stroboscope.engine.physics_options import read_option
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -17,6 +19,7 @@ __all__ = ["Branches"]
 
 # Steps between two reports of progress.
 _SLICE = 50
+_MOST_NAMED = 3
 
 
 class Branches:
@@ -44,11 +47,29 @@ class Branches:
         scene.counters.set_state(counters)
         scene.stepper.note_time()
         scene.forget_drawing()
-        text = text if note in ("", VERIFIED) else f"{note}; {text}"
+        model_text = self._model_text(axis)
+        text = "; ".join(filter(None, ("" if note in ("", VERIFIED) else note, model_text, text)))
         segment = scene.history.begin(SegmentKind.BRANCH, text, parent_axis=axis, episode=episode)
         if with_script:
             scene.note_script(at_once=True)
         return segment
+
+    def _model_text(self, axis: int) -> str:
+        """Say which fields and options of the model were others at a row; they stay as they are."""
+        world, past = self._scene.world, self._past
+        then = past.options_of(past.stretch(axis))
+        names = [
+            name.removeprefix(FIELD_OPTION)
+            for name, values in then.items()
+            if read_option(world.model, name, adapter=world.adapter) != values
+        ]
+        if not names:
+            return self._scene.history.lost_fields(axis)
+        more = f" (+{len(names) - _MOST_NAMED} more)" if len(names) > _MOST_NAMED else ""
+        return (
+            f"the model stays as it is now: other values then of {', '.join(names[:_MOST_NAMED])}"
+            f"{more}"
+        )
 
     def _put_script(self, axis: int) -> str:
         """Put back what the script kept at a row; return what has become of it.
@@ -87,6 +108,7 @@ class Branches:
         scene, past = self._scene, self._past
         history, world = scene.history, scene.world
         past.check(axis)
+        past.settle(scene.counters.axis - 1, since=axis)  # the model may be another one since
         end = history.segments.end_of(past.stretch(axis), scene.counters.axis)
         if end != scene.counters.axis:
             raise CommandError(self._why_elsewhere(axis, end))

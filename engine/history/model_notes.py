@@ -72,6 +72,11 @@ class ModelNotes:
             self._kept = key, copy.copy(model)
         return self._kept[1]
 
+    @property
+    def has_copy(self) -> bool:
+        """Whether :meth:`of_past` is a copy that stays, and not what somebody else changes."""
+        return True
+
     def of_past(self) -> Any:
         """Return a copy in which fields and options may have the values of then.
 

@@ -22,8 +22,9 @@ from stroboscope.engine.model_fields import known_models
 from stroboscope.engine.rollouts.compare import compare_rollouts, compare_states
 from stroboscope.engine.rollouts.derived import derived_numbers_of
 from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
+from stroboscope.engine.rollouts.model_again import ModelAgain
 from stroboscope.engine.rollouts.numbers import derived_numbers, logged_numbers
-from stroboscope.engine.rollouts.resimulation import Resimulation, resimulate
+from stroboscope.engine.rollouts.resimulation import Resimulation, edited_model, resimulate
 from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
 from stroboscope.engine.rollouts.row_names import RowNames
 from stroboscope.engine.rollouts.row_probe import RowProbe
@@ -32,6 +33,7 @@ from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.rollouts.stored import StoredRollout
 from stroboscope.engine.rollouts.stored_rows import StoredRows
 from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.stops.memory import bytes_text
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -41,6 +43,8 @@ __all__ = ["RolloutDesk"]
 Row = NDArray[np.float64]
 RowAt = Callable[[int], Row]
 
+# Of those larger than this [bytes] no rollout has a copy of its own: robots with many meshes.
+_LARGE_MODEL = 4 << 20
 # What of a model decides where its bodies stand, for given positions of joints.
 _PLACING = ("body_pos", "body_quat", "jnt_pos", "jnt_axis", "qpos0")
 
@@ -87,11 +91,29 @@ class RolloutDesk:
             adapter=self._adapter,
         )
         made = result.rollout
-        if made is not None:
-            if not made.extra_bytes:  # as the scene's is: one copy is enough for all of them
-                made.model = self._scene.history.models.kept()
-            made.numbers.update(derived_numbers(made, self._adapter))
-            self.store.add(made)
+        if made is None:
+            return
+        made.numbers.update(derived_numbers(made, self._adapter))
+        self._share_model(made, source, edits)
+        if not self.store.add(made):
+            raise CommandError(
+                f"{made.name!r} takes {bytes_text(made.nbytes)}, more than rollouts of a scene may "
+                "take together: simulate fewer steps"
+            )
+
+    def _share_model(self, made: StoredRollout, source: RowSource, edits: Sequence[WhatIf]) -> None:
+        """Have a rollout not keep a model of its own that is as another one, or large."""
+        history = self._scene.history
+        if not made.extra_bytes:  # as the scene's is: one copy is enough for all of them
+            same = history.models.kept()
+            made.make_model = lambda: same
+            return
+        if made.extra_bytes <= _LARGE_MODEL or not history.models.has_copy:
+            return
+        options, adapter = dict(source.options or history.options_in_force()), self._adapter
+        base = history.models.of_past()
+        made.make_model = ModelAgain(lambda: edited_model(base, options, edits, adapter=adapter)[0])
+        made.extra_bytes = 0
 
     def standing_row(self) -> Row | None:
         """Return the state that the scene stands at; None when its data is gone."""
@@ -126,7 +148,7 @@ class RolloutDesk:
             rows=rows,
             timestep=float(timesteps[0]),
             timesteps=timesteps,
-            model=model,
+            make_model=lambda: model,
             digest=world.codec.digest,
             outcome=outcome,
             event_step=event_step,

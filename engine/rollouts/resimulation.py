@@ -6,7 +6,7 @@ In slices, so that the thread that owns the scene goes on serving meanwhile.
 import copy
 import dataclasses
 import time as clock
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from stroboscope.engine.rollouts.what_if import AppliedEdits, apply_what_if
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.stops.memory import bytes_text, split_memory, with_memory
 
-__all__ = ["Resimulation", "resimulate"]
+__all__ = ["Resimulation", "edited_model", "resimulate"]
 
 _SLICE_S = 0.005
 # How often the clock is looked at, in steps.
@@ -67,25 +67,18 @@ def resimulate(
     if steps < 0:
         raise CommandError(f"steps must be 0 (to the end) or more, not {steps}")
     _refuse_callbacks(model, adapter)
-    memory, others = split_memory(edits)
-    edited = copy.copy(model) if memory is None else with_memory(model, memory, adapter=adapter)
-    for option, values in source.options.items():
-        write_option(edited, option, values, known=values, adapter=adapter)
-    applied = apply_what_if(edited, others, adapter=adapter)
-    if memory is not None:
-        text = f"memory: {bytes_text(int(model.narena))} → {bytes_text(memory)}"
-        applied = dataclasses.replace(applied, texts=(text, *applied.texts))
+    edited, applied = edited_model(model, source.options, edits, adapter=adapter)
     run = _Run(source, edited, applied, axis, axis + steps if steps else source.end, adapter)
     if not adapter.sleeps(model) and adapter.sleeps(edited):
         adapter.prepare_sleep(edited, run.data)
     yield from run.steps()
     # What is computed of its rows later needs the options and numbers that it ran with.
-    is_other = applied.edits_model or bool(source.options) or memory is not None
+    is_other = applied.edits_model or bool(source.options) or edited.narena != model.narena
     result.rollout = StoredRollout(
         name=name or (", ".join(applied.texts) or f"again from step {axis}"),
         rows=run.rows_taken(),
         timestep=run.timestep,
-        model=edited if is_other else model,
+        make_model=lambda: edited,
         digest=digest,
         from_axis=axis,
         outcome=run.outcome,
@@ -96,6 +89,25 @@ def resimulate(
         timesteps=run.timesteps_taken(),
         extra_bytes=int(adapter.module.mj_sizeModel(edited)) if is_other else 0,
     )
+
+
+def edited_model(
+    model: Any,
+    options: Mapping[str, tuple[float, ...]],
+    edits: Sequence[WhatIf],
+    *,
+    adapter: MujocoAdapter,
+) -> tuple[Any, AppliedEdits]:
+    """Return a copy of a model with ``options``, and fields, of then and with edits, and those."""
+    memory, others = split_memory(edits)
+    edited = copy.copy(model) if memory is None else with_memory(model, memory, adapter=adapter)
+    for option, values in options.items():
+        write_option(edited, option, values, known=values, adapter=adapter)
+    applied = apply_what_if(edited, others, adapter=adapter)
+    if memory is not None:
+        text = f"memory: {bytes_text(int(model.narena))} → {bytes_text(memory)}"
+        applied = dataclasses.replace(applied, texts=(text, *applied.texts))
+    return edited, applied
 
 
 def _refuse_callbacks(model: Any, adapter: MujocoAdapter) -> None:

@@ -283,7 +283,7 @@ def _kept(scene: "Scene", made: Rollouts) -> list[int]:
             rows=made.states[index, : made.steps[index] + 1],
             timestep=made.timestep * made.nstep,
             timesteps=np.full(1, made.timestep),
-            model=model,
+            make_model=lambda: model,
             digest=digest,
             from_axis=-1,
             outcome=made.outcomes[index],

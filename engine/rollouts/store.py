@@ -54,21 +54,24 @@ class RolloutStore:
         return next(self._groups)
 
     def add(self, rollout: StoredRollout) -> int:
-        """Keep a rollout and return its id; one that is larger than all the room is dropped."""
+        """Keep a rollout and return its id; 0 for one that is larger than all the room.
+
+        Nothing else goes for that.
+        """
         with self._lock:
+            need = rollout.nbytes
+            if need > self._room(need):
+                self.dropped += 1
+                return 0
             rollout.rollout_id = next(_numbers)
             self._infos = None
-            need = rollout.nbytes
             while self._rollouts and (
                 len(self._rollouts) >= self._most or self._used + need > self._room(need)
             ):
                 self._forget(next(iter(self._rollouts)))
                 self.dropped += 1
-            if need > self._room(need):
-                self.dropped += 1
-            else:
-                self._rollouts[rollout.rollout_id] = rollout
-                self._change(need)
+            self._rollouts[rollout.rollout_id] = rollout
+            self._change(need)
             return rollout.rollout_id
 
     def _room(self, need: int) -> int:

@@ -17,14 +17,14 @@ __all__ = ["StoredRollout"]
 class StoredRollout:
     """``rows`` (steps + 1, row), read-only: the state before each step, and after the last one.
 
-    ``model`` is what it ran with, which nobody writes into; ``digest`` identifies the scene's
-    model, before any edit.
+    ``make_model`` returns what it ran with, which nobody writes into; ``digest`` identifies the
+    scene's model, before any edit.
     """
 
     name: str
     rows: NDArray[np.float64]
     timestep: float
-    model: Any
+    make_model: Callable[[], Any]
     digest: bytes
     rollout_id: int = 0
     from_axis: int = -1
@@ -45,6 +45,11 @@ class StoredRollout:
     """Where ``model`` is the script's own, for its size: tells whether it is still the same."""
     extra_bytes: int = 0
     """What it keeps beside its rows: a model of its own."""
+
+    @property
+    def model(self) -> Any:
+        """What it ran with; the same one as long as nobody has asked for another rollout's."""
+        return self.make_model()
 
     @property
     def nbytes(self) -> int:

@@ -25,7 +25,10 @@ class StoredRows:
         self._adapter = adapter
         timesteps = rollout.timesteps
         model = rollout.model
-        if timesteps is not None and (timesteps != float(model.opt.timestep)).any():
+        self._is_own = timesteps is not None and bool(
+            (timesteps != float(model.opt.timestep)).any()
+        )
+        if self._is_own:
             model = copy.copy(model)
         self.model = model
         """What they are to be computed with: has the timestep of the row that was returned last."""
@@ -51,7 +54,7 @@ class StoredRows:
     def row(self, step: int) -> Row:
         """Return the row before a step, and have the model as it was then."""
         timesteps = self._rollout.timesteps
-        if timesteps is not None and self.model is not self._rollout.model:
+        if timesteps is not None and self._is_own:
             self.model.opt.timestep = timesteps[min(step, len(timesteps) - 1)]
         row: Row = self._rollout.rows[step]
         return row

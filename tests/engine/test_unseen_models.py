@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
+from stroboscope.debugger_protocol.time_messages import EditKind, GhostRef, GhostSource, WhatIf
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.engine.history.budget import HistoryLimits
 
 Make = Callable[..., physics.Scene]
 Values = dict[int, NDArray[np.float64]]
@@ -268,6 +269,64 @@ def test_a_what_if_stays_as_it_was_when_the_script_writes_later(run: Run) -> Non
     assert {k: v.tobytes() for k, v in after.items()} == {k: v.tobytes() for k, v in before.items()}
     for step in range(10):
         assert before[step].tobytes() == run.seen[5 + step]["actuator_force"].tobytes()
+
+
+def test_who_goes_on_from_a_row_hears_that_the_model_is_another_one(run: Run) -> None:
+    run.step(10)
+    gain(run.model, 3)
+    run.step(10)
+    machine = run.scene.backend.time_machine()
+    with pytest.raises(CommandError, match="no further"):
+        next(machine.replay_from(5))
+    told = machine.continue_from(5).text
+    assert told.startswith("the model stays as it is now: other values then of actuator_gainprm;")
+    machine.continue_from(15)
+    assert "the model stays" not in machine.history().segments[-1].text
+
+
+def test_trials_of_a_model_with_large_arrays_take_no_copy_of_it_each() -> None:
+    large = SENSED.replace(
+        "<worldbody>",
+        '<asset><hfield name="terrain" nrow="1100" ncol="1100" size="5 5 1 1"/></asset><worldbody>',
+    )
+    model = mujoco.MjModel.from_xml_string(large)
+    scene = physics.create_scene("large", model)
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(10)
+    machine = scene.backend.time_machine()
+    edit = WhatIf(kind=EditKind.OPTION, name="gravity", values=(0.0, 0.0, -1.0))
+    for name in ("first", "second"):
+        for _ in machine.resimulate(2, steps=5, edits=(edit,), name=name):
+            pass
+    assert scene.rollouts.nbytes < 1 << 20
+    model.opt.gravity[2] = -3.0
+    alone = mujoco.MjModel.from_xml_string(large)
+    alone.opt.gravity[2] = -1.0
+    data = mujoco.MjData(alone)
+    for info in machine.rollouts():
+        names = ["qfrc_bias", "qpos", "qvel"]
+        rows = machine.read_rows(info.rollout_id, names, first=0, last=0, max_rows=9)
+        ((force, position, velocity),) = pieces_of(rows).values()
+        data.qpos[0], data.qvel[0] = position, velocity
+        mujoco.mj_forward(alone, data)
+        assert force == data.qfrc_bias[0] != 0.0
+
+
+def test_a_trial_without_room_is_refused_and_takes_the_place_of_none(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.step(20)
+    machine = run.scene.backend.time_machine()
+    for _ in machine.resimulate(5, steps=3, edits=(), name="kept"):
+        pass
+    limits = HistoryLimits(process_bytes=2_000)
+    monkeypatch.setattr(run.scene.rollouts._budget, "limits", limits)
+    edit = WhatIf(kind=EditKind.OPTION, name="gravity", values=(0.0, 0.0, -1.0))
+    with pytest.raises(CommandError, match="more than rollouts of a scene may take"):
+        for _ in machine.resimulate(5, steps=15, edits=(edit,), name="large"):
+            pass
+    assert [each.name for each in machine.rollouts()] == ["kept"]
 
 
 def test_a_file_says_of_steps_with_a_model_taken_back_that_they_do_not_reproduce(

@@ -62,7 +62,7 @@ def stored(scene: physics.Scene, rows: Array, *, timestep: float | None = None) 
         name="one",
         rows=rows,
         timestep=timestep or float(scene.model.opt.timestep),
-        model=scene.model,
+        make_model=lambda: scene.model,
         digest=scene.world.codec.digest,
     )
 

@@ -63,7 +63,7 @@ def stored(rows: Array, scene: physics.Scene, name: str = "one") -> StoredRollou
         name=name,
         rows=rows,
         timestep=float(scene.model.opt.timestep),
-        model=scene.model,
+        make_model=lambda: scene.model,
         digest=scene.world.codec.digest,
     )
 
@@ -121,10 +121,11 @@ def test_rollouts_keep_to_the_memory_that_is_shared(make_scene: Make) -> None:
         store.add(stored(np.zeros((20, 200)), scene, f"{index}"))  # 32,000 bytes
         assert shared.used == store.nbytes <= 100_000
     assert [info.name for info in store.infos()] == ["7", "8", "9"]
-    store.add(stored(np.zeros((100, 200)), scene, "too large"))
-    assert store.infos() == ()
-    assert store.dropped == 11
-    assert shared.used == 0
+    kept = store.infos()
+    assert not store.add(stored(np.zeros((100, 200)), scene, "too large"))
+    assert store.infos() == kept
+    assert store.dropped == 8
+    assert shared.used == store.nbytes
     store.clear()
     assert shared.used == -1
 

@@ -146,7 +146,7 @@ def stored(scene: physics.Scene, rows: Array) -> StoredRollout:
         name="one",
         rows=rows,
         timestep=float(scene.model.opt.timestep),
-        model=scene.model,
+        make_model=lambda: scene.model,
         digest=scene.world.codec.digest,
     )
 
