@@ -15,8 +15,10 @@ from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.compression import needed
+from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.files.in_use import writer_of
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
@@ -126,7 +128,8 @@ def _info(options: argparse.Namespace) -> int:
 
 def _info_of_run(options: argparse.Namespace) -> int:
     with TrajectoryReader(options.file) as reader:
-        told = _told(reader)
+        writer = _writer(reader)
+        told = _told(reader, writer)
         # Flight recorders write them in another order.
         events = [
             event for index in reader.scenes for event in sorted(reader.events(index), key=_place)
@@ -142,7 +145,7 @@ def _info_of_run(options: argparse.Namespace) -> int:
             f"Stroboscope {manifest.stroboscope}, {manifest.engine} {manifest.engine_version}, "
             f"{manifest.platform}"
         )
-        _say(_state(reader, events))
+        _say(_state(reader, events, writer))
         for group in alike(told["scenes"], _kind):
             scene, each = group[0], " each" if len(group) > 1 else ""
             name = names_together([one["name"] for one in group])
@@ -162,9 +165,10 @@ def _info_of_run(options: argparse.Namespace) -> int:
             if not scene["carries_model"]:
                 _say("  without its scene: make the scene, then scene.load_checkpoint(path)")
         _tell_events(events, scene_names(reader), everything=options.events)
-        for damage in reader.damage:
+        damages = _damages(reader, writer)
+        for damage in damages:
             _say(f"DAMAGE {damage.told(scene_names(reader))}")
-        if reader.damage or not reader.complete:
+        if damages or not (reader.complete or writer):
             _say(f"What is whole can be read as it is; stroboscope repair {options.file}")
     return 0
 
@@ -174,8 +178,20 @@ def _place(event: FileEvent) -> tuple[int, int]:
     return event.axis, event.episode
 
 
-def _state(reader: TrajectoryReader, events: list[FileEvent]) -> str:
+def _writer(reader: TrajectoryReader) -> str:
+    """Return who is recording into a file, "process 123"; empty when nobody is known to."""
+    return "" if reader.complete else writer_of(reader.path)
+
+
+def _damages(reader: TrajectoryReader, writer: str) -> list[Damage]:
+    """Return what is damaged: a missing end is no damage while there is a writer."""
+    return [each for each in reader.damage if not (writer and each.is_cut_off)]
+
+
+def _state(reader: TrajectoryReader, events: list[FileEvent], writer: str) -> str:
     """Return whether a file is closed, and whether it has all that there was."""
+    if writer:
+        return f"still being recorded, by {writer}: this is what there is so far"
     if not reader.complete:
         return "CUT OFF: its writer did not close it"
     gaps, note = sum(event.kind == "gap" for event in events), reader.manifest.note
@@ -193,7 +209,7 @@ def _kind(scene: dict[str, Any]) -> dict[str, Any]:
     return scene | own
 
 
-def _told(reader: TrajectoryReader) -> dict[str, Any]:
+def _told(reader: TrajectoryReader, writer: str) -> dict[str, Any]:
     scenes, names = [], scene_names(reader)
     for number in reader.scenes:
         record, index = reader.scene(number), reader.index(number)
@@ -219,7 +235,8 @@ def _told(reader: TrajectoryReader) -> dict[str, Any]:
         "file": str(reader.path),
         "bytes": reader.nbytes,
         "complete": reader.complete,
-        "damage": [str(each) for each in reader.damage],
+        "recorded_by": writer,
+        "damage": [str(each) for each in _damages(reader, writer)],
         "format": manifest.format,
         "stroboscope": manifest.stroboscope,
         "engine": f"{manifest.engine} {manifest.engine_version}",
@@ -327,7 +344,7 @@ def _verify(options: argparse.Namespace) -> int:
             _note("verify")(told)
         with progress_bar("comparing checksums") as show:
             damage = reader.check(show)
-        damaged = [each for each in damage if not each.is_cut_off]
+        damaged, writer = [each for each in damage if not each.is_cut_off], _writer(reader)
         for each in damaged:
             _say(f"DAMAGED {each}")
         ends = [each.offset for each in damage if each.is_cut_off]
@@ -349,7 +366,8 @@ def _verify(options: argparse.Namespace) -> int:
             _say_of(same)
         if not first.complete:
             where = f" at byte {ends[0]:,}" if ends else ""
-            _say(f"the file was cut off{where}: what is whole was verified")
+            state = f"is still being recorded, by {writer}" if writer else f"was cut off{where}"
+            _say(f"the file {state}: what is whole was verified")
     return worst
 
 
