@@ -106,8 +106,16 @@ class ClampedLabel(QLabel):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
-    def shown_lines(self, width: int) -> tuple[str, ...]:
-        """Return the lines as they are drawn in that width [px]."""
+    def set_lines(self, lines: int) -> None:
+        """Show more of it, or less."""
+        if lines != self._lines:
+            self._lines = lines
+            self.updateGeometry()
+            self.update()
+
+    def shown_lines(self, width: int, most: int = 0) -> tuple[str, ...]:
+        """Return the lines as they are drawn in that width [px]; were it ``most`` lines, if any."""
+        most = most or self._lines
         text = unbroken(self.text())
         layout = QTextLayout(text.replace("\n", "\u2028"), self.font())
         layout.beginLayout()
@@ -116,9 +124,9 @@ class ClampedLabel(QLabel):
             line.setLineWidth(max(width, 1))
             ends.append((line.textStart(), line.textStart() + line.textLength()))
         layout.endLayout()
-        shown = [text[start:end].strip() for start, end in ends[: self._lines]]
-        if len(ends) > self._lines:
-            rest = text[ends[self._lines - 1][0] :].replace("\n", " ")
+        shown = [text[start:end].strip() for start, end in ends[:most]]
+        if len(ends) > most:
+            rest = text[ends[most - 1][0] :].replace("\n", " ")
             right = Qt.TextElideMode.ElideRight
             shown[-1] = self.fontMetrics().elidedText(rest, right, width)
         return tuple(shown)

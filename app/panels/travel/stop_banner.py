@@ -24,7 +24,10 @@ __all__ = ["StopBanner"]
 
 _WIDEST, _NARROWEST = 880, 360
 _SPACING = 2
-_CAUSE_LINES = 4
+_TEXT_LINES, _CAUSE_LINES = 2, 4
+# What has blown up is likely in the middle of the picture.
+_MOST_OF_PICTURE = 0.2
+_LEAST_TEXT = 200
 
 
 class StopBanner(CornerFrame):
@@ -34,7 +37,7 @@ class StopBanner(CornerFrame):
 
     ``why`` shows everything that is known of it; ``shown`` is called with each stop that appears
     here, so that nobody else says the same; ``room`` [px] is what is taken at the top left,
-    ``right`` at the top right.
+    ``right`` at the top right. Where the picture is low it says everything when somebody asks.
     """
 
     def __init__(
@@ -56,19 +59,24 @@ class StopBanner(CornerFrame):
         self._tell = tell
         self._room = room
         self._right = right
-        self._dismissed: tuple[SceneModel, int] | None = None
+        self._dismissed: tuple[SceneModel | None, int] | None = None
         self.stop: StopInfo | None = None
+        self._opened: tuple[SceneModel | None, int] | None = None
         self.setObjectName("banner")
         self.setProperty("overPicture", "true")
         self._icon = QLabel()
-        self.text = ClampedLabel(lines=2)
+        self.text = ClampedLabel(lines=_TEXT_LINES)
         self.cause = ClampedLabel(lines=_CAUSE_LINES)
         self.where = ElidedLabel()
         self.where.setProperty("role", "small")
         self.try_button = self._button("Try", self._try)
         self.why_button = self._button("Why", self._on_why)
         self.why_button.setToolTip("What is known of it, and what to try.")
+        self.more_button = self._button("More", self._toggle)
+        self._buttons = (self.try_button, self.why_button, self.more_button)
         self._close = icon_button(Icon.CLOSE, palette, "Hide this; the Stops panel keeps it")
+        self._close.setProperty("compact", True)
+        self._close.setFixedSize(METRICS.control_height, METRICS.compact_height)
         self._close.clicked.connect(self.dismiss)
         outer, column = QHBoxLayout(self), QVBoxLayout()
         outer.setContentsMargins(METRICS.padding, METRICS.grid, METRICS.gap, METRICS.grid)
@@ -76,7 +84,7 @@ class StopBanner(CornerFrame):
         outer.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         outer.addLayout(column, 1)
         column.setSpacing(_SPACING)
-        upper, lower = QHBoxLayout(), QHBoxLayout()
+        upper, lower = self._upper, self._lower = QHBoxLayout(), QHBoxLayout()
         for row in (upper, lower):
             row.setSpacing(METRICS.gap)
         column.addLayout(upper)
@@ -85,8 +93,8 @@ class StopBanner(CornerFrame):
         upper.addWidget(self.text, 1)
         upper.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
         lower.addWidget(self.where, 1)
-        lower.addWidget(self.try_button)
-        lower.addWidget(self.why_button)
+        for button in self._buttons:
+            lower.addWidget(button)
         self.follower = SceneFollower(
             self, sessions, signals=_signals, refresh=self.refresh, always=True
         )
@@ -127,7 +135,6 @@ class StopBanner(CornerFrame):
         self._icon.setPixmap(pixmap(which, METRICS.large_icon, color, ratio=ratio))
         self.text.setText(stop_headline(stop))
         self.cause.setText(stop.culprit[:1].upper() + stop.culprit[1:])
-        self.cause.setVisible(bool(stop.culprit))
         # What a condition has found is behind the scene; the others were taken back.
         goes_on = (
             "Play goes on"
@@ -148,7 +155,6 @@ class StopBanner(CornerFrame):
         self._on_shown(stop)
 
     def _show_offer(self, scene: SceneModel, stop: StopInfo) -> None:
-        self.try_button.setVisible(bool(stop.what_if))
         if not stop.what_if:
             return
         name = stop.what_if[0][0]
@@ -167,10 +173,14 @@ class StopBanner(CornerFrame):
         tip = "Simulate what led to this once more with it, as a ghost and in the plots."
         self.try_button.setToolTip(plain_text(why_not or tip))
 
+    def _toggle(self) -> None:
+        """Say everything about this stop, or as little as before."""
+        self._opened = self._key if self._opened != self._key else None
+        self.place()
+
     def dismiss(self) -> None:
         """Hide it for this stop."""
-        if self.follower.scene is not None and self.stop is not None:
-            self._dismissed = (self.follower.scene, self.stop.stop_id)
+        self._dismissed = self._key
         self.hide()
 
     def _on_why(self) -> None:
@@ -192,19 +202,83 @@ class StopBanner(CornerFrame):
             width = self.area.width() - 2 * MARGIN
             top = max(top, 2 * MARGIN + METRICS.control_height + 6)
         width = max(min(width, _WIDEST), 0)
+        most = round(_MOST_OF_PICTURE * self.area.height()) - top
         within = width - METRICS.padding - 2 * METRICS.gap - METRICS.large_icon
-        room = within - METRICS.gap - METRICS.control_height
-        lines = max(len(self.text.shown_lines(room)), 1)
-        upper = max(lines * self.text.fontMetrics().lineSpacing(), METRICS.compact_height)
-        self.text.setFixedHeight(upper)
-        lower = METRICS.compact_height
-        if not self.cause.isHidden():
-            height = self.cause.heightForWidth(within)
-            self.cause.setFixedHeight(height)
-            lower += height + _SPACING
-        self.resize(width, upper + lower + 2 * METRICS.grid + _SPACING)
+        whole = self._opened == self._key or self._whole_height(within) <= most
+        height = self._show_whole(within) if whole else self._show_little(within, most)
+        self.more_button.setVisible(height > most or not whole)
+        self.resize(width, height)
         self.move(MARGIN, top)
         self.raise_()
+
+    def _whole_height(self, within: int) -> int:
+        """Return how high it is when it says everything in that width [px]."""
+        height = self._text_height(within) + METRICS.compact_height + _SPACING
+        if self._has_cause:
+            height += self._cause_height(within) + _SPACING
+        return height + 2 * METRICS.grid
+
+    def _text_height(self, within: int) -> int:
+        room = within - METRICS.gap - METRICS.control_height
+        lines = max(len(self.text.shown_lines(room, _TEXT_LINES)), 1)
+        return max(lines * self.text.fontMetrics().lineSpacing(), METRICS.compact_height)
+
+    def _cause_height(self, within: int) -> int:
+        lines = max(len(self.cause.shown_lines(within, _CAUSE_LINES)), 1)
+        return lines * self.cause.fontMetrics().lineSpacing()
+
+    def _show_whole(self, within: int) -> int:
+        self._lay_buttons(self._lower)
+        self.text.set_lines(_TEXT_LINES)
+        self.cause.set_lines(_CAUSE_LINES)
+        self.text.setFixedHeight(self._text_height(within))
+        self.cause.setFixedHeight(self._cause_height(within))
+        self.cause.setVisible(self._has_cause)
+        self.where.show()
+        self.try_button.setVisible(self._has_offer)
+        self.more_button.setText("Less")
+        self.more_button.setToolTip("Out of the way of the picture.")
+        return self._whole_height(within)
+
+    def _show_little(self, within: int, most: int) -> int:
+        """Show a line of what has happened, and one of why where both fit into ``most`` [px]."""
+        self._lay_buttons(self._upper)
+        self.text.set_lines(1)
+        self.cause.set_lines(1)
+        upper, line = METRICS.compact_height, self.cause.fontMetrics().lineSpacing()
+        self.text.setFixedHeight(upper)
+        self.cause.setFixedHeight(line)
+        height = upper + 2 * METRICS.grid
+        has_cause = self._has_cause and height + line + _SPACING <= most
+        self.cause.setVisible(has_cause)
+        self.where.hide()
+        self.more_button.setText("More")
+        self.more_button.setToolTip(plain_text(f"All of it.\n{self.where.full_text}"))
+        room = within - METRICS.gap - METRICS.control_height
+        room -= sum(button.sizeHint().width() + METRICS.gap for button in self._buttons)
+        # Where there is no room for both, the Stops panel offers it.
+        self.try_button.setVisible(self._has_offer and room >= _LEAST_TEXT)
+        return height + (line + _SPACING if has_cause else 0)
+
+    @property
+    def _key(self) -> tuple[SceneModel | None, int]:
+        return self.follower.scene, self.stop.stop_id if self.stop is not None else 0
+
+    @property
+    def _has_cause(self) -> bool:
+        return self.stop is not None and bool(self.stop.culprit)
+
+    @property
+    def _has_offer(self) -> bool:
+        return self.stop is not None and bool(self.stop.what_if)
+
+    def _lay_buttons(self, row: QHBoxLayout) -> None:
+        """Put the buttons behind the text of a line, where they are not yet."""
+        other = self._upper if row is self._lower else self._lower
+        for place, button in enumerate(self._buttons, start=1):
+            if row.indexOf(button) < 0:
+                other.removeWidget(button)
+                row.insertWidget(place, button)
 
 
 def _signals(scene: SceneModel) -> tuple[Signal[[]], ...]:

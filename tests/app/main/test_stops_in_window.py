@@ -62,6 +62,13 @@ def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
     assert stop.reason in (StopReason.EXPLODING, StopReason.AUTORESET, StopReason.NON_FINITE)
     assert "wrist" in banner.text.text()
     assert banner.cause.isVisible()
+    # Out of the way of what has blown up, until somebody wants more.
+    assert banner.geometry().bottom() < window.scene_view.height() / 5
+    assert len(banner.cause.shown_lines(banner.cause.width())) == 1
+    assert banner.try_button.isVisible()
+    assert "Play runs this step unguarded" in banner.more_button.toolTip()
+    click(banner.more_button)
+    wait_until(banner.where.isVisible)
     assert banner.cause.text().startswith("Likely the servo 'wrist_servo'")
     assert "kv·dt/I = " in banner.cause.text()
     # To its last word: what it took is said at the end.
@@ -75,6 +82,9 @@ def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
     assert f"step {stop.step}" in banner.where.full_text
     assert "Play runs this step unguarded" in banner.where.full_text
     assert window.banner.isHidden(), "the same sentence stands over the window too"
+    click(banner.more_button)
+    wait_until(lambda: not banner.where.isVisible())
+    assert banner.geometry().bottom() < window.scene_view.height() / 5
     window.panels.show("log")
     window.panels.show("plots")
     click(banner.why_button)
