@@ -122,6 +122,10 @@ class TrajectoryFile:
             object.__setattr__(self, name, value)
         if self.hz is not None and self.every != 1:
             raise ValueError(f"give every or hz, not both: every={self.every}, hz={self.hz:g}")
+        if self.save_on_stop and self.keep_last is None:
+            raise ValueError(
+                "save_on_stop needs keep_last=SECONDS: how much of what led there is written"
+            )
         thinned = self.hz is not None or self.every != 1
         if thinned and self.mode is not RecordAs.EXACT:
             raise ValueError(

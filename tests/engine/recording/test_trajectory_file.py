@@ -21,6 +21,7 @@ def test_a_path_without_a_suffix_gets_one() -> None:
         ({"every": 1.5}, TypeError, "every"),
         ({"hz": -1}, ValueError, "hz"),
         ({"hz": float("nan")}, ValueError, "hz"),
+        ({"save_on_stop": True}, ValueError, "save_on_stop needs keep_last=SECONDS"),
         ({"every": 2, "hz": 50}, ValueError, "give every or hz, not both"),
         ({"mode": "minimal", "every": 2}, ValueError, "needs the inputs of every step"),
         ({"chunk_size": 5000}, ValueError, "chunk_size"),
