@@ -54,8 +54,10 @@ class NoDisplayError(LaunchError):
     def __init__(self, missing: str) -> None:
         self.reason = f"there is no display for the window ({missing})"
         super().__init__(
-            f"{self.reason}: log in with `ssh -X`, or call debugger.listen() here and look with "
-            "`stroboscope ctl`"
+            f"{self.reason}: log in with `ssh -X`, or look with `stroboscope ctl` from another "
+            "terminal, for which `stroboscope run --wait 60` waits, and "
+            "debugger.attach(launch=False, timeout_seconds=60) in a script; `run --no-window` and "
+            "debugger.listen() let it join at any time"
         )
 
 

@@ -228,6 +228,8 @@ def test_no_display_is_told_at_once(
         monkeypatch.delenv(name, raising=False)
     assert attach() is False
     assert "there is no display for the window" in caplog.text
+    for way in ("run --wait 60", "run --no-window", "attach(launch=False", "debugger.listen()"):
+        assert way in caplog.text
 
 
 def test_a_platform_without_display_needs_none(
