@@ -12,11 +12,11 @@ import numpy as np
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.errors import RecordingError, RecordingFullError
 from stroboscope.engine.files.disk import Disk
-from stroboscope.engine.files.frames import FileEvent, SceneRecord
+from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.foxglove_messages import SceneMessages
 from stroboscope.engine.recording.batch_tap import BatchTap
 from stroboscope.engine.recording.by_owner import PATIENCE_S, SHORT_PATIENCE_S, OwnersTask, wait_for
-from stroboscope.engine.recording.feed import Attachments, FinalRow, NewModel, SceneFeed
+from stroboscope.engine.recording.feed import Attachments, NewModel, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.for_tools import messages_of
 from stroboscope.engine.recording.recording import Recording
@@ -216,11 +216,6 @@ class FileRecording(Recording):
                 raise raised
 
         return tell
-
-    def stopped(self, final: FinalRow | None, stops: Sequence[FileEvent]) -> None:
-        """Have all that led to a stop in the file at once."""
-        if self._wanted.save_on_stop:
-            self._thread.flush_soon()
 
     def disown(self) -> None:
         """In a forked child: the file is the parent's."""

@@ -148,11 +148,6 @@ class FileThread:
         """How many bytes the present file has."""
         return self._writer.nbytes
 
-    def flush_soon(self) -> None:
-        """Write all that was handed on now, not only when it is due."""
-        self._is_due = True
-        self._wake.set()
-
     def end(self, timeout: float | None = None) -> bool:
         """Write all that was handed on, close the file, and wait for that; False: not in time."""
         self._ends = True
