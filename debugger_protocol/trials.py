@@ -10,7 +10,10 @@ from stroboscope.debugger_protocol.time_messages import (
     StopReason,
 )
 
-__all__ = ["trial_span", "trial_text", "trial_word"]
+__all__ = ["OPEN_LOOP", "trial_span", "trial_text", "trial_word"]
+
+OPEN_LOOP: Final = "with the recorded controls: your controller does not react"
+"""What whoever tries something must know: the script computes nothing anew."""
 
 # How much of what led to the stop is simulated again [s], and at least so many steps; and as much
 # again behind it: the step that was stopped may go wrong without a word, those after it do not.

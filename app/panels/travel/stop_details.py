@@ -21,10 +21,11 @@ from stroboscope.app.models.stops import reason_of, stop_place, stop_sentence, s
 from stroboscope.app.models.tables.stops import element_of
 from stroboscope.app.models.trials import Trial
 from stroboscope.app.panels.icons import Icon, icon, pixmap
-from stroboscope.app.panels.labels import icon_button, label
+from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
 from stroboscope.app.panels.style import METRICS
 from stroboscope.debugger_protocol.edit_messages import ElementRef
 from stroboscope.debugger_protocol.time_messages import StopInfo
+from stroboscope.debugger_protocol.trials import OPEN_LOOP
 from stroboscope.debugger_protocol.trials import trial_text as rollout_text
 from stroboscope.debugger_protocol.trials import trial_word as rollout_word
 from stroboscope.resources.themes import Palette
@@ -32,6 +33,7 @@ from stroboscope.resources.themes import Palette
 __all__ = ["StopDetails", "trial_text", "trial_word"]
 
 _ELEMENTS = 8
+_CONTROLS = OPEN_LOOP.partition(":")[0]
 
 
 def trial_word(scene: SceneModel, trial: Trial) -> str:
@@ -69,7 +71,7 @@ class StopDetails(QScrollArea):
         self._shown: object = None
         self.stop: StopInfo | None = None
         self.offers: dict[str, QPushButton] = {}
-        self.outcomes: dict[str, QLabel] = {}
+        self.outcomes: dict[str, ElidedLabel] = {}
         self.go_button: QPushButton | None = None
         self.links: QLabel | None = None
         self.setWidgetResizable(True)
@@ -126,7 +128,8 @@ class StopDetails(QScrollArea):
             )
             _make_compact(button)
             button.clicked.connect(lambda _=False, n=name: self._try(scene, stop, n))
-            outcome = label("", "small")
+            outcome = ElidedLabel()
+            outcome.setProperty("role", "small")
             self.offers[name], self.outcomes[name] = button, outcome
             row.addWidget(button)
             row.addWidget(outcome, 1)
@@ -190,7 +193,10 @@ class StopDetails(QScrollArea):
             trial = scene.trials.find(stop.stop_id, name)
             runs = trial is not None and not trial.rollout_id
             self._allow(button, why_not or nothing or ("It is being simulated." if runs else ""))
-            self.outcomes[name].setText(trial_text(scene, trial) if trial is not None else "")
+            text = trial_text(scene, trial) if trial is not None else ""
+            outcome, told = self.outcomes[name], text and not runs
+            outcome.set_full_text(f"{text}, {_CONTROLS}" if told else text, text)
+            outcome.set_hint(f"{OPEN_LOOP[:1].upper()}{OPEN_LOOP[1:]}." if told else "")
         if self.go_button is not None:
             first = scene.history.first
             kept = scene.history.has_rows and stop.axis >= first

@@ -36,6 +36,7 @@ from stroboscope.app.panels.travel.scene_follower import SceneFollower
 from stroboscope.app.panels.travel.try_row import TryRow
 from stroboscope.app.panels.tree_items import SIDE_ROLE, SideTextDelegate
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.debugger_protocol.trials import OPEN_LOOP
 from stroboscope.resources.themes import Palette
 
 __all__ = ["TryDialog"]
@@ -109,6 +110,8 @@ class TryDialog(QDialog):
         self.how_long = ElidedLabel()
         self.how_long.setProperty("role", "small")
         self._line(layout, "Physics steps", self.steps, self.how_long)
+        self.open_loop = label(f"Simulated {OPEN_LOOP}.", "small", wrap=True)
+        layout.addWidget(self.open_loop)
         layout.addWidget(label("With something else", "heading"))
         self._chosen = QWidget()
         self._column = QVBoxLayout(self._chosen)
@@ -410,7 +413,11 @@ class TryDialog(QDialog):
             if scene is not self._scene:
                 return
             info = scene.rollouts.find(rollout_id)
-            facts = f"{count_text(info.steps)} steps, {info.outcome}. " if info is not None else ""
+            facts = (
+                f"{count_text(info.steps)} steps, {info.outcome}, {OPEN_LOOP}. "
+                if info is not None
+                else ""
+            )
             # From where it begins in view, the ghost stands within the scene itself.
             further = "; look forward to see it part" if scene.history.view == begin else ""
             shown = f"A ghost in the picture, a row in Rollouts{further}."

@@ -88,6 +88,8 @@ def test_another_gain_from_a_step_of_the_past_becomes_a_ghost_and_a_curve_and_th
     assert not dialog.isModal()
     assert dialog.begin.value() == STEPS - 12
     assert "to live" in dialog.how_long.full_text
+    assert dialog.open_loop.isVisible()
+    assert dialog.open_loop.text().endswith("recorded controls: your controller does not react.")
     assert not dialog.try_button.isEnabled()
     row = add(dialog, wait_until, "kp wrist")
     assert (row.field.name, row.now.text()) == ("kp of wrist_servo", "4")
@@ -105,7 +107,7 @@ def test_another_gain_from_a_step_of_the_past_becomes_a_ghost_and_a_curve_and_th
     assert any("biasprm" in text and "−4 → −0.5" in text for text in made.edits)
     ghost = rollout_ref(scene.scene_id, made.rollout_id)
     wait_until(lambda: [(e.ref, e.label) for e in scene.ghosts.entries] == [(ghost, made.name)])
-    wait_until(lambda: "12 steps, ended" in dialog.said.text())
+    wait_until(lambda: "12 steps, ended, with the recorded controls" in dialog.said.text())
     window.panels.show("plots")
     (cell,) = window.plots.cells
     wait_until(lambda: len(cell.view.dashed_keys()) == 1)
