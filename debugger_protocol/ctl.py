@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, TextIO, cast
@@ -41,6 +41,7 @@ from stroboscope.debugger_protocol.exceptions import (
     ProtocolError,
 )
 from stroboscope.debugger_protocol.messages import PlaybackMode, SessionStatus
+from stroboscope.debugger_protocol.near_names import suggestion
 from stroboscope.debugger_protocol.plain_text import PlainTextOut, plain_text
 
 __all__ = ["main"]
@@ -61,6 +62,7 @@ _NOBODY_HOLDS: Final = (
     "stroboscope ctl: nobody holds the session now, so it runs on whatever happens: stops are off. "
     "To be stopped, leave `stroboscope ctl pause` running in a terminal, and play from another\n"
 )
+_ONE_SCENE: Final = "name or id; not needed when there is one scene"
 _REFRESH_S: Final = 0.2
 _HOLD_CHECK_S: Final = 0.5
 # What shells say of a program that a broken pipe has ended.
@@ -73,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
     0: done; 1: refused, lost or nothing to connect to (the reason is on standard error);
     2: wrong arguments (raised as SystemExit by argparse); 141: nobody reads what is written.
     """
-    arguments = _parser().parse_args(argv)
+    arguments = _parsed(argv)
     try:
         code = int(arguments.run(arguments, cast("TextIO", PlainTextOut(sys.stdout))))
         sys.stdout.flush()
@@ -91,7 +93,35 @@ def main(argv: Sequence[str]) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Return what a command line says; raises SystemExit."""
+    parser, commands = _parser()
+    words = iter(argv)
+    for word in words:
+        if word == "--session":
+            next(words, None)
+        elif not word.startswith("-"):
+            if word not in commands:
+                parser.exit(
+                    2,
+                    f"{parser.prog}: there is no command {word!r}{suggestion(word, commands)} "
+                    f"({parser.prog} --help lists them all)\n",
+                )
+            break
+    arguments = parser.parse_args(argv)
+    # Some commands take the scene as a word, all of them as an option.
+    named = getattr(arguments, "named", None)
+    if named is not None:
+        if arguments.scene not in (None, named):
+            parser.exit(
+                2, f"{parser.prog}: name one scene, not {arguments.scene!r} and {named!r}\n"
+            )
+        arguments.scene = named
+    return arguments
+
+
+def _parser() -> tuple[argparse.ArgumentParser, Iterable[str]]:
+    """Return what reads command lines, and the commands that it knows."""
     parser = argparse.ArgumentParser(
         prog="stroboscope ctl", description="Look at and control a running session."
     )
@@ -113,34 +143,36 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=run)
         return command
 
+    def add_scene(command: argparse.ArgumentParser, help_text: str) -> None:
+        command.add_argument("scene", nargs="?", help=help_text)
+        command.add_argument("--scene", dest="named", metavar="SCENE", help="the same")
+
     add("list", _list, "list sessions and their scenes")
     for name, run, text in (
         ("play", _play, "play all scenes, or one"),
         ("pause", _pause, "pause all scenes, or hold one"),
         ("ff", _fast_forward, "run all scenes, or one, without a throttle"),
     ):
-        add(name, run, text).add_argument("scene", nargs="?", help="name or id; all when left out")
+        add_scene(add(name, run, text), "name or id; all when left out")
     speed = add("speed", _speed, "set simulated seconds per wall second, 1/64 to 64")
     speed.add_argument("value", type=_positive, help="0.5, 2, 1/4, …")
     step = add("step", _step, "pause all, and complete exactly N steps of one scene")
-    step.add_argument("scene", nargs="?", help="name or id; not needed when there is one scene")
+    add_scene(step, _ONE_SCENE)
     step.add_argument("-n", "--count", type=_count, default=1, help="how many (default 1)")
     step.add_argument("--physics", action="store_true", help="physics steps instead of steps")
     restore = add("restore", _restore, "put one scene back to its initial state")
-    restore.add_argument("scene", nargs="?", help="name or id; not needed when there is one scene")
+    add_scene(restore, _ONE_SCENE)
 
     def add_edit(words: WordsOfOneKind, name: str, help_text: str) -> argparse.ArgumentParser:
         command = add(name, partial(_edit, words, name), help_text)
-        command.add_argument(
-            "--scene", help="name or id; not needed when there is one scene", default=None
-        )
+        command.add_argument("--scene", help=_ONE_SCENE, default=None)
         return command
 
     for words in _WORDS:
         words.add_arguments(partial(add_edit, words))
     watch = add("watch", _watch, "follow all scenes until Ctrl+C")
     watch.add_argument("--once", action="store_true", help="print one table and end")
-    return parser
+    return parser, commands.choices
 
 
 def _positive(text: str) -> float:

@@ -216,7 +216,7 @@ def test_a_command_of_ctl_can_be_given_as_it_is_written(command: str) -> None:
 def refusal(words: list[str]) -> str | int | None:
     """Return the exit code for which `ctl` would not take these words, None when it takes them."""
     try:
-        ctl._parser().parse_args(words)
+        ctl._parsed(words)
     except SystemExit as end:
         return end.code or None
     return None

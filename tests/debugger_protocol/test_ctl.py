@@ -296,6 +296,51 @@ def test_play_says_nothing_where_somebody_holds_the_session(
     assert capsys.readouterr().err == ""
 
 
+# --- which scene, which command
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["pause", "left"], ["pause", "--scene", "left"], ["step", "--scene", "left"]],
+    ids=" ".join,
+)
+def test_a_scene_is_named_with_and_without_its_option(
+    words: list[str], window: DebuggerClient
+) -> None:
+    window.play()
+    assert ctl.main(words) == 0
+    assert window.wait_until(lambda c: c.scenes()[0].held or c.scenes()[0].step_count, DEADLINE_S)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["gotoo", "3"], "there is no command 'gotoo'; did you mean 'goto'?"),
+        (["--session", "x", "paus"], "there is no command 'paus'; did you mean 'pause'?"),
+        (["step", "left", "--scene", "right"], "name one scene, not 'left' and 'right'"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_refused_with_what_may_be_meant(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ending:
+        ctl.main(words)
+    assert ending.value.code == 2
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert "checkpoint" not in told, "the whole list hides it"
+
+
+@pytest.mark.parametrize("words", [["step", "lefd"], ["goto", "3", "--scene", "lefd"]])
+def test_a_scene_that_there_is_not_is_told_with_those_that_are_near(
+    words: list[str], window: DebuggerClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ctl.main(words) == 1
+    told = capsys.readouterr().err
+    assert "there is no scene 'lefd'; did you mean 'left'?" in told
+    assert "right" in told
+
+
 # --- looking
 
 
@@ -460,4 +505,4 @@ def test_arguments_that_make_no_sense_are_refused(arguments: list[str], capsys: 
     with pytest.raises(SystemExit) as ended:
         ctl.main(arguments)
     assert ended.value.code == 2
-    assert "usage: stroboscope ctl" in capsys.readouterr().err
+    assert "stroboscope ctl" in capsys.readouterr().err
