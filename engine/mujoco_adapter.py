@@ -61,7 +61,7 @@ class MujocoAdapter:
         """Return the names of installed callbacks that recomputing values would call."""
         module = self.module
         found = [n for n in _STAGE_CALLBACKS if getattr(module, f"get_mjcb_{n}")() is not None]
-        if self._is_discrete(model) and self.has_control_callback():
+        if self.has_control_callback() and self._is_discrete(model):
             found.append("control")
         return tuple(found)
 

@@ -51,6 +51,8 @@ class Past:
         self._history = scene.history
         self._layout = RowLayout(world.model, adapter=world.adapter)
         self._of_past: Any = None
+        self._in_force: Stretch | None = None
+        """Whose options and fields the copy of the model has, if it is known."""
         self._scratch: Any = None
         self._frames: FrameMaker | None = None
         self._codec: CheckpointCodec | None = None
@@ -282,7 +284,7 @@ class Past:
         reached, note = self.bring(axis)
         if reached != axis or note not in ("", VERIFIED):
             return ""  # that is said of the row itself
-        return self._doubt(axis)
+        return self._tried_doubt(axis)
 
     def told_doubt(self, axis: int) -> str:
         """The same without taking any step: what is known by now."""
@@ -308,8 +310,10 @@ class Past:
         anything then.
         """
         doubt = self.told_doubt(axis)
-        if doubt or not self._tells(axis):
-            return doubt
+        return doubt if doubt or not self._tells(axis) else self._tried_doubt(axis)
+
+    def _tried_doubt(self, axis: int) -> str:
+        """The same of a row that tells."""
         doubt = self._leads_elsewhere(axis)
         if axis + 1 < self._scene.counters.axis:  # else what comes after it may still be written to
             if len(self._tried) >= _MOST_TRIED:
@@ -491,7 +495,7 @@ class Past:
     def _model(self) -> Any:
         model = self._history.models.of_past()
         if model is not self._of_past:
-            self._of_past = model
+            self._of_past, self._in_force = model, None
             self._scratch = self._codec = self._frames = None
         return model
 
@@ -547,6 +551,15 @@ class Past:
     def _options_of(self, stretch: Stretch) -> Iterator[None]:
         """Have the physics options, and fields, that were in force in a stretch."""
         model, adapter = self._model, self._adapter
+        if self._history.models.has_copy:
+            before = self._in_force
+            self._put_in_force(stretch)
+            try:
+                yield
+            finally:
+                if before is not None:
+                    self._put_in_force(before)
+            return
         now: dict[str, tuple[float, ...]] = {}
         try:
             for name, values in self.options_of(stretch).items():
@@ -558,6 +571,15 @@ class Past:
         finally:
             # Backwards: a flag is told by its own name, and as a bit of a field.
             self._write_back(now)
+
+    def _put_in_force(self, stretch: Stretch) -> None:
+        """Write the options and fields of a stretch into the copy; they stay until others come."""
+        if self._in_force is stretch:
+            return
+        self._in_force = None
+        for name, values in self.options_of(stretch).items():
+            write_option(self._model, name, values, known=values, adapter=self._adapter)
+        self._in_force = stretch
 
     def _write_back(self, options: dict[str, tuple[float, ...]]) -> None:
         """Give the model its own values again, whatever a handler of a signal raises meanwhile."""
