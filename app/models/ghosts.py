@@ -5,10 +5,12 @@ import itertools
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.body_match import match_bodies, why_no_match
+from stroboscope.app.models.numbers import number_text, with_unit
 from stroboscope.app.models.signal import Signal
 from stroboscope.debugger_protocol.time_messages import (
     GhostRef,
     GhostSource,
+    RolloutInfo,
     SceneGhosts,
     ShowGhosts,
 )
@@ -24,6 +26,7 @@ __all__ = [
     "SceneGhost",
     "ghost_colour",
     "ghost_label",
+    "ghost_note",
     "scene_title",
 ]
 
@@ -55,11 +58,28 @@ def ghost_label(scene: "SceneModel", ref: GhostRef) -> str:
                 if kept.checkpoint_id == ref.number:
                     return kept.name
         case GhostSource.ROLLOUT:
-            rollouts = scene.session.finished.rollouts if other is None else other.rollouts.rollouts
-            for each in rollouts:
-                if each.rollout_id == ref.number and each.name:
-                    return each.name
+            rollout = _rollout(scene, ref)
+            if rollout is not None and rollout.name:
+                return rollout.name
     return f"{ref.source.value} {ref.number}"
+
+
+def ghost_note(scene: "SceneModel", ref: GhostRef) -> str:
+    """Return why a ghost is not of the time that is looked at; empty: it is, or has no time."""
+    rollout = _rollout(scene, ref) if ref.source is GhostSource.ROLLOUT else None
+    time = scene.history.time_in_view
+    if rollout is None or time is None:
+        return ""
+    begin = rollout.time - rollout.steps * rollout.timestep
+    if time < begin - 0.5 * rollout.timestep:
+        return f"from {with_unit(number_text(begin), 's')} on"
+    return ""
+
+
+def _rollout(scene: "SceneModel", ref: GhostRef) -> RolloutInfo | None:
+    other = scene.session.scenes.get(ref.scene_id)
+    rollouts = scene.session.finished.rollouts if other is None else other.rollouts.rollouts
+    return next((each for each in rollouts if each.rollout_id == ref.number), None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -220,6 +220,14 @@ class HistoryModel:
         return self.view if self.view is not None else self.live
 
     @property
+    def time_in_view(self) -> float | None:
+        """The simulation time that is looked at [s]; None: nothing is known of it."""
+        told, status = self.told, self._scene.status
+        if told is not None and told.view is not None:
+            return told.view_time
+        return status.time if status is not None else None
+
+    @property
     def branch(self) -> Segment | None:
         """The branch that the scene is on; None on its first line."""
         for segment in reversed(self.segments):

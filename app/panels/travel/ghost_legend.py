@@ -5,7 +5,13 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QGridLayout, QToolButton, QWidget
 
 from stroboscope.app.models.editing import why_not_changeable
-from stroboscope.app.models.ghosts import MAX_GHOSTS, GhostEntry, SceneGhost, ghost_colour
+from stroboscope.app.models.ghosts import (
+    MAX_GHOSTS,
+    GhostEntry,
+    SceneGhost,
+    ghost_colour,
+    ghost_note,
+)
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
@@ -20,9 +26,11 @@ __all__ = ["GhostLegend"]
 
 _AnyGhost = GhostEntry | SceneGhost
 _NAME_WIDTH = 190
+# Of the picture, at most; names are as wide as they need.
+_WIDEST = 0.4
 _SHOWN = 8
 _SWATCH = 10
-_WIDTH = 304
+_BESIDE_NAME = 114
 # What the axes in the corner of the picture take [px].
 _AXES = 92
 
@@ -35,15 +43,15 @@ class GhostLegend(CornerFrame):
         self._palette = palette
         self._built: object = None
         self.rows: list[tuple[_AnyGhost, QToolButton, QToolButton]] = []
+        self.names: list[ElidedLabel] = []
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(METRICS.gap, METRICS.grid, 2, METRICS.grid)
         self._grid.setHorizontalSpacing(METRICS.grid)
         self._grid.setVerticalSpacing(0)
-        self._grid.setColumnMinimumWidth(1, _NAME_WIDTH)
         self.follower = SceneFollower(
             self,
             sessions,
-            signals=lambda scene: (scene.ghosts.changed,),
+            signals=lambda scene: (scene.ghosts.changed, scene.history.changed),
             refresh=self.refresh,
             always=True,
         )
@@ -65,17 +73,22 @@ class GhostLegend(CornerFrame):
         scene = self.follower.scene
         entries = scene.ghosts.all if scene is not None else ()
         why_not = why_not_changeable(scene)
-        key = (scene, entries, why_not)
+        notes = tuple(self._note(scene, entry) for entry in entries) if scene is not None else ()
+        key = (scene, entries, notes, why_not)
         if key != self._built:
             self._built = key
             self._clear()
             if scene is not None and entries:
-                self._fill(scene, entries, why_not)
+                self._fill(scene, entries, notes, why_not)
         self.setVisible(bool(entries))
         self.place()
 
+    @staticmethod
+    def _note(scene: SceneModel, entry: _AnyGhost) -> str:
+        return entry.note if isinstance(entry, SceneGhost) else ghost_note(scene, entry.ref)
+
     def _clear(self) -> None:
-        self.rows = []
+        self.rows, self.names = [], []
         for line in range(self._grid.rowCount()):
             self._grid.setRowMinimumHeight(line, 0)
         while (item := self._grid.takeAt(0)) is not None:
@@ -84,7 +97,13 @@ class GhostLegend(CornerFrame):
                 widget.hide()
                 widget.deleteLater()
 
-    def _fill(self, scene: SceneModel, entries: tuple[_AnyGhost, ...], why_not: str) -> None:
+    def _fill(
+        self,
+        scene: SceneModel,
+        entries: tuple[_AnyGhost, ...],
+        notes: tuple[str, ...],
+        why_not: str,
+    ) -> None:
         title = label("Ghosts", "section")
         self._grid.addWidget(title, 0, 0, 1, 2)
         mine = any(isinstance(entry, GhostEntry) for entry in entries)
@@ -94,16 +113,14 @@ class GhostLegend(CornerFrame):
         for line in range(min(len(entries), _SHOWN) + 1):
             self._grid.setRowMinimumHeight(line, METRICS.compact_height - 2)
         self._grid.addWidget(clear, 0, 3)
-        for line, entry in enumerate(entries[:_SHOWN], start=1):
+        for line, (entry, note) in enumerate(zip(entries[:_SHOWN], notes, strict=False), start=1):
             swatch = QToolButton()
             swatch.setIcon(self._swatch(entry))
             swatch.setIconSize(QSize(_SWATCH, _SWATCH))
             swatch.setAutoRaise(True)
             swatch.setEnabled(False)
             swatch.setProperty("compact", True)
-            note = entry.note if isinstance(entry, SceneGhost) else ""
             name = ElidedLabel(f"{note} · {entry.label}" if note else entry.label)
-            name.setFixedWidth(_NAME_WIDTH)
             set_property(name, "role", "" if entry.on else "muted")
             # What the window draws itself needs no application.
             refused = "" if isinstance(entry, SceneGhost) else why_not
@@ -118,6 +135,7 @@ class GhostLegend(CornerFrame):
             for place, widget in enumerate((swatch, name, eye, remove)):
                 self._grid.addWidget(widget, line, place)
             self.rows.append((entry, eye, remove))
+            self.names.append(name)
         if len(entries) > _SHOWN:
             more = label(f"+{len(entries) - _SHOWN} more of at most {MAX_GHOSTS}", "small")
             self._grid.addWidget(more, _SHOWN + 1, 1)
@@ -154,6 +172,12 @@ class GhostLegend(CornerFrame):
         """Lie in the lower left corner, beside the axes of the world."""
         # Not by its parts' wishes: while they are hidden they are not dressed, and smaller.
         lines = 1 + len(self.rows) + (len(self.rows) == _SHOWN)
-        self.resize(_WIDTH, lines * (METRICS.compact_height - 2) + 2 * METRICS.grid)
+        widest = max(round(_WIDEST * self.area.width()) - _BESIDE_NAME, _NAME_WIDTH)
+        wanted = [name.fontMetrics().horizontalAdvance(name.full_text) for name in self.names]
+        width = min(max([_NAME_WIDTH, *wanted]), widest)
+        for name in self.names:
+            name.setFixedWidth(width)
+        self._grid.setColumnMinimumWidth(1, width)
+        self.resize(width + _BESIDE_NAME, lines * (METRICS.compact_height - 2) + 2 * METRICS.grid)
         self.move(MARGIN + _AXES, self.area.height() - self.height() - MARGIN)
         self.raise_()

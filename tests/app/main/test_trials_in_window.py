@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.numbers import with_unit
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.what_if_fields import fields_of
@@ -24,6 +25,7 @@ SERVO = SERVO.replace("STIFF = 1", "STIFF = 0").replace("(scene, twin, like)", "
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 NONE, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
 STEPS = 160
+BEGIN = with_unit("0.296", "s")  # what is twelve steps before
 
 
 def press(widget, key, modifier=NONE):
@@ -108,6 +110,14 @@ def test_another_gain_from_a_step_of_the_past_becomes_a_ghost_and_a_curve_and_th
     ghost = rollout_ref(scene.scene_id, made.rollout_id)
     wait_until(lambda: [(e.ref, e.label) for e in scene.ghosts.entries] == [(ghost, made.name)])
     wait_until(lambda: "12 steps, ended, with the recorded controls" in dialog.said.text())
+    legend = window.travel.ghosts
+    wait_until(lambda: [name.text() for name in legend.names] == [made.name])
+    # Before it begins the ghost stands at its first state: not where it was then.
+    window.commands.time.choose(70)
+    wait_until(lambda: legend.names[0].full_text == f"from {BEGIN} on · {made.name}")
+    assert "…" not in legend.names[0].text()
+    window.commands.time.choose(STEPS - 12)
+    wait_until(lambda: legend.names[0].full_text == made.name)
     window.panels.show("plots")
     (cell,) = window.plots.cells
     wait_until(lambda: len(cell.view.dashed_keys()) == 1)
