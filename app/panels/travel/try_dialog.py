@@ -5,6 +5,7 @@ from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -46,6 +47,9 @@ BACK_STEPS = 100
 _LISTED = 200
 _MOST = 2_000_000_000
 _WANTS = "try something else"
+_AXIS_TIP = (
+    "Counted from the very first step, as along the timeline: steps begin anew with each episode."
+)
 _RATE = 10.0
 _WIDTH, _HEIGHT = 440, 500
 _ROWS_SHOWN = 4
@@ -103,7 +107,7 @@ class TryDialog(QDialog):
         self.begin.valueChanged.connect(lambda _: self._refresh())
         self.where = ElidedLabel()
         self.where.setProperty("role", "small")
-        self._line(layout, "From step", self.begin, self.where)
+        self.begin_title = self._line(layout, "From step", self.begin, self.where)
         self.steps = self._number("How many physics steps are simulated")
         self.steps.valueChanged.connect(lambda _: self._refresh())
         self.steps.setToolTip("0: as far as inputs were recorded. Beyond, the last ones are held.")
@@ -168,7 +172,7 @@ class TryDialog(QDialog):
         return made
 
     @staticmethod
-    def _line(layout: QVBoxLayout, title: str, field: QWidget, beside: QWidget) -> None:
+    def _line(layout: QVBoxLayout, title: str, field: QWidget, beside: QWidget) -> QLabel:
         row = QHBoxLayout()
         row.setSpacing(METRICS.gap)
         heading = label(title)
@@ -177,6 +181,7 @@ class TryDialog(QDialog):
         row.addWidget(field)
         row.addWidget(beside, 1)
         layout.addLayout(row)
+        return heading
 
     # --- opening
 
@@ -298,7 +303,19 @@ class TryDialog(QDialog):
             parts.append(f"t {with_unit(number_text(place.time), 's')}")
         if axis == history.view:
             parts.append("in view")
-        self.where.set_full_text(" · ".join(parts), parts[0])
+        # Numbers are typed as for "Go to"; steps begin anew with what is restored or reset.
+        newest = history.place(history.live)
+        told = ((axis, place), (history.live, newest))
+        anew = any(at is not None and at.step != counted for counted, at in told)
+        self.begin_title.setText("From axis" if anew else "From step")
+        self.begin_title.setToolTip(_AXIS_TIP if anew else "")
+        if anew and place is not None:
+            parts.insert(0, f"step {count_text(place.step)}")
+            self.where.set_hint(f"Episode {place.episode}.")
+        else:
+            self.where.set_hint("")
+        named = 2 if anew else 1
+        self.where.set_full_text(" · ".join(parts), " · ".join(parts[:named]), parts[0])
         steps = self.steps.value()
         if steps:
             took = steps * history.pace_at(axis)

@@ -173,6 +173,32 @@ def test_from_live_it_begins_a_hundred_steps_back_with_several_edits_of_every_ki
     wait_until(lambda: len(scene.ghosts.entries) == 1)
 
 
+def test_after_a_restore_it_says_that_it_counts_along_the_axis_and_which_step_that_is(
+    desktop, healthy, wait_until
+):
+    window, scene = desktop.window, healthy
+    press(window.scene_view.viewport, Qt.Key.Key_E, CTRL)
+    dialog = window.commands.travel.try_dialog
+    wait_until(dialog.isActiveWindow)
+    assert dialog.begin_title.text() == "From step"
+    desktop.sessions.restore_initial()
+    wait_until(lambda: scene.status.step_count == 0)
+    window.commands.time.forward(20)
+    wait_until(lambda: scene.status.step_count == 20 and scene.stands_still)
+    wait_until(lambda: scene.history.live == scene.status.axis and len(scene.history.segments) > 1)
+    live = scene.history.live
+    window.commands.time.choose(live - 5)
+    wait_until(lambda: dialog.begin.value() == live - 5)
+    wait_until(lambda: dialog.begin_title.text() == "From axis")
+    assert dialog.where.full_text.startswith("step 15 · ")
+    assert dialog.where.text().startswith("step 15 · −5 from live")
+    # From before the restore steps are called the same.
+    dialog.begin.setValue(12)
+    assert dialog.begin_title.text() == "From axis"
+    assert dialog.where.text().startswith(f"step 12 · −{live - 12} from live")
+    assert dialog.where.toolTip().endswith("Episode 0.")
+
+
 def test_what_can_not_be_tried_is_said_where_it_is_typed_and_what_the_engine_refuses_as_it_says_it(
     opened, healthy, wait_until, click
 ):
