@@ -1,6 +1,7 @@
 """Rows around single physics steps: written before, kept and counted after, and put back."""
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ class StepRows:
         self._views = views = DataViews(world.model, world.live, adapter=adapter)
         self._time, self._timestep, self._motion = views.time, views.timestep, views.motion
         self._watch = StepWatch(views, world.model, adapter=adapter)
+        self._watch.earlier = self._earlier_rows
         self._fine_mocap = b""
         """Where mocap bodies were last, all of it numbers: a place that is none shows nowhere."""
         self._mocap, self._mocap_parts = views.mocap, views.mocap_parts
@@ -144,6 +146,16 @@ class StepRows:
         if row is None or row[0] + self._model.opt.timestep != self._live().time:
             return None
         return row
+
+    def _earlier_rows(self, row: "NDArray[np.float64]") -> Iterator["NDArray[np.float64]"]:
+        """Go back from the row of the step that runs through those that led to it."""
+        ring, axis = self._history.ring, self._counters.axis
+        while ring.advance and ring.is_stored(axis - 1):
+            earlier = ring.row(axis - 1)
+            if earlier is None or earlier[0] + ring.timestep(axis - 1) != row[0]:
+                return
+            yield earlier
+            row, axis = earlier, axis - 1
 
     def put_back(self, row: "NDArray[np.float64]", data: Any) -> None:
         """Write the state before the physics step that failed into the live data."""

@@ -6,6 +6,7 @@ when they look unusual, and may take its time.
 
 import dataclasses
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,8 @@ class StepWatch:
         self._no_autoreset = int(adapter.module.mjtDisableBit.mjDSBL_AUTORESET)
         self._growing = 0
         self._growing_since = math.nan
+        self.earlier: Callable[[NDArray[np.float64]], Iterator[NDArray[np.float64]]] = _nothing
+        """Goes back from the row of the step that runs through those that led to it."""
 
     def before(self, row: NDArray[np.float64]) -> Trouble | None:
         """Return what is wrong with the state or the inputs of the coming step."""
@@ -205,11 +208,24 @@ class StepWatch:
 
     def _keeps_growing(self, row: NDArray[np.float64], largest: float) -> bool:
         before = float(np.abs(row[self._parts["qvel"]]).max())
-        follows = self._growing_since == row[0]
-        grows = largest > _SLOW_GROWTH * before
-        self._growing = (self._growing if follows else 0) + 1 if grows else 0
+        if not largest > _SLOW_GROWTH * before:
+            self._growing = 0
+        elif self._growing_since == row[0]:
+            self._growing += 1
+        else:  # the first that is so fast
+            self._growing = 1 + self._grew_before(row, before)
         self._growing_since = self._views.time[0]
         return self._growing >= _SLOW_GROWTH_STEPS
+
+    def _grew_before(self, row: NDArray[np.float64], speed: float) -> int:
+        """Return in how many steps in a row the largest speed has grown to ``speed``."""
+        steps = 0
+        for earlier in self.earlier(row):
+            before = float(np.abs(earlier[self._parts["qvel"]]).max())
+            if steps == _SLOW_GROWTH_STEPS or not speed > _SLOW_GROWTH * before:
+                break
+            steps, speed = steps + 1, before
+        return steps
 
     def _dof(self, array: str, index: int) -> int:
         """Return the dof that a number belongs to, -1 for none."""
@@ -224,6 +240,10 @@ class StepWatch:
             self._model.nv if joint + 1 == self._model.njnt else self._model.jnt_dofadr[joint + 1]
         )
         return min(first + offset, int(last) - 1)
+
+
+def _nothing(_row: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    yield from ()
 
 
 def _reason_of(kind: str) -> StopReason:

@@ -221,6 +221,26 @@ def test_slow_growth_stops_before_mujoco_warns() -> None:
     assert abs(scene.data.qvel[0]) < 1e9
 
 
+def test_growth_that_began_below_fast_speeds_stops_before_mujoco_resets() -> None:
+    """A controller of the script's own that is too stiff: 17 times faster with each step."""
+    xml = (
+        "<mujoco><option timestep='.002' gravity='0 0 0'/><worldbody><body>"
+        "<joint name='rail' type='slide'/><geom size='.1' mass='1'/></body></worldbody></mujoco>"
+    )
+    scene = physics.create_scene("stiff", mujoco.MjModel.from_xml_string(xml))
+    scene.data.qvel[0] = 0.1
+    scene.raise_on_stop = True
+    scene.keep_history(True)
+    speeds = []
+    with pytest.raises(physics.SimulationStopped) as raised:
+        for _ in range(30):
+            speeds.append(abs(float(scene.data.qvel[0])))
+            scene.data.qfrc_applied[0] = -9000.0 * scene.data.qvel[0]
+            scene.step()
+    assert raised.value.event.reason is StopReason.EXPLODING
+    assert speeds == pytest.approx([0.1 * 17.0**k for k in range(5)])
+
+
 @pytest.mark.parametrize("model", ["humanoid", "arm", "cartpole"])
 def test_ordinary_robots_with_random_controls_and_resets_never_stop(
     model_path: Callable[[str], Path], model: str
