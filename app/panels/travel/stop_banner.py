@@ -18,6 +18,7 @@ from stroboscope.app.panels.travel.corner_frame import MARGIN, CornerFrame
 from stroboscope.app.panels.travel.scene_follower import SceneFollower
 from stroboscope.app.panels.travel.stop_details import trial_word
 from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
+from stroboscope.debugger_protocol.trials import OPEN_LOOP
 from stroboscope.resources.themes import Palette
 
 __all__ = ["StopBanner"]
@@ -164,7 +165,8 @@ class StopBanner(CornerFrame):
         why_not = why_not_changeable(scene)
         if trial is not None:
             self.try_button.setText(f"{name}: {trial_word(scene, trial)}")
-            why_not = why_not or "It was tried: see the ghost and the Rollouts panel."
+            tried = f"It was tried {OPEN_LOOP}.\nSee the ghost and the Rollouts panel."
+            why_not = why_not or tried
         else:
             self.try_button.setText(f"Try {name}")
             if scene.trials.span(stop) is None:

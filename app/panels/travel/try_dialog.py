@@ -314,8 +314,7 @@ class TryDialog(QDialog):
             self.where.set_hint(f"Episode {place.episode}.")
         else:
             self.where.set_hint("")
-        named = 2 if anew else 1
-        self.where.set_full_text(" · ".join(parts), " · ".join(parts[:named]), parts[0])
+        self.where.set_full_text(*(" · ".join(parts[:n]) for n in range(len(parts), 0, -1)))
         steps = self.steps.value()
         if steps:
             took = steps * history.pace_at(axis)

@@ -132,6 +132,7 @@ def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well_and_play_go
     wait_until(lambda: "no stop" in outcome.text())
     assert outcome.full_text.endswith(", with the recorded controls")
     assert "your controller does not react" in outcome.toolTip()
+    assert "your controller does not react" in window.travel.banner.try_button.toolTip()
     assert scene.trials.span(stop)[0] < stop.axis
     ((_, eye, _),) = window.travel.ghosts.rows
     wait_until(eye.isVisible)

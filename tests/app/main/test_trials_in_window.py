@@ -90,6 +90,7 @@ def test_another_gain_from_a_step_of_the_past_becomes_a_ghost_and_a_curve_and_th
     assert not dialog.isModal()
     assert dialog.begin.value() == STEPS - 12
     assert "to live" in dialog.how_long.full_text
+    assert dialog.where.text() == f"−12 from live · t {BEGIN}"
     assert dialog.open_loop.isVisible()
     assert dialog.open_loop.text().endswith("recorded controls: your controller does not react.")
     assert not dialog.try_button.isEnabled()
@@ -110,6 +111,8 @@ def test_another_gain_from_a_step_of_the_past_becomes_a_ghost_and_a_curve_and_th
     ghost = rollout_ref(scene.scene_id, made.rollout_id)
     wait_until(lambda: [(e.ref, e.label) for e in scene.ghosts.entries] == [(ghost, made.name)])
     wait_until(lambda: "12 steps, ended, with the recorded controls" in dialog.said.text())
+    said = dialog.said
+    wait_until(lambda: said.height() >= said.heightForWidth(said.width()))
     legend = window.travel.ghosts
     wait_until(lambda: [name.text() for name in legend.names] == [made.name])
     # Before it begins the ghost stands at its first state: not where it was then.
