@@ -11,7 +11,7 @@ from stroboscope.engine.errors import StateError
 from stroboscope.engine.history.model_placing import Placed, placed_where_it_was_written
 from stroboscope.engine.history.past import VERIFIED
 from stroboscope.engine.history.segments import Stretch
-from stroboscope.engine.trajectory.recorded_rows import RecordedRows
+from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.steps_again import StepsAgain
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _RecordedSteps:
     def leads_on(self, axis: int, stretch: Stretch) -> bool:
         """Return whether the step of a row leads to the next one with the model of a stretch."""
         rows, again, frame = self._rows, self._again, self._rows.frame_at(axis)
-        after = rows.stored(frame + 1) if 0 <= frame < rows.last_whole else None
+        after = self._had(frame + 1) if 0 <= frame < rows.last_whole else None
         if after is None or rows.axis(frame + 1) != axis + 1 or not rows.follows(frame + 1):
             raise StateError(f"the row before step {axis} says nothing of the model")
         note = self._replayed.state(frame)[2]
@@ -70,6 +70,14 @@ class _RecordedSteps:
         begin, end = rows.record.inputs
         reached[begin:end] = after[begin:end]
         return reached.tobytes() == after.tobytes()
+
+    def _had(self, frame: int) -> Row | None:
+        """Return a row that is stored, or that steps lead to as recorded; else None."""
+        stored = self._rows.stored(frame)
+        if stored is not None:
+            return stored
+        row, _, note = self._replayed.state(frame)
+        return row if note == VERIFIED else None
 
     def stands_at(self, axis: int) -> tuple[Counters, int, float]:
         """Return the counters of a row, how many steps had ever been taken, and its time [s]."""

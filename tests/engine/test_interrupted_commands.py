@@ -313,7 +313,7 @@ def test_a_look_at_a_row_that_is_stepped_to_again_is_given_up_at_the_next_step(h
 
     answer, left = look(15)
     assert "goto was interrupted by Late()" in answer
-    assert left > -25
+    assert left > -60  # a step is some ten calls, and hundreds were to come
     answer, left = look(100_000)
     assert answer == ""
     assert 100_000 - left > 50
