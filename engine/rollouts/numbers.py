@@ -30,8 +30,8 @@ def derived_numbers(
         yield "max |qvel|", float(np.abs(rows[:, parts["qvel"]]).max())
     if "ctrl" in parts:
         yield "max |ctrl|", float(np.abs(rows[:, parts["ctrl"]]).max())
-    known = StoredRows(rollout, adapter=adapter)
-    if not (known.is_known(0) and known.is_known(max(0, rollout.steps - 1))):
+    # Not of the last step: where that has gone wrong, MuJoCo would warn of it once more.
+    if rollout.steps in rollout.unsure or not StoredRows(rollout, adapter=adapter).is_known(0):
         return
     probe = probe or RowProbe(model, adapter=adapter)
     yield "energy drift [J]", probe.energy(rows[-1]) - probe.energy(rows[0])

@@ -189,7 +189,7 @@ def test_c11_memory_that_runs_out_stops_before_anything_is_left_out(
         assert stop.physics_step == pytest.approx(45, abs=4)
         assert "FatalError" in stop.message
         assert "the memory limit of 60K" in stop.culprit
-        assert client.scenes()[0].axis == stop.axis
+        assert client.wait_until(lambda c: c.scenes()[0].axis == stop.axis, DEADLINE_S)
         # Going on, the script gets MuJoCo's own error; before it ends with that, it is held again.
         stop = next_stop(client, 3)
         assert stop.reason is StopReason.SCRIPT_ERROR
