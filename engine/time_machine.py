@@ -153,11 +153,15 @@ class MujocoTimeMachine(TimeMachine):
         """Run recorded inputs again with edits, beside the scene."""
         self._history.look_at_model()
         source: RowSource
+        doubt = ""
         if axis == self._scene.counters.axis:
             source, steps = StandingState(self._scene), steps or _AHEAD_STEPS
         else:
             source = RecordedStretch(self._past, self._scene, axis)
-        return self._rollouts.resimulate(source, axis, steps=steps, edits=edits, name=name)
+            doubt = self._past.told_doubt(axis)
+        return self._rollouts.resimulate(
+            source, axis, steps=steps, edits=edits, name=name, doubt=doubt
+        )
 
     # --- rollouts
 
@@ -227,8 +231,10 @@ class MujocoTimeMachine(TimeMachine):
         model = history.models.kept()
         ring, own = history.ring, float(model.opt.timestep)
         lived = axes[axes >= history.recording_end].tolist()  # those of a file would all be read
-        if not any(stretch.options for stretch in history.segments.newest_first()) and all(
-            ring.timestep(axis) == own for axis in lived
+        if (
+            len(lived) == len(axes)
+            and not any(stretch.options for stretch in history.segments.newest_first())
+            and all(ring.timestep(axis) == own for axis in lived)
         ):
             return model, self._row_if_whole  # nothing was ever another one
         model = copy.copy(model)

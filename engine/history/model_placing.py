@@ -32,6 +32,13 @@ _LOST = (
 _NOTHING_TELLS = (StateError, FileError, LookupError, CommandError)
 # What most often moves nothing, but shows.
 _SEEN_BY_SENSORS = ("site_", "sensor_", "cam_", "eq_")
+# And what does where nothing is in the way, or driven: no part of what mj_setConst writes.
+_MAY_MOVE_NOTHING = (
+    *_SEEN_BY_SENSORS, "geom_pos", "geom_quat", "geom_size", "geom_friction", "body_pos",
+    "body_quat", "body_ipos", "body_iquat", "jnt_pos", "jnt_axis", "jnt_range", "actuator_gear",
+    "actuator_gainprm", "actuator_biasprm", "actuator_ctrlrange", "tendon_range", "wrap_prm",
+    "hfield_data", "opt.magnetic", "opt.wind",
+)  # fmt: skip
 MODEL_TEXT = "the model was changed"
 """How a stretch begins with which nothing but the model was another one."""
 
@@ -154,21 +161,27 @@ def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _
 
 
 def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> bool:
-    """Return whether something was written that no step tells, which only sensors see.
+    """Return whether something was written that no step tells: at another time than the rest.
 
-    It may have been written at another time than what tells.
+    Where nothing was written before the state was replaced, as scripts do that randomise at resets,
+    that is asked only of what mostly sensors see.
     """
     is_old = known < 0 or known > low
     base, other = (before, stretch) if is_old else (stretch, before)
     at = stretch.segment.begin - 1 if known < 0 else known - is_old
     for name, values in stretch.options.items():
+        if not name.startswith(FIELD_OPTION) or before.options.get(name) == values:
+            continue
         written = name.removeprefix(FIELD_OPTION)
-        if not written.startswith(_SEEN_BY_SENSORS) or before.options.get(name) == values:
+        if not written.startswith(_SEEN_BY_SENSORS if known < 0 else _MAY_MOVE_NOTHING):
             continue
         options = {n: v for n, v in base.options.items() if n != name}
         if name in other.options:
             options[name] = other.options[name]
-        if steps.leads_on(at, dataclasses.replace(base, options=options)):
+        try:
+            if steps.leads_on(at, dataclasses.replace(base, options=options)):
+                return True
+        except _NOTHING_TELLS:
             return True
     return False
 

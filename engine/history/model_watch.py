@@ -31,7 +31,7 @@ _NOT_SIMULATED_ENDS: Final = ("_rgba", "_matid", "_group", "_user")
 # A step may take another one for a moment, and every row says its own.
 _TIMESTEP: Final = "opt.timestep"
 # Arrays larger than this are no numbers that scripts tune [bytes].
-_LARGEST: Final = 4 << 20
+_LARGEST: Final = 8 << 20
 _ASSETS: Final = ("mesh_", "bvh_", "oct_", "flex_elem", "flex_shell")
 _LARGEST_ASSET: Final = 256 << 10
 # What a stretch carries at most.

@@ -414,7 +414,14 @@ class SceneHistory:
     def options_in_force(self) -> Options:
         """Return the values of all options, and fields of the model, that ever had other ones."""
         edited, backend = self._edited_options(), self._scene.link.backend
-        return {**self.models.fields, **{name: backend.option(name) for name in edited}}
+        fields = {**self._recorded_fields(), **self.models.fields}
+        return {**fields, **{name: backend.option(name) for name in edited}}
+
+    def _recorded_fields(self) -> Options:
+        """Return what fields have that had other values in a file: its own may be another one."""
+        model, adapter = self._world.model, self._world.adapter
+        names = [name for name in self.recorded_options if name.startswith(FIELD_OPTION)]
+        return {name: read_option(model, name, adapter=adapter) for name in names}
 
     def _edited_options(self) -> list[str]:
         """Return the names of the options that were edited in the debugger, now or in a file."""

@@ -166,12 +166,13 @@ class SegmentList:
         """Forget all but those of a recorded past."""
         del self._stretches[self._recorded :], self._begins[self._recorded :]
         self._numbers = self.fields_from = 0
-        self._doubts.clear()
+        if not self._recorded:  # else they may be of rows that stay
+            self._doubts.clear()
         self._told = None
 
     def forget_before(self, axis: int) -> None:
         """Forget the segments that end before ``axis``."""
-        while self._doubts and self._doubts[0][1] <= axis:
+        while self._doubts and self._doubts[0][1] <= axis and not self._recorded:
             del self._doubts[0]
         gone = bisect.bisect_right(self._begins, axis) - 1
         if gone > 0 and not self._recorded:

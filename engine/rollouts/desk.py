@@ -71,49 +71,72 @@ class RolloutDesk:
     # --- made
 
     def resimulate(
-        self, source: RowSource, axis: int, *, steps: int, edits: Sequence[WhatIf], name: str
+        self,
+        source: RowSource,
+        axis: int,
+        *,
+        steps: int,
+        edits: Sequence[WhatIf],
+        name: str,
+        doubt: str = "",
     ) -> Iterator[float]:
-        """Run recorded inputs again; the newest rollout is the result. Yields progress.
+        """Return what runs recorded inputs again; the newest rollout is the result.
 
-        Closed early, there is no rollout.
+        It yields progress. Closed early, there is no rollout. The model is taken now: the script
+        may write into its own while this runs. ``doubt``: why it may be another one than then.
         """
+        history = self._scene.history
+        model = history.models.kept()
+        make = self._maker_of(model, source, edits)
         result = Resimulation()
-        world = self._world
-        yield from resimulate(
+        progress = resimulate(
             source,
             result,
-            model=world.model,
+            model=model,
             axis=axis,
             steps=steps,
             edits=edits,
             name=name,
-            digest=world.codec.digest,
+            digest=self._world.codec.digest,
             adapter=self._adapter,
         )
+        return self._resimulated(progress, result, model=model, make=make, doubt=doubt)
+
+    def _resimulated(
+        self,
+        progress: Iterator[float],
+        result: Resimulation,
+        *,
+        model: Any,
+        make: ModelAgain | None,
+        doubt: str,
+    ) -> Iterator[float]:
+        yield from progress
         made = result.rollout
         if made is None:
             return
         made.numbers.update(derived_numbers(made, self._adapter))
-        self._share_model(made, source, edits)
+        made.reproducible = made.reproducible or doubt
+        if not made.extra_bytes:  # as the scene's was: one copy is enough for all of them
+            made.make_model = lambda: model
+        elif make is not None:
+            made.make_model, made.extra_bytes = make, 0
         if not self.store.add(made):
             raise CommandError(
                 f"{made.name!r} takes {bytes_text(made.nbytes)}, more than rollouts of a scene may "
                 "take together: simulate fewer steps"
             )
 
-    def _share_model(self, made: StoredRollout, source: RowSource, edits: Sequence[WhatIf]) -> None:
-        """Have a rollout not keep a model of its own that is as another one, or large."""
-        history = self._scene.history
-        if not made.extra_bytes:  # as the scene's is: one copy is enough for all of them
-            same = history.models.kept()
-            made.make_model = lambda: same
-            return
-        if made.extra_bytes <= _LARGE_MODEL or not history.models.has_copy:
-            return
-        options, adapter = dict(source.options or history.options_in_force()), self._adapter
-        base = history.models.of_past()
-        made.make_model = ModelAgain(lambda: edited_model(base, options, edits, adapter=adapter)[0])
-        made.extra_bytes = 0
+    def _maker_of(
+        self, model: Any, source: RowSource, edits: Sequence[WhatIf]
+    ) -> ModelAgain | None:
+        """Return what makes a large model with edits again; None for one that is kept as it is."""
+        history, adapter = self._scene.history, self._adapter
+        models = history.models
+        if adapter.module.mj_sizeModel(model) <= _LARGE_MODEL or not models.has_copy:
+            return None
+        base, options = models.of_past(), dict(source.options or history.options_in_force())
+        return ModelAgain(lambda: edited_model(base, options, edits, adapter=adapter)[0])
 
     def standing_row(self) -> Row | None:
         """Return the state that the scene stands at; None when its data is gone."""

@@ -271,6 +271,78 @@ def test_a_what_if_stays_as_it_was_when_the_script_writes_later(run: Run) -> Non
         assert before[step].tobytes() == run.seen[5 + step]["actuator_force"].tobytes()
 
 
+def test_a_what_if_has_the_model_of_when_it_was_asked_for(run: Run) -> None:
+    run.step(20)
+    machine = run.scene.backend.time_machine()
+    progress = machine.resimulate(5, steps=10, edits=(), name="again")
+    next(progress)
+    gain(run.model, 5)
+    run.scene.step()
+    for _ in progress:
+        pass
+    info = machine.rollouts()[-1]
+    rows = machine.read_rows(info.rollout_id, ["actuator_force"], first=0, last=9, max_rows=1000)
+    for step, force in pieces_of(rows).items():
+        assert force.tobytes() == run.seen[5 + step]["actuator_force"].tobytes()
+
+
+def test_a_what_if_from_a_row_in_doubt_says_so(sensed: Run) -> None:
+    sensed.step(5)
+    sensed.look(2)
+    sensed.model.site_pos[0, 0] = 3.0
+    sensed.step(5)
+    machine = sensed.scene.backend.time_machine()
+    for _ in machine.resimulate(7, steps=2, edits=(), name="again"):
+        pass
+    assert machine.rollouts()[-1].reproducible.startswith("approximate: ")
+
+
+def test_rows_of_a_file_stay_in_doubt_and_keep_their_timestep_when_its_scene_lives_on(
+    sensed: Run, tmp_path: Path
+) -> None:
+    recording = sensed.scene.start_recording(tmp_path / "run.mcap")
+    sensed.step(6)
+    sensed.model.site_pos[0, 0] = 3.0
+    sensed.step(4)
+    sensed.model.opt.timestep *= 4.0
+    sensed.step(6)
+    recording.stop()
+    with physics.load_trajectory(tmp_path / "run.mcap") as trajectory:
+        scene = trajectory.scene
+        machine = scene.backend.time_machine()
+        scene.step()
+        machine.set_history(keep=False, max_bytes=None)
+        machine.set_history(keep=True, max_bytes=None)
+        note = machine.look_at(7, frozenset({Topic.SENSORS})).note
+        assert note.startswith("approximate: ")
+        rows = machine.read_rows(0, ["qpos", "qvel"], first=0, last=15, max_rows=100)
+        assert len(pieces_of(rows)) == 16
+
+
+def test_a_curve_of_a_file_has_the_timestep_of_each_row(run: Run, tmp_path: Path) -> None:
+    recording = run.scene.start_recording(tmp_path / "run.mcap")
+    run.step(6)
+    run.model.opt.timestep *= 4.0
+    run.step(6)
+    recording.stop()
+    with physics.load_trajectory(tmp_path / "run.mcap") as trajectory:
+        machine = trajectory.scene.backend.time_machine()
+        read = pieces_of(machine.read_rows(0, ["qacc"], first=0, last=11, max_rows=100))
+    assert len(read) == 12
+    assert_true(run, read, "qacc")
+
+
+def test_a_field_that_moves_nothing_is_in_doubt_beside_one_that_does(sensed: Run) -> None:
+    sensed.step(6)
+    sensed.look(2)
+    sensed.model.opt.magnetic[0] = 3.0
+    sensed.step(4)
+    sensed.model.actuator_gear[0, 0] = 6.0
+    sensed.step(4)
+    machine = sensed.scene.backend.time_machine()
+    assert machine.look_at(8, frozenset({Topic.SENSORS})).note.startswith("approximate: ")
+
+
 def test_who_goes_on_from_a_row_hears_that_the_model_is_another_one(run: Run) -> None:
     run.step(10)
     gain(run.model, 3)
