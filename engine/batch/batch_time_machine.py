@@ -1,7 +1,7 @@
 """What a batched scene offers to the debugger's time travel."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchTimeMachine"]
 
 _MOST_NAMED = 3
+_Piece = TypeVar("_Piece")
 
 
 class _EnvDesk(RolloutDesk):
@@ -167,7 +168,8 @@ class BatchTimeMachine(MujocoTimeMachine):
     ) -> Iterator[float]:
         """Run the recorded inputs of the selected environment again, alone, beside the scene."""
         self._selected.refresh()
-        return super().resimulate(axis, steps=steps, edits=edits, name=name)
+        progress = super().resimulate(axis, steps=steps, edits=edits, name=name)
+        return self._while_selected(self._env, progress)
 
     def ghost_pose(self, ghost: GhostRef, *, time: float) -> Arrays:
         """Return where the bodies of a ghost are, with the model of its own environment."""
@@ -185,15 +187,16 @@ class BatchTimeMachine(MujocoTimeMachine):
         pieces = super().read_rows(rollout_id, channels, first=first, last=last, max_rows=max_rows)
         return pieces if rollout_id else self._while_selected(self._env, pieces)
 
-    def _while_selected(self, env: int, pieces: Iterator[Arrays]) -> Iterator[Arrays]:
+    def _while_selected(self, env: int, pieces: Iterator[_Piece]) -> Iterator[_Piece]:
         while True:
             if self._env != env:
                 raise CommandError(
                     f"another environment was selected while rows of environment {env} were read; "
-                    "select it and read them again"
+                    "select it and try again"
                 )
-            piece = next(pieces, None)
-            if piece is None:
+            try:
+                piece = next(pieces)
+            except StopIteration:
                 return
             yield piece
 

@@ -32,12 +32,10 @@ _LOST = (
 _NOTHING_TELLS = (StateError, FileError, LookupError, CommandError)
 # What most often moves nothing, but shows.
 _SEEN_BY_SENSORS = ("site_", "sensor_", "cam_", "eq_")
-# And what does where nothing is in the way, or driven: no part of what mj_setConst writes.
-_MAY_MOVE_NOTHING = (
-    *_SEEN_BY_SENSORS, "geom_pos", "geom_quat", "geom_size", "geom_friction", "body_pos",
-    "body_quat", "body_ipos", "body_iquat", "jnt_pos", "jnt_axis", "jnt_range", "actuator_gear",
-    "actuator_gainprm", "actuator_biasprm", "actuator_ctrlrange", "tendon_range", "wrap_prm",
-    "hfield_data", "opt.magnetic", "opt.wind",
+# What mj_setConst and mj_setLengthRange write besides: it comes with what it follows from.
+_FOLLOWS = (
+    "body_subtreemass", "body_simple", "body_sameframe", "geom_sameframe", "site_sameframe",
+    "dof_simplenum", "actuator_lengthrange", "stat.",
 )  # fmt: skip
 MODEL_TEXT = "the model was changed"
 """How a stretch begins with which nothing but the model was another one."""
@@ -173,7 +171,10 @@ def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain
         if not name.startswith(FIELD_OPTION) or before.options.get(name) == values:
             continue
         written = name.removeprefix(FIELD_OPTION)
-        if not written.startswith(_SEEN_BY_SENSORS if known < 0 else _MAY_MOVE_NOTHING):
+        is_at_reset = known < 0
+        if is_at_reset and not written.startswith(_SEEN_BY_SENSORS):
+            continue
+        if written.startswith(_FOLLOWS) or (written.endswith("0") and written != "qpos0"):
             continue
         options = {n: v for n, v in base.options.items() if n != name}
         if name in other.options:

@@ -90,7 +90,7 @@ class ToldModels:
     def __init__(self, watch: ModelWatch) -> None:
         self._watch = watch
         self._own = fields_of(watch.fields)
-        self._losses = watch.losses
+        self._losses, self._lost = watch.losses, watch.lost
         self._names: set[str] = set()
         """The fields that ever had other values than the file's model."""
         self._last: Fields = self._own
@@ -127,4 +127,11 @@ class ToldModels:
             text = event.data.get("model", "")
             said = f"{text}; {_NO_MORE}" if text else _NO_MORE
             told = msgspec.structs.replace(told, data=told.data | {"model": said})
+        if lost := self._other_than_in_file():
+            told = msgspec.structs.replace(told, data=told.data | {"lost": lost})
         return told
+
+    def _other_than_in_file(self) -> list[str]:
+        """Return the fields that no row can carry, and that are other ones than in the file."""
+        now, own = self._watch.lost, self._lost
+        return sorted(name for name in {**now, **own} if now.get(name) != own.get(name))

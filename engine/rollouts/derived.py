@@ -4,7 +4,6 @@ Prepared on the owner thread, computed on another one: with data of its own, and
 writes into.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -30,8 +29,8 @@ __all__ = ["derived_numbers_of"]
 _MOST_STEPS: Final = 200_000
 """Of one rollout; more are refused, because a maximum of some of them is none."""
 
-_Reader = Callable[[int], float]
-"""Returns the value of a step; NaN where there is none."""
+_Reader = Callable[[int], float | None]
+"""Returns the value of a step: NaN where it has none, None where its model is not known."""
 _REDUCED: Final[dict[Reduction, Callable[[NDArray[np.float64]], float]]] = {
     Reduction.MAX: lambda values: float(values.max()),
     Reduction.MIN: lambda values: float(values.min()),
@@ -87,12 +86,12 @@ def _prepared(rollout: StoredRollout, text: str, adapter: MujocoAdapter) -> tupl
     unit = f" [{expression.unit}]" if expression.unit else ""
     channels = RowChannels(model, [expression_channel(text)], table=table, adapter=adapter)
 
-    def read(step: int) -> float:
+    def read(step: int) -> float | None:
         # The script may have installed one since, which must not run here.
         if called := adapter.callbacks_in_the_way(model):
             raise CommandError(f"computing it would call the script's {', '.join(called)}")
         row = rows.known_row(step) if channels.evaluated else rows.row(step)
-        return math.nan if row is None else float(channels.values(row)[0])
+        return None if row is None else float(channels.values(row)[0])
 
     return f"{expression.text}{unit}", read
 
@@ -108,11 +107,15 @@ def _compute(
         title = name or f"{reduction.value} {text}"
         if title in rollout.numbers:
             continue
-        values = np.empty(len(rollout.rows))
+        values, known = np.full(len(rollout.rows), np.nan), 0
         for step in range(len(values)):
-            values[step] = read(step)
+            value = read(step)
+            if value is not None:
+                values[step], known = value, known + 1
             yield step
         there = values[np.isfinite(values)]
+        if known < len(values):
+            title += f" (of {known:,} of {len(values):,} steps: of the others the model is unknown)"
         if there.size:
             note(rollout, title, _REDUCED[reduction](there))
 

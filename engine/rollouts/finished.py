@@ -75,4 +75,11 @@ def read_stored(
     if not reader.evaluated:
         return reader.pieces(steps, rows.row)
     rows.check_model()
-    return reader.pieces(steps, rows.known_row)
+    return _checked(reader.pieces(steps, rows.known_row), rows)
+
+
+def _checked(pieces: Iterator[Arrays], rows: StoredRows) -> Iterator[Arrays]:
+    """Yield pieces that were computed before anybody has written into the model."""
+    for piece in pieces:
+        rows.check_model()
+        yield piece

@@ -17,6 +17,7 @@ STRETCH_KINDS = {kind.value: kind for kind in SegmentKind}
 
 _NONE: Options = {}
 _LONGEST_TEXT: Final = 1000
+_MOST_LOST = 100
 
 
 def stretches_of(
@@ -63,8 +64,9 @@ def _stretch(event: FileEvent) -> Stretch:
     if fields:
         options = {**options, **_fields(fields)}
     since = event.data.get("model_since")
+    lost = _lost(event.data.get("lost"))
     if not isinstance(since, int) or not 0 <= since <= event.axis:
-        return Stretch(segment, event.total_steps, options)
+        return Stretch(segment, event.total_steps, options, lost=lost)
     told = str(event.data.get("model", ""))[:_LONGEST_TEXT]
     text = "".join(each if each.isprintable() else " " for each in told)
     before = event.data.get("fields_before")
@@ -74,8 +76,15 @@ def _stretch(event: FileEvent) -> Stretch:
         options,
         model_since=since,
         model_text=text,
+        lost=lost,
         fields_before=_fields(before) if before else None,
     )
+
+
+def _lost(told: object) -> dict[str, int]:
+    """Return what had values then that are not in the file: another check than any."""
+    names = told if isinstance(told, list) else []
+    return {name: -1 for name in names[:_MOST_LOST] if isinstance(name, str) and name.isprintable()}
 
 
 def _fields(told: object) -> Options:

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.time_messages import EditKind, GhostRef, GhostSource, WhatIf
+from stroboscope.debugger_protocol.time_messages import (
+    EditKind,
+    GhostRef,
+    GhostSource,
+    Reduction,
+    WhatIf,
+)
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.history.budget import HistoryLimits
 
@@ -317,6 +323,34 @@ def test_rows_of_a_file_stay_in_doubt_and_keep_their_timestep_when_its_scene_liv
         assert note.startswith("approximate: ")
         rows = machine.read_rows(0, ["qpos", "qvel"], first=0, last=15, max_rows=100)
         assert len(pieces_of(rows)) == 16
+
+
+def test_a_file_says_of_which_rows_it_does_not_have_a_field(sensed: Run, tmp_path: Path) -> None:
+    recording = sensed.scene.start_recording(tmp_path / "run.mcap")
+    sensed.step(6)
+    sensed.scene.reset()
+    sensed.model.sensor_objid[0] = 1
+    sensed.step(6)
+    recording.stop()
+    with physics.load_trajectory(tmp_path / "run.mcap") as trajectory:
+        machine = trajectory.scene.backend.time_machine()
+        notes = [machine.look_at(axis, frozenset({Topic.SENSORS})).note for axis in range(11)]
+    assert all("what was in sensor_objid then" in note for note in notes[6:])
+    assert not any(notes[:5])
+
+
+def test_a_number_of_a_run_says_of_how_many_steps_it_is(run: Run) -> None:
+    first = run.model.actuator_gainprm.copy()
+    run.step(10)
+    gain(run.model, 30)
+    run.step(5)
+    run.model.actuator_gainprm[:] = first
+    run.step(10)
+    (left,) = run.scene.backend.time_machine().finish()
+    for _ in left.derive("max(actuator_force)", reduction=Reduction.MAX, name=""):
+        pass
+    (title,) = [name for name, _ in left.info.numbers if "actuator_force" in name]
+    assert "of 26 steps: of the others the model is unknown" in title
 
 
 def test_a_curve_of_a_file_has_the_timestep_of_each_row(run: Run, tmp_path: Path) -> None:
