@@ -110,6 +110,7 @@ class SceneHistory:
         self.models = ModelNotes(world, axis=lambda: self._scene.counters.axis)
         self.packing = RowPacking(world.model, world.live, adapter=world.adapter)
         self.recording, self.recording_end = "", 0
+        self.recorded_options, self.recorded_signals = {}, NoSignals()
         self.keyframes = Keyframes()
         self.segments = SegmentList()
         self.ring = self._make_ring(RowRing)
