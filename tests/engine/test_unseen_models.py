@@ -339,22 +339,6 @@ def test_a_file_says_of_which_rows_it_does_not_have_a_field(sensed: Run, tmp_pat
     assert not any(notes[:5])
 
 
-def test_a_model_that_is_another_one_has_nothing_of_a_file(run: Run, tmp_path: Path) -> None:
-    recording = run.scene.start_recording(tmp_path / "run.mcap")
-    run.step(6)
-    gain(run.model, 3)
-    run.step(6)
-    recording.stop()
-    trajectory = physics.load_trajectory(tmp_path / "run.mcap")
-    scene = trajectory.scene
-    scene.model_changed()
-    scene.keep_history(True)
-    again = Run(scene)
-    again.step(5)
-    again.check(list(again.seen))
-    trajectory.close()
-
-
 def test_a_number_of_a_run_says_of_how_many_steps_it_is(run: Run) -> None:
     first = run.model.actuator_gainprm.copy()
     run.step(10)
