@@ -309,6 +309,7 @@ class _EnvModels:
         return copy.copy(self._model)
 
     has_copy = False
+    in_force = None
 
     def of_past(self) -> Any:
         """Return it as it is: no script sees it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stroboscope.engine.history.model_watch import Fields, ModelChange, ModelWatch
 
 if TYPE_CHECKING:
+    from stroboscope.engine.history.segments import Stretch
     from stroboscope.engine.world import World
 
 __all__ = ["ModelNotes"]
@@ -23,6 +24,8 @@ class ModelNotes:
         self._watch: ModelWatch | None = None
         self._kept: tuple[tuple[int, float], Any] | None = None
         self._of_past: tuple[Mapping[str, int], Any] | None = None
+        self.in_force: Stretch | None = None
+        """Whose options and fields :meth:`of_past` has, if that is known: several may use it."""
 
     @property
     def watch(self) -> ModelWatch:
@@ -85,7 +88,7 @@ class ModelNotes:
         """
         lost = self.lost
         if self._of_past is None or self._of_past[0] != lost:
-            self._of_past = lost, copy.copy(self._world.model)
+            self._of_past, self.in_force = (lost, copy.copy(self._world.model)), None
         return self._of_past[1]
 
     def is_as_it_is(self) -> Callable[[], bool]:

@@ -51,8 +51,6 @@ class Past:
         self._history = scene.history
         self._layout = RowLayout(world.model, adapter=world.adapter)
         self._of_past: Any = None
-        self._in_force: Stretch | None = None
-        """Whose options and fields the copy of the model has, if it is known."""
         self._scratch: Any = None
         self._frames: FrameMaker | None = None
         self._codec: CheckpointCodec | None = None
@@ -495,7 +493,7 @@ class Past:
     def _model(self) -> Any:
         model = self._history.models.of_past()
         if model is not self._of_past:
-            self._of_past, self._in_force = model, None
+            self._of_past = model
             self._scratch = self._codec = self._frames = None
         return model
 
@@ -552,7 +550,7 @@ class Past:
         """Have the physics options, and fields, that were in force in a stretch."""
         model, adapter = self._model, self._adapter
         if self._history.models.has_copy:
-            before = self._in_force
+            before = self._history.models.in_force
             self._put_in_force(stretch)
             try:
                 yield
@@ -574,12 +572,13 @@ class Past:
 
     def _put_in_force(self, stretch: Stretch) -> None:
         """Write the options and fields of a stretch into the copy; they stay until others come."""
-        if self._in_force is stretch:
+        models = self._history.models
+        if models.in_force is stretch:
             return
-        self._in_force = None
+        models.in_force = None
         for name, values in self.options_of(stretch).items():
             write_option(self._model, name, values, known=values, adapter=self._adapter)
-        self._in_force = stretch
+        models.in_force = stretch
 
     def _write_back(self, options: dict[str, tuple[float, ...]]) -> None:
         """Give the model its own values again, whatever a handler of a signal raises meanwhile."""

@@ -22,6 +22,7 @@ from stroboscope.debugger_protocol.time_messages import (
 )
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.history.budget import HistoryLimits
+from stroboscope.engine.history.past import Past
 
 Make = Callable[..., physics.Scene]
 Values = dict[int, NDArray[np.float64]]
@@ -337,6 +338,20 @@ def test_a_file_says_of_which_rows_it_does_not_have_a_field(sensed: Run, tmp_pat
         notes = [machine.look_at(axis, frozenset({Topic.SENSORS})).note for axis in range(11)]
     assert all("what was in sensor_objid then" in note for note in notes[6:])
     assert not any(notes[:5])
+
+
+def test_whoever_else_looks_back_has_the_model_of_his_own_row(run: Run) -> None:
+    run.step(6)
+    gain(run.model, 3)
+    run.step(6)
+    one, other = Past(run.scene), Past(run.scene)
+    run.scene.history.look_at_model()
+    for axis in (2, 9, 3, 8):
+        for past in (one, other):
+            _, frames, note = past.frames(axis, frozenset({Topic.STATE}))
+            force = frames.arrays[Topic.STATE]["actuator_force"]
+            assert (force.tobytes(), note) == (run.seen[axis]["actuator_force"].tobytes(), "")
+        one.frames(2, frozenset({Topic.STATE}))
 
 
 def test_a_number_of_a_run_says_of_how_many_steps_it_is(run: Run) -> None:
