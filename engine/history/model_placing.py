@@ -82,7 +82,7 @@ def placed_where_it_was_written(stretch: Stretch, before: Stretch, steps: StepsA
     written = _of_model_only(stretch, before)
     try:
         search = _search(written, before, steps, since)
-        if _has_untold(search.known, written, before, steps, since):
+        if not search.is_lost and _has_untold(search.known, written, before, steps, since):
             search = search._replace(first=since, end=begin)
         known = search.known
         begun = [] if known < 0 else [_begun_at(known, written, before, steps)]
@@ -167,9 +167,9 @@ def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain
     is_old = known < 0 or known > low
     base, other = (before, stretch) if is_old else (stretch, before)
     at = stretch.segment.begin - 1 if known < 0 else known - is_old
-    for name, values in stretch.options.items():
-        if not name.startswith(FIELD_OPTION) or before.options.get(name) == values:
-            continue
+    fields = [name for name in stretch.options if name.startswith(FIELD_OPTION)]
+    others = [name for name in fields if before.options.get(name) != stretch.options[name]]
+    for name in others if len(others) > 1 else ():  # one alone is what was found
         written = name.removeprefix(FIELD_OPTION)
         is_at_reset = known < 0
         if is_at_reset and not written.startswith(_SEEN_BY_SENSORS):
