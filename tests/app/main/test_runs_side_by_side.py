@@ -139,7 +139,8 @@ def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
     legend.rows[0][2].click()
     wait_until(lambda: not desktop.window.scene_view.viewport._scene.others)
     look(desktop, wait_until, 20)
-    assert (np.abs(picture(desktop) - without).max(axis=-1) > 24).sum() == 0
+    # But for what blinks: a ghost has hundreds of pixels.
+    assert (np.abs(picture(desktop) - without).max(axis=-1) > 24).sum() < 20
     assert other.history.view == 25
     # Shown again, the legend says when it is of another time: it ends at 0.3 s.
     trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])

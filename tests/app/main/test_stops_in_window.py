@@ -307,6 +307,7 @@ def test_the_ghost_of_a_state_stays_while_the_scene_moves_on(desktop, attach, wa
     window, scene = desktop.window, desktop.sessions.shown
     play_on(40)
     window.scene_view.viewport.setFocus()
+    wait_until(window.actions_by_name["ghost_here"].isEnabled)  # a key of a grey one does nothing
     QTest.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ShiftModifier)
     wait_until(lambda: window.scene_view.viewport._scene.others)
     wait_until(lambda: not scene.session.pending)
