@@ -72,16 +72,21 @@ def assert_true(run: Run, read: Values, name: str = "actuator_force") -> None:
             assert values.tobytes() == run.seen[axis][name].tobytes(), axis
 
 
+def step_with_a_gain_that_is_taken_back(run: Run, *, k: int) -> None:
+    """Take 25 steps, the tenth to the fourteenth of them with another gain."""
+    first = run.model.actuator_gainprm.copy()
+    run.step(10)
+    gain(run.model, k)
+    run.step(5)
+    run.model.actuator_gainprm[:] = first
+    run.step(10)
+
+
 # --- written, and written back before anybody has looked
 
 
 def test_curves_leave_out_steps_with_a_model_that_was_taken_back_again(run: Run) -> None:
-    first = run.model.actuator_gainprm.copy()
-    run.step(10)
-    gain(run.model, 3)
-    run.step(5)
-    run.model.actuator_gainprm[:] = first
-    run.step(10)
+    step_with_a_gain_that_is_taken_back(run, k=3)
     axes, values = run.read("actuator_force")
     read = dict(zip(axes.tolist(), values, strict=True))
     assert set(range(10)) | set(range(15, 25)) <= read.keys()
@@ -219,12 +224,7 @@ def test_looking_back_touches_no_model_that_another_thread_steps_with() -> None:
 
 
 def test_a_finished_run_shows_no_step_with_a_model_that_nobody_knows(run: Run) -> None:
-    first = run.model.actuator_gainprm.copy()
-    run.step(10)
-    gain(run.model, 3)
-    run.step(5)
-    run.model.actuator_gainprm[:] = first
-    run.step(10)
+    step_with_a_gain_that_is_taken_back(run, k=3)
     (left,) = run.scene.backend.time_machine().finish()
     read = pieces_of(left.read_rows(("actuator_force",), first=0, last=-1, max_rows=1000))
     assert set(range(10)) <= read.keys()
@@ -353,12 +353,7 @@ def test_whoever_else_looks_back_has_the_model_of_his_own_row(run: Run) -> None:
 
 
 def test_a_number_of_a_run_says_of_how_many_steps_it_is(run: Run) -> None:
-    first = run.model.actuator_gainprm.copy()
-    run.step(10)
-    gain(run.model, 30)
-    run.step(5)
-    run.model.actuator_gainprm[:] = first
-    run.step(10)
+    step_with_a_gain_that_is_taken_back(run, k=30)
     (left,) = run.scene.backend.time_machine().finish()
     for _ in left.derive("max(actuator_force)", reduction=Reduction.MAX, name=""):
         pass
