@@ -53,7 +53,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "conftest.py").write_text(f"{conftest}\n\nLEAK_DEADLINE_S = 0.2\n")
     (folder / "test_inner.py").write_text(INNER_TESTS)
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {Path(__file__).parent.parent}\n")
-    command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", str(folder)]
+    # A folder of its own: in pytest's shared one the inner run removes what earlier whole runs have
+    # left, gigabytes, for minutes.
+    own = ["--basetemp", str(folder / "temporary")]
+    command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", *own, str(folder)]
     wide = dict(os.environ, COLUMNS="400")
     result = subprocess.run(
         command, cwd=folder, env=wide, capture_output=True, text=True, timeout=60
