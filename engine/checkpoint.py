@@ -91,6 +91,7 @@ class CheckpointRecord(msgspec.Struct, frozen=True, array_like=True):
     """What is known of a checkpoint besides its state.
 
     ``changes``: what the model had been changed to since the scene was made, when ``compared``.
+    ``doubt``: why it may have been another one; empty where that is known.
     """
 
     name: str = ""
@@ -98,6 +99,7 @@ class CheckpointRecord(msgspec.Struct, frozen=True, array_like=True):
     note: str = ""
     compared: bool = False
     changes: tuple[SavedField, ...] = ()
+    doubt: str = ""
 
     def packed(self) -> bytes:
         """Return it as bytes."""

@@ -92,7 +92,8 @@ class ModelChanges:
             if then.tobytes() != now.tobytes():
                 texts.append(first.value_text(name, then, now, "at the checkpoint", "now"))
         more = f" (+{len(texts) - _SHOWN} more)" if len(texts) > _SHOWN else ""
-        return f"the model differs: {'; '.join(texts[:_SHOWN])}{more}" if texts else ""
+        said = f"the model differs: {'; '.join(texts[:_SHOWN])}{more}" if texts else ""
+        return "; ".join(filter(None, (said, record.doubt)))
 
     def _edits(self, checkpoint: Checkpoint) -> str:
         edits = self._world.edits

@@ -240,6 +240,7 @@ class MujocoBackend(SceneBackend):
                 world.model.opt.timestep = value
             own = world.unedited_timestep(now)
             world.timestep_edit = None if value == own else (own, value)
+            scene.history.own_timesteps.edited(scene.counters.axis, world.timestep_edit)
             world.edits += 1
             scene.recorders.edited(name, before=(now,), values=(value,))
             return

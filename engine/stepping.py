@@ -71,6 +71,7 @@ class Stepper(StepRows):
             return
         option = self._option
         own = float(option.timestep)
+        self._history.own_timesteps.cut(self._counters.axis, timestep, own=own)
         self._scene.nominal_timestep = own
         option.timestep = timestep
         try:

@@ -21,6 +21,7 @@ from stroboscope.engine.data_views import motion_of
 from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.model_placing import placed_where_it_was_written
+from stroboscope.engine.history.row_record import record_of_row
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.history.steps_of_past import StepsOfPast
 from stroboscope.engine.history.waypoints import Waypoints
@@ -141,14 +142,9 @@ class Past:
     def frames(self, axis: int, topics: frozenset[Topic]) -> tuple[int, TopicFrames, str]:
         """Return the axis that could be reached, its topics, and how it was had."""
         reached, note = self.bring(axis)
-        option = self._model.opt
-        own = float(option.timestep)
         with self._options_of(self.stretch(reached)):
-            try:
-                option.timestep = self._history.ring.timestep(reached)
+            with self._timestep_of(reached):
                 frames = self._frame_maker().past(self._scratch, topics)
-            finally:
-                option.timestep = own
             if note in ("", VERIFIED):
                 note = self._doubt(reached) or note
             return reached, frames, note
@@ -165,26 +161,33 @@ class Past:
         reached, note = self.bring(axis)
         if reached != axis or note not in ("", VERIFIED):
             raise CommandError(f"row {axis} can't be had: {note}")
-        option = self._model.opt
-        own = float(option.timestep)
-        try:
-            with self._options_of(self.stretch(axis)):
-                option.timestep = self._history.ring.timestep(axis)
-                self._adapter.mj_step(self._model, self._scratch)
-        finally:
-            option.timestep = own
+        with self._options_of(self.stretch(axis)), self._timestep_of(axis):
+            self._adapter.mj_step(self._model, self._scratch)
         return self._codec_of_scratch().read_row()
 
     def checkpoint(self, axis: int) -> bytes:
-        """Return the state before a remembered step as a checkpoint's bytes."""
-        self.state(axis)
-        made = self._codec_of_scratch().capture(
-            self.counters(axis),
-            timestep=self._scene.timestep_of_state,
-            edits=self._world.edits,
-        )
-        script = self._script_at(axis)
-        return with_tail(made, script=script) if script else bytes(made)
+        """Return the state before a remembered step as the bytes of a checkpoint that compares."""
+        doubt, (_, _, note) = self.doubt(axis), self.state(axis)
+        whole, own = self._history.own_timesteps.of(axis, self._history.ring.timestep(axis))
+        world, stretch, codec = self._world, self.stretch(axis), self._codec_of_scratch()
+        made = bytes(codec.capture(self.counters(axis), timestep=own, edits=world.edits))
+        with self._options_of(stretch), self._timestep_of(axis, whole):
+            record = record_of_row(
+                self._model, self.options_of(stretch), name=f"row {axis}", world=world,
+                scene_name=self._scene.name, doubt=doubt if note in ("", VERIFIED) else note,
+            )  # fmt: skip
+        return with_tail(made, script=self._script_at(axis), record=record.packed())
+
+    @contextmanager
+    def _timestep_of(self, axis: int, timestep: float | None = None) -> Iterator[None]:
+        """Have the model with the timestep [s] of a row's step, or another one."""
+        option = self._model.opt
+        own = float(option.timestep)
+        try:
+            option.timestep = self._history.ring.timestep(axis) if timestep is None else timestep
+            yield
+        finally:
+            option.timestep = own
 
     def _script_at(self, axis: int) -> bytes:
         """Return what the script had registered at a step; empty when that was not looked at."""

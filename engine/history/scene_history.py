@@ -14,6 +14,7 @@ from stroboscope.engine.history.keyframes import Keyframes
 from stroboscope.engine.history.model_notes import ModelNotes
 from stroboscope.engine.history.model_placing import MODEL_TEXT
 from stroboscope.engine.history.model_watch import Fields
+from stroboscope.engine.history.own_timesteps import OwnTimesteps
 from stroboscope.engine.history.packing import RowPacking
 from stroboscope.engine.history.recorded_signals import NoSignals, RecordedSignals
 from stroboscope.engine.history.ring import RowRing
@@ -75,6 +76,7 @@ class SceneHistory:
         self.segments = SegmentList()
         self.keyframes = Keyframes()
         self.script_rows = ScriptRows()
+        self.own_timesteps = OwnTimesteps()
         self._is_replaced = False
         self._due = (-1, "")
         """The axis that a segment has to begin at, whatever comes between, and why."""

@@ -87,7 +87,7 @@ class RolloutDesk:
         """
         history = self._scene.history
         model = history.models.kept()
-        make = self._maker_of(model, source, edits)
+        make = self._maker_of(model, source, edits, axis=axis)
         result = Resimulation()
         progress = resimulate(
             source,
@@ -128,7 +128,7 @@ class RolloutDesk:
             )
 
     def _maker_of(
-        self, model: Any, source: RowSource, edits: Sequence[WhatIf]
+        self, model: Any, source: RowSource, edits: Sequence[WhatIf], *, axis: int
     ) -> ModelAgain | None:
         """Return what makes a large model with edits again; None for one that is kept as it is."""
         history, adapter = self._scene.history, self._adapter
@@ -136,7 +136,10 @@ class RolloutDesk:
         if adapter.module.mj_sizeModel(model) <= _LARGE_MODEL or not models.has_copy:
             return None
         base, options = models.of_past(), dict(source.options or history.options_in_force())
-        return ModelAgain(lambda: edited_model(base, options, edits, adapter=adapter)[0])
+        then = source.timestep(axis)
+        return ModelAgain(
+            lambda: edited_model(base, options, edits, timestep=then, adapter=adapter)[0]
+        )
 
     def standing_row(self) -> Row | None:
         """Return the state that the scene stands at; None when its data is gone."""

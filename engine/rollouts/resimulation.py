@@ -67,7 +67,9 @@ def resimulate(
     if steps < 0:
         raise CommandError(f"steps must be 0 (to the end) or more, not {steps}")
     _refuse_callbacks(model, adapter)
-    edited, applied = edited_model(model, source.options, edits, adapter=adapter)
+    edited, applied = edited_model(
+        model, source.options, edits, timestep=source.timestep(axis), adapter=adapter
+    )
     run = _Run(source, edited, applied, axis, axis + steps if steps else source.end, adapter)
     if not adapter.sleeps(model) and adapter.sleeps(edited):
         adapter.prepare_sleep(edited, run.data)
@@ -96,11 +98,16 @@ def edited_model(
     options: Mapping[str, tuple[float, ...]],
     edits: Sequence[WhatIf],
     *,
+    timestep: float,
     adapter: MujocoAdapter,
 ) -> tuple[Any, AppliedEdits]:
-    """Return a copy of a model with ``options``, and fields, of then and with edits, and those."""
+    """Return a copy of a model with what was in force then, and with edits; and those.
+
+    ``options``, fields among them, and the ``timestep`` [s].
+    """
     memory, others = split_memory(edits)
     edited = copy.copy(model) if memory is None else with_memory(model, memory, adapter=adapter)
+    edited.opt.timestep = timestep
     for option, values in options.items():
         write_option(edited, option, values, known=values, adapter=adapter)
     applied = apply_what_if(edited, others, adapter=adapter)
