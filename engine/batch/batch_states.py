@@ -14,6 +14,7 @@ from stroboscope.engine.batch.env_fields import EnvFields, Fields
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 from stroboscope.engine.history.segments import Options
+from stroboscope.engine.model_option_fields import FIELD_OPTION, SAID_OF_ROWS
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.sim_state import (
     SimState,
@@ -217,21 +218,32 @@ class BatchStates:
         *,
         steps: NDArray[np.int64],
         physics: NDArray[np.int64],
+        timesteps: NDArray[np.float64] | None = None,
+        fields_then: Callable[[int], Options] | None = None,
         record: CheckpointRecord | None = None,
         script: bytes = b"",
     ) -> BatchCheckpoint:
-        """Return a checkpoint of rows that may be of the past, (n, row)."""
+        """Return a checkpoint of rows that may be of the past, (n, row).
+
+        ``timesteps``: of then, (n,) [s]; None: of now. ``fields_then``: see :meth:`poses`.
+        """
         selected, first = self._selected, int(chosen[0])
         with selected.standing_for(first):
             selected.put(rows[0])
             taken = selected.world.codec.take(
                 Counters(int(steps[0]), int(physics[0])),
-                timestep=self._envs.timestep(first),
+                timestep=self._envs.timestep(first) if timesteps is None else float(timesteps[0]),
                 edits=0,
                 script=script,
                 record=record or CheckpointRecord(scene_name=self._scene.name),
             )
         fields = {name: values[chosen] for name, values in self._envs.expanded.items()}
+        if timesteps is not None and SAID_OF_ROWS in fields:
+            fields[SAID_OF_ROWS] = timesteps.reshape(fields[SAID_OF_ROWS].shape)
+        for place, env in enumerate(chosen.tolist()):
+            for option, values in () if fields_then is None else fields_then(env).items():
+                field = fields[option.removeprefix(FIELD_OPTION)][place : place + 1]
+                field[...] = np.reshape(values, field.shape)
         return BatchCheckpoint(
             self._labelled(taken),
             envs=chosen.copy(),
@@ -298,7 +310,7 @@ class BatchStates:
         envs.state[targets] = rows
         envs.counters.put(targets, steps, physics)
         self._scene.replaced(SegmentKind.RESTORE, targets, before=before, text="restored")
-        reasons = [first.exactness.reason, difference, left_out]
+        reasons = [first.exactness.reason, difference, first.record.doubt, left_out]
         if envs.is_inexact and SLEEP_REASON not in first.exactness.reason:
             reasons.append(SLEEP_REASON)
         return Exactness("; ".join(reason for reason in reasons if reason))

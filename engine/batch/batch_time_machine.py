@@ -24,6 +24,7 @@ from stroboscope.engine.batch.batch_checkpoint import (
     is_batch_checkpoint,
 )
 from stroboscope.engine.batch.batch_states import SCRIPT_REASON, SLEEP_REASON
+from stroboscope.engine.checkpoint import CheckpointRecord
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.rollouts.desk import RolloutDesk, Row, RowAt
 from stroboscope.engine.time_machine import MujocoTimeMachine
@@ -109,17 +110,18 @@ class BatchTimeMachine(MujocoTimeMachine):
             poses = self._batch.backend.environment_poses(
                 matrix[list(shown)], fields=lambda env: self._rows.fields_before(env, axis)
             )
-            lost = [(env, text) for env in shown if (text := self._rows.lost_fields(env, axis))]
-            others = [f"environment {env}: {text}" for env, text in lost if env != self._env]
-            note = "; ".join(filter(None, (note, *others[:_MOST_NAMED])))
+            others = self._lost_of([env for env in shown if env != self._env], axis)
+            note = "; ".join(filter(None, (note, others)))
             frames = TopicFrames({**frames.arrays, Topic.ENVIRONMENTS: poses}, frames.notes)
         return PastFrame(clock=past.clock, frames=frames, note=note)
 
     def state_at(self, axis: int) -> bytes:
         """Return a row as a checkpoint: of all environments, as far back as they are remembered."""
         self._past.check(axis)
-        matrix = self._rows.matrix(axis)
-        steps, physics, _ = self._rows.counts_at(axis)
+        history = self._rows
+        history.look_at_fields()
+        matrix = history.matrix(axis)
+        steps, physics, _ = history.counts_at(axis)
         chosen = np.arange(self._envs.count)
         if matrix is None:
             chosen = np.array([self._selected.env])
@@ -127,8 +129,18 @@ class BatchTimeMachine(MujocoTimeMachine):
         else:
             rows = matrix
         return self._batch.states.checkpoint_of(
-            chosen, rows, steps=steps[chosen], physics=physics[chosen]
-        ).to_bytes()
+            chosen, rows, steps=steps[chosen], physics=physics[chosen],
+            timesteps=np.array([history.timestep_at(env, axis) for env in chosen.tolist()]),
+            fields_then=lambda env: history.fields_before(env, axis),
+            record=CheckpointRecord(
+                f"row {axis}", self._batch.name, doubt=self._lost_of(chosen.tolist(), axis)
+            ),
+        ).to_bytes()  # fmt: skip
+
+    def _lost_of(self, envs: Sequence[int], axis: int) -> str:
+        """Say what of the model of some environments is not known of a row; or ""."""
+        lost = [(env, text) for env in envs if (text := self._rows.lost_fields(env, axis))]
+        return "; ".join(f"environment {env}: {text}" for env, text in lost[:_MOST_NAMED])
 
     # --- branches
 

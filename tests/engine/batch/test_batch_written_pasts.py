@@ -231,3 +231,28 @@ def test_files_have_whole_numbers_that_environments_have_of_their_own(
     there = physics.load_checkpoint(checkpoint)
     assert there.expand(field).tolist() == values.tolist()
     assert there.expand(field).dtype == values.dtype
+
+
+def test_a_row_of_environments_as_a_checkpoint_has_their_fields_and_timesteps_of_then() -> None:
+    herd = Herd()
+    scene = herd.scene
+    gains, timesteps = scene.expand("actuator_biasprm"), scene.expand("opt.timestep")
+    herd.step(5)
+    then, short = gains.copy(), timesteps.copy()
+    gains[0] *= 10.0
+    timesteps[1] *= 2.0
+    herd.step(5)
+    scene.expand("geom_condim")[2] = 1
+    herd.step(5)
+    machine = scene.backend.time_machine()
+    early, late = (physics.BatchCheckpoint.from_bytes(machine.state_at(a)) for a in (2, 12))
+    assert early.fields["actuator_biasprm"].tobytes() == then.tobytes()
+    assert early.fields["opt.timestep"].tobytes() == short.tobytes()
+    assert late.fields["actuator_biasprm"].tobytes() == gains.tobytes()
+    assert [early.env(1).timestep, late.env(1).timestep] == [0.002, 0.004]
+    with pytest.raises(physics.StateMismatchError, match="taken with a timestep of"):
+        scene.restore(early)
+    reason = scene.restore(early, with_model=True).reason
+    assert "geom_condim had other values then, which are not remembered" in reason
+    assert gains.tobytes() == then.tobytes()
+    assert scene.restore(late, with_model=True).is_exact
