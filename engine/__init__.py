@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         FileVersionError,
         FileWriteError,
     )
+    from stroboscope.engine.files.repair import Repaired
     from stroboscope.engine.options import Cone, Integrator, Jacobian, SceneOptions, Solver
     from stroboscope.engine.outside.trust import trust_folder
     from stroboscope.engine.pose_controller import PoseControllerParams
@@ -95,6 +96,7 @@ __all__ = [
     "Recording",
     "RecordingError",
     "RecordingFullError",
+    "Repaired",
     "Rollouts",
     "Scene",
     "SceneDestroyedError",
@@ -141,6 +143,7 @@ _HOMES = {
         "SimulationStopped",
     ),
     "checkpoint": ("Checkpoint", "Exactness"),
+    "files.repair": ("Repaired",),
     "files.errors": tuple(name for name in __all__ if name.startswith("File")),
     "outside.trust": ("trust_folder",),
     "options": ("Cone", "Integrator", "Jacobian", "SceneOptions", "Solver"),

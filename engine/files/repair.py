@@ -62,6 +62,10 @@ class Repaired:
             self.frames != self.frames_there or self.messages_lost or self.attachments_lost
         ) or any(not each.is_cut_off for each in self.damage)
 
+    def __str__(self) -> str:
+        """Return the same as text."""
+        return "\n".join(self.told())
+
     def told(self) -> list[str]:
         """Return a line each: what was wrong, what is lost, and what the new file has of it."""
         lines = [f"was damaged {damage.told(self.names)}" for damage in self.damage]

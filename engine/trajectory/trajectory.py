@@ -24,8 +24,9 @@ from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import FileEvent, Manifest, SceneRecord
 from stroboscope.engine.files.low_rate import Signal
 from stroboscope.engine.files.reader import TrajectoryReader
+from stroboscope.engine.files.repair import Repaired, repair
 from stroboscope.engine.files.scene_names import SceneGroup, group_of, scene_names
-from stroboscope.engine.files.suffixes import RECORDED, found_file
+from stroboscope.engine.files.suffixes import RECORDED, found_file, with_suffix
 from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.recording.recorded_stops import ends_in_step
@@ -442,16 +443,29 @@ class Trajectory:
         """
         if jobs is not None:
             jobs = whole_number(jobs, "jobs (threads)", least=1, most=MOST_THREADS)
-        if not callable(progress):
-            raise TypeError(f"progress must be a function, not {shown(progress)}")
         return verify_file(
             self._reader,
             self._record,
             self._stretches,
             self._standing_scene(),
             jobs=jobs,
-            progress=progress,
+            progress=_checked(progress),
         )
+
+    def repair(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        progress: Callable[[float], None] = lambda _: None,
+    ) -> Repaired:
+        """Write a complete file of all that is whole, of all scenes; this one stays as it is.
+
+        ``path``: of the new file, ``name.repaired.mcap`` beside this one unless said. What is
+        returned has its ``path`` and says, as text, what was damaged and what is lost. ``progress``
+        is called with 0 to 1. Raises FileError; there is no new file then.
+        """
+        target = None if path is None else with_suffix(Path(checked_path(path, "path")), RECORDED)
+        return repair(self.path, target, progress=_checked(progress))
 
     # --- the scene
 
@@ -514,6 +528,12 @@ class Trajectory:
         if pace <= 0.0:
             raise ValueError(f"speed must be above 0, not {pace:g}")
         play(self, self._rows, speed=pace, loop=flag(loop, "loop"))
+
+
+def _checked(progress: Callable[[float], None]) -> Callable[[float], None]:
+    if not callable(progress):
+        raise TypeError(f"progress must be a function, not {shown(progress)}")
+    return progress
 
 
 def load_trajectory(

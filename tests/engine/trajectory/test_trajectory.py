@@ -13,6 +13,7 @@ from plain_recording import PlainRun, record_plain, state_of
 
 import stroboscope.engine as physics
 from stroboscope.engine.files.copying import intact_attachments, whole_trajectory
+from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import RecordMode
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.trajectory.trajectory import load_trajectory
@@ -158,6 +159,31 @@ def test_a_file_cut_off_ends_in_its_last_whole_row_and_goes_on_from_there(tmp_pa
         trajectory.seek(-1)
         scene.step()
         assert state_of(model, scene.data).tobytes() == run.after(last, 1).tobytes()
+
+
+def test_a_trajectory_that_was_cut_off_is_repaired_into_a_file_beside_it(tmp_path: Path) -> None:
+    model = mujoco.MjModel.from_xml_string(ARM)
+    path = tmp_path / "run.mcap"
+    told: list[float] = []
+    record_plain(path, model, steps=100, control=_control, close=False)
+    path.write_bytes(path.read_bytes()[:-900])
+    content = path.read_bytes()
+    with load_trajectory(path) as trajectory:
+        beside = trajectory.repair()
+        named = trajectory.repair(tmp_path / "whole", progress=told.append)
+        with pytest.raises(FileError, match="is the file that is read"):
+            trajectory.repair(path)
+        with pytest.raises(TypeError, match="path"):
+            trajectory.repair(3)  # type: ignore[arg-type]
+        rows = [frame.row.tobytes() for frame in trajectory]
+    assert path.read_bytes() == content
+    assert (beside.path.name, named.path.name) == ("run.repaired.mcap", "whole.mcap")
+    assert told[-1] == 1.0
+    assert "nobody knows how much that is" in str(beside)
+    for each in (beside, named):
+        with load_trajectory(each.path) as repaired:
+            assert repaired.complete
+            assert [frame.row.tobytes() for frame in repaired] == rows
 
 
 def test_rows_and_time_are_read_without_building_the_scene(run: PlainRun) -> None:
