@@ -71,11 +71,18 @@ def _as_array(envs_idx: Any) -> NDArray[Any]:
         except TypeError:
             envs_idx = _listed(envs_idx)
     try:
-        return np.asarray(envs_idx)
+        array = np.asarray(envs_idx)
     except ValueError as error:
         raise TypeError(
             f"envs_idx is no array of whole numbers: {shown(envs_idx)}; {_EXAMPLES}"
         ) from error
+    is_list = isinstance(envs_idx, list | tuple) and array.dtype != np.bool_
+    if is_list and any(isinstance(each, bool | np.bool_) for each in envs_idx):
+        # NumPy takes them for environments 0 and 1.
+        raise TypeError(
+            f"envs_idx has both truth values and numbers: {shown(envs_idx)}; {_EXAMPLES}"
+        )
+    return array
 
 
 def _listed(envs_idx: Any) -> list[Any]:

@@ -78,6 +78,8 @@ def test_every_form_names_its_environments(given: object, meant: list[int]) -> N
         ("1", TypeError, "not .*str"),
         (b"1", TypeError, "not .*bytes"),
         (["a"], TypeError, "whole numbers"),
+        ([True, 2], TypeError, "both truth values and numbers"),
+        ((0, np.bool_(True)), TypeError, "both truth values and numbers"),
         ([[1], [1, 2]], TypeError, "no array"),
         (object(), TypeError, "object"),
         (slice("a", None), TypeError, "no slice of whole numbers"),
