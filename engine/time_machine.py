@@ -299,7 +299,9 @@ class MujocoTimeMachine(TimeMachine):
         if after is not None:
             stored.append(after)
         does_tell = after is not None and self._past.follows_at(end)
-        unsure = [at for at, axis in enumerate(range(begin, end)) if self._past.told_doubt(axis)]
+        unsure = {at for at, axis in enumerate(range(begin, end)) if self._past.told_doubt(axis)}
+        if not does_tell and self._past.doubt(end - 1):  # none of its rows says where that has led
+            unsure.add(end - 1 - begin)
         timesteps = [ring.timestep(axis) for axis in range(begin, end)]
         name = scene.name
         if not is_newest or segment.episode:

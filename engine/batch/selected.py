@@ -218,6 +218,8 @@ class EnvHistory:
     recorded_options: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
     first_fields: Mapping[str, tuple[float, ...]] = types.MappingProxyType({})
     """Nothing: every stretch has the values of all fields that environments have of their own."""
+    left = b""
+    """Nobody knows it: rows are not known to follow from one another either."""
 
     def __init__(
         self, history: BatchHistory, counters: OneEnvCounters, keeps: Any, *, model: Any

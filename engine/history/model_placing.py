@@ -114,7 +114,9 @@ def _begun_at(axis: int, stretch: Stretch, before: Stretch, steps: StepsAgain) -
         time=time,
         text=f"{MODEL_TEXT}: {stretch.model_text}",
     )
-    return dataclasses.replace(stretch, segment=segment, total_steps=total_steps, model_since=axis)
+    return dataclasses.replace(
+        stretch, segment=segment, total_steps=total_steps, model_since=axis, left=b""
+    )
 
 
 def _of_model_only(stretch: Stretch, before: Stretch) -> Stretch:

@@ -6,7 +6,7 @@ model is changed. In the copy are the options and fields that were in force then
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from stroboscope.engine.data_views import motion_of
 from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.model_placing import placed_where_it_was_written
+from stroboscope.engine.history.options_in_force import OptionsInForce
 from stroboscope.engine.history.row_record import record_of_row
-from stroboscope.engine.history.segments import Options, Stretch
+from stroboscope.engine.history.segments import Options, Stretch, digest_of_motion
 from stroboscope.engine.history.steps_of_past import StepsOfPast
 from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.live_data import HeldData
@@ -50,6 +51,7 @@ class Past:
         self._world = world
         self._adapter = world.adapter
         self._history = scene.history
+        self._in_force = OptionsInForce(scene.history, world)
         self._layout = RowLayout(world.model, adapter=world.adapter)
         self._of_past: Any = None
         self._scratch: Any = None
@@ -302,7 +304,24 @@ class Past:
         history = self._history
         if axis < history.recording_end and not history.is_recorded_here:
             return False
-        return self.follows_at(axis + 1) and not self._callbacks()
+        is_told = self.follows_at(axis + 1) or bool(self._left_by(axis))
+        return is_told and not self._callbacks()
+
+    def _left_by(self, axis: int) -> bytes:
+        """Return :attr:`Stretch.left` of where a step has led; empty where that is not known."""
+        history = self._history
+        following = history.segments.after(self.stretch(axis))
+        if following is not None and following.segment.begin == axis + 1:
+            return following.left
+        return history.left if axis + 1 == self._scene.counters.axis else b""
+
+    def _is_where_it_led(self, axis: int, left: bytes) -> bool:
+        """Return whether the scratch data is where the step of a row has led; LookupError."""
+        if self.follows_at(axis + 1):
+            return self._is_right(axis + 1)
+        if not left:
+            raise LookupError(axis)
+        return digest_of_motion(motion_of(self._scratch)) == left
 
     def _doubt(self, axis: int) -> str:
         """Return why the step of a row, which stands in the scratch data, is another one by now.
@@ -326,7 +345,7 @@ class Past:
         """Return in words that a step does not lead to the next row; "" where it does."""
         try:
             self._step(axis, axis + 1)
-            if self._is_right(axis + 1):
+            if self._is_where_it_led(axis, self._left_by(axis)):
                 return ""
         except (CommandError, LookupError):
             return ""  # what would tell is lost
@@ -354,9 +373,7 @@ class Past:
             return False
         with self._options_of(stretch):
             self._step_within(axis, axis + 1)
-        if left:
-            return motion_of(self._scratch).tobytes() == left
-        return self._is_right(axis + 1)
+        return self._is_where_it_led(axis, left)
 
     def follows_at(self, axis: int) -> bool:
         """Return whether a row, or where the scene stands, follows from the row before."""
@@ -533,66 +550,9 @@ class Past:
             self._adapter.mj_setState(model, data, row, self._adapter.integration)
 
     def options_of(self, stretch: Stretch) -> Options:
-        """Return the physics options that were in force, of those that were ever edited.
+        """Return the physics options, and fields of the model, that were in force in a stretch."""
+        return self._in_force.of(stretch)
 
-        And the fields of the model that were ever written into.
-        """
-        history = self._history
-        own = {
-            **self._world.unedited_options, **history.recorded_options, **history.first_fields
-        }  # fmt: skip
-        # An option may be told by its own name, and as a field of the model: what comes later in
-        # the order counts.
-        return {
-            **{name: own[name] for name in own if name not in stretch.options},
-            **stretch.options,
-        }
-
-    @contextmanager
-    def _options_of(self, stretch: Stretch) -> Iterator[None]:
-        """Have the physics options, and fields, that were in force in a stretch."""
-        model, adapter = self._model, self._adapter
-        if self._history.models.has_copy:
-            before = self._history.models.in_force
-            self._put_in_force(stretch)
-            try:
-                yield
-            finally:
-                if before is not None:
-                    self._put_in_force(before)
-            return
-        now: dict[str, tuple[float, ...]] = {}
-        try:
-            for name, values in self.options_of(stretch).items():
-                own = read_option(model, name, adapter=adapter)
-                if values != own:
-                    now[name] = own
-                    write_option(model, name, values, known=values, adapter=adapter)
-            yield
-        finally:
-            # Backwards: a flag is told by its own name, and as a bit of a field.
-            self._write_back(now)
-
-    def _put_in_force(self, stretch: Stretch) -> None:
-        """Write the options and fields of a stretch into the copy; they stay until others come."""
-        models = self._history.models
-        if models.in_force is stretch:
-            return
-        models.in_force = None
-        for name, values in self.options_of(stretch).items():
-            write_option(self._model, name, values, known=values, adapter=self._adapter)
-        models.in_force = stretch
-
-    def _write_back(self, options: dict[str, tuple[float, ...]]) -> None:
-        """Give the model its own values again, whatever a handler of a signal raises meanwhile."""
-        left, raised = list(options.items()), None
-        while left:
-            try:
-                while left:
-                    name, values = left[-1]
-                    write_option(self._model, name, values, known=values, adapter=self._adapter)
-                    left.pop()
-            except BaseException as error:  # noqa: BLE001 - raised when all is done
-                raised = error
-        if raised is not None:
-            raise raised
+    def _options_of(self, stretch: Stretch) -> AbstractContextManager[None]:
+        """Have them in the model."""
+        return self._in_force.having(self._model, stretch)

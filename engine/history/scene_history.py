@@ -20,7 +20,13 @@ from stroboscope.engine.history.recorded_signals import NoSignals, RecordedSigna
 from stroboscope.engine.history.ring import RowRing
 from stroboscope.engine.history.row_tap import HistoryTap, SyncTap
 from stroboscope.engine.history.script_rows import ScriptRows
-from stroboscope.engine.history.segments import LOST_FIELDS, Options, SegmentList, Stretch
+from stroboscope.engine.history.segments import (
+    LOST_FIELDS,
+    Options,
+    SegmentList,
+    Stretch,
+    digest_of_motion,
+)
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 from stroboscope.engine.physics_options import read_option
 
@@ -357,7 +363,7 @@ class SceneHistory:
             self.episode = self._episodes + 1
         elif episode >= 0:
             self.episode = episode
-        left = b"" if self.after is None else self.after
+        left = b"" if ahead else self.left
         if self.ring.advance:
             self.models.look()  # what comes now is another stretch's
         opened = self._open(kind, text, parent_axis, ahead=ahead, left=left)
@@ -381,6 +387,11 @@ class SceneHistory:
         else:
             self._is_replaced = True
             self._lose_track()
+
+    @property
+    def left(self) -> bytes:
+        """Where the last step has led, whatever has taken the place of that since."""
+        return b"" if self.after is None else digest_of_motion(self.after)
 
     def _open(
         self, kind: SegmentKind, text: str, parent_axis: int, *, ahead: int = 0, left: bytes = b""
@@ -507,8 +518,7 @@ class SceneHistory:
             follows = False
             if not self._is_edited_again(axis):
                 self.models.look()  # the step before tells with which model it was taken
-                left = b"" if self.after is None else self.after
-                self._open(SegmentKind.EDIT, _STATE_CHANGED, -1, left=left)
+                self._open(SegmentKind.EDIT, _STATE_CHANGED, -1, left=self.left)
                 self._opened_at = axis
         if ring.at == ring.size or ring.is_turning:
             self._turn(axis)

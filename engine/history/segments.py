@@ -2,6 +2,7 @@
 
 import bisect
 import dataclasses
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -11,11 +12,12 @@ from stroboscope.debugger_protocol.time_messages import Segment
 from stroboscope.engine.history.model_watch import ModelChange
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 
-__all__ = ["LOST_FIELDS", "MOST_NUMBERS", "Options", "SegmentList", "Stretch"]
+__all__ = ["LOST_FIELDS", "MOST_NUMBERS", "Options", "SegmentList", "Stretch", "digest_of_motion"]
 
 LOST_FIELDS: Final = "what the model's fields were then is not remembered"
 MOST_NUMBERS: Final = 500_000
 """Numbers of model fields that the stretches of one scene have at most, some 30 bytes each."""
+_DIGEST_BYTES: Final = 16
 Options = Mapping[str, tuple[float, ...]]
 """Values by name: of physics options that somebody has edited in the debugger, and of fields of the
 model that somebody has written into, ``model.body_mass``, flat."""
@@ -39,8 +41,8 @@ class Stretch:
     fields_before: Options | None = None
     """The model's fields right before the begin; None where nothing was written after that."""
     left: bytes = b""
-    """Where the step before has led, which another state took the place of: see
-    :func:`~stroboscope.engine.data_views.motion_of`. Where it matters, else empty."""
+    """Where the step before has led, which another state took the place of, as
+    :func:`digest_of_motion` says it; empty where that is not known."""
 
     def with_model(self, change: ModelChange | None) -> "Stretch":
         """Return it with what was written into the model meanwhile; None: nothing was."""
@@ -66,8 +68,11 @@ class Stretch:
 
     def in_place_of(self, other: "Stretch") -> "Stretch":
         """Return it with what was written before ``other``, which nothing came of."""
-        if not other.has_unknown_begin or other.segment.begin != self.segment.begin:
+        if other.segment.begin != self.segment.begin:
             return self
+        left = other.left or self.left
+        if not other.has_unknown_begin:
+            return dataclasses.replace(self, left=left)
         text = "; ".join(filter(None, (other.model_text, self.model_text)))
         before = other.options if other.fields_before is None else other.fields_before
         return dataclasses.replace(
@@ -75,7 +80,7 @@ class Stretch:
             model_since=other.model_since,
             model_text=text,
             fields_before=before,
-            left=other.left or self.left,
+            left=left,
         )
 
     @property
@@ -154,12 +159,11 @@ class SegmentList:
         return left + added
 
     def _numbered(self, stretches: Sequence[Stretch]) -> list[Stretch]:
-        """Return stretches with the numbers that come next, and what matters of them."""
+        """Return stretches with the numbers that come next."""
         made = []
         for number, stretch in enumerate(stretches, self._next_id):
             segment = msgspec.structs.replace(stretch.segment, segment_id=number)
-            left = stretch.left if stretch.has_unknown_begin else b""
-            made.append(dataclasses.replace(stretch, segment=segment, left=left))
+            made.append(dataclasses.replace(stretch, segment=segment))
         return made
 
     def clear(self) -> None:
@@ -223,6 +227,11 @@ class SegmentList:
         if self._told is None:
             self._told = tuple(stretch.segment for stretch in self._stretches)
         return self._told
+
+
+def digest_of_motion(motion: bytes | memoryview) -> bytes:
+    """Return a digest of :func:`~stroboscope.engine.data_views.motion_of` a state."""
+    return hashlib.blake2b(motion, digest_size=_DIGEST_BYTES).digest()
 
 
 def _first_of(doubt: tuple[int, int, str]) -> int:
