@@ -136,6 +136,15 @@ class SceneBackend(abc.ABC):
         """Return the complete state; empty when the scene can't be restored."""
         return b""
 
+    def capture_checkpoint(self, name: str) -> bytes:
+        """Return the complete state for somebody to keep: :meth:`restore_initial` takes it, too."""
+        return self.capture_initial()
+
+    @property
+    def compares_models(self) -> bool:
+        """Whether :meth:`restore_initial` says what the model of a kept state was changed to."""
+        return False
+
     def restore_initial(self, state: bytes) -> None:
         """Put the scene back to ``state``, all of it or nothing (CommandError)."""
         raise CommandError("this scene can't be restored: its engine offers no capture")

@@ -145,6 +145,15 @@ class MujocoBackend(SceneBackend):
         """Return a checkpoint."""
         return self._scene.states.capture()
 
+    def capture_checkpoint(self, name: str) -> bytes:
+        """Return a checkpoint that says what was written into the model."""
+        return self._scene.states.take(name).to_bytes()
+
+    @property
+    def compares_models(self) -> bool:
+        """Whether :meth:`restore_initial` says what has changed in the model."""
+        return True
+
     def restore_initial(self, state: bytes) -> None:
         """Put a checkpoint back; CommandError with the reason when it no longer fits.
 

@@ -117,22 +117,26 @@ class SceneStates:
 
     def checkpoint(self, name: str, *, note: str = "") -> Checkpoint:
         """Return the state as it stands; a named one compares the model with the scene's making."""
+        made = self.take(name, note=note)
+        made.belongs_to(self._scene.link.scene_id, next(self._numbers))
+        self._kept.append(weakref.ref(made))
+        if len(self._kept) > self._tidy_at:
+            self._tidy_up()
+        return made
+
+    def take(self, name: str, *, note: str = "") -> Checkpoint:
+        """Return the same for somebody else than the script, whose own are counted."""
         scene = self._scene
         world = scene.world
         script = self.script.capture() if self.script.registered else b""
         changes = ModelChanges(world).saved() if name else ()
-        made = world.codec.take(
+        return world.codec.take(
             scene.counters.state(),
             timestep=scene.timestep_of_state,
             edits=world.edits,
             script=script,
             record=CheckpointRecord(name, scene.name, note, bool(name), changes),
         )
-        made.belongs_to(scene.link.scene_id, next(self._numbers))
-        self._kept.append(weakref.ref(made))
-        if len(self._kept) > self._tidy_at:
-            self._tidy_up()
-        return made
 
     def _tidy_up(self) -> None:
         """Forget the checkpoints that nobody has any more; seldom enough to cost nothing."""

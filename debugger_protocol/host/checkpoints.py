@@ -141,7 +141,7 @@ class Checkpoints:
                 "drop one first"
             )
         if state is None:
-            state = self._backend.capture_initial()
+            state = self._backend.capture_checkpoint(name)
         if not state:
             raise CommandError("the state can't be kept: this scene's engine offers no capture")
         used = sum(k.info.nbytes for k in self._kept.values() if not k.is_of_script)

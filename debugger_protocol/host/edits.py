@@ -346,8 +346,9 @@ class SceneEditor:
         self._backend.restore_initial(kept.state)
         reason = f"checkpoint {kept.info.name!r} was restored"
         self.record_replacement(reason, before)
-        # The script's compare the whole model: the engine says what differs.
-        options = {} if kept.is_of_script else self._options
+        # Those that compare the whole model: the engine says what differs.
+        is_compared = kept.is_of_script or self._backend.compares_models
+        options = {} if is_compared else self._options
         changed = [
             option_text(self._backend.option_info(name), then, now)
             for name, now in options.items()

@@ -116,6 +116,11 @@ class BatchBackend(MujocoBackend):
         chosen = np.arange(self._envs.count)
         return self._batch.states.checkpoint(chosen, name="", note="").to_bytes()
 
+    def capture_checkpoint(self, name: str) -> bytes:
+        """Return a checkpoint of all environments by a name."""
+        chosen = np.arange(self._envs.count)
+        return self._batch.states.checkpoint(chosen, name=name, note="").to_bytes()
+
     def restore_initial(self, state: bytes) -> None:
         """Put a checkpoint back: of all environments, or, of one world, into the selected one."""
         chosen = None if is_batch_checkpoint(state) else np.array([self._selected.env])

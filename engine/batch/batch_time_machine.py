@@ -24,7 +24,7 @@ from stroboscope.engine.batch.batch_checkpoint import (
     is_batch_checkpoint,
 )
 from stroboscope.engine.batch.batch_states import SCRIPT_REASON, SLEEP_REASON
-from stroboscope.engine.checkpoint import CheckpointRecord
+from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.rollouts.desk import RolloutDesk, Row, RowAt
 from stroboscope.engine.time_machine import MujocoTimeMachine
@@ -56,10 +56,10 @@ class _EnvDesk(RolloutDesk):
         row: Row = envs.state[ref.number].copy()
         return row
 
-    def row_of_checkpoint(self, state: bytes) -> Row:
-        """Return the selected environment's row in a checkpoint of several."""
+    def _checkpoint(self, state: bytes) -> Checkpoint:
+        """Return the selected environment's checkpoint in one of several."""
         if not is_batch_checkpoint(state):
-            return super().row_of_checkpoint(state)
+            return super()._checkpoint(state)
         env = self._batch.selected.env
         try:
             made = BatchCheckpoint.from_bytes(state)
@@ -68,7 +68,7 @@ class _EnvDesk(RolloutDesk):
                     f"the checkpoint does not hold environment {env}, which is selected: select "
                     f"one that it holds: {either_text(made.envs.tolist())}"
                 )
-            return super().row_of_checkpoint(made.env(env).to_bytes())
+            return super()._checkpoint(made.env(env).to_bytes())
         except StateError as error:
             raise CommandError(str(error)) from error
 

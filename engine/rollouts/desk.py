@@ -19,11 +19,19 @@ from stroboscope.debugger_protocol.time_messages import (
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import SceneDestroyedError, StateError
 from stroboscope.engine.model_fields import known_models
+from stroboscope.engine.model_option_fields import FIELD_OPTION
 from stroboscope.engine.rollouts.compare import compare_rollouts, compare_states
 from stroboscope.engine.rollouts.derived import derived_numbers_of
 from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
 from stroboscope.engine.rollouts.model_again import ModelAgain
 from stroboscope.engine.rollouts.numbers import derived_numbers, logged_numbers
+from stroboscope.engine.rollouts.placing import (
+    PLACING,
+    Placer,
+    Placing,
+    is_placed_alike,
+    placing_of,
+)
 from stroboscope.engine.rollouts.resimulation import Resimulation, edited_model, resimulate
 from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
 from stroboscope.engine.rollouts.row_names import RowNames
@@ -45,8 +53,6 @@ RowAt = Callable[[int], Row]
 
 # Of those larger than this [bytes] no rollout has a copy of its own: robots with many meshes.
 _LARGE_MODEL = 4 << 20
-# What of a model decides where its bodies stand, for given positions of joints.
-_PLACING = ("body_pos", "body_quat", "jnt_pos", "jnt_axis", "qpos0")
 
 
 class RolloutDesk:
@@ -65,7 +71,7 @@ class RolloutDesk:
         self._probe = RowProbe(
             world.model, adapter=world.adapter, scratch=lambda: world.frames.scratch
         )
-        self._other_probe: RowProbe | None = None
+        self._placer = Placer(self._probe, adapter=world.adapter)
         self._names: RowNames | None = None
 
     # --- made
@@ -272,19 +278,56 @@ class RolloutDesk:
         if ghost.source is GhostSource.ROLLOUT:
             rollout = self._rollout(ghost, keeper)
             step = rollout.step_at(time)
-            rows = StoredRows(rollout, adapter=self._adapter)
-            rows.check_model()
-            if not rows.is_known(step):
-                raise CommandError(
-                    f"step {step} of {rollout.name!r} can't be placed: the script had written into "
-                    "its model then, and what is not known"
-                )
-            return self._probe_of(rollout).pose(rollout.rows[step])
-        return self._probe.pose(self._row(ghost, keeper, row_at))
+            self._check_known(rollout, step)
+            return self._placer.pose(rollout.rows[step], rollout.placing)
+        state = self._state(ghost, keeper)
+        if state is None:
+            return self._probe.pose(self._row(ghost, keeper, row_at))
+        checkpoint = self._checkpoint(state)
+        return self._placer.pose(checkpoint.row, self._placing_at(checkpoint))
+
+    def _check_known(self, rollout: StoredRollout, step: int) -> None:
+        """Raise CommandError for a step whose model is not known; without making a trial's."""
+        is_trial = not rollout.steps_of_script and rollout.is_model_as_it_was is None
+        if is_trial and not rollout.unsure:
+            return
+        rows = StoredRows(rollout, adapter=self._adapter)
+        rows.check_model()
+        if not rows.is_known(step):
+            raise CommandError(
+                f"step {step} of {rollout.name!r} can't be placed: the script had written into "
+                "its model then, and what is not known"
+            )
 
     def pose_with(self, model: Any, row: Row) -> Arrays:
         """Return where the bodies of a row of this scene stand with a model of then."""
-        return self._probe_with(model).pose(row)
+        return self._placer.pose(row, placing_of(model))
+
+    def _placing_at(self, checkpoint: Checkpoint) -> Placing:
+        """Return what decides where the bodies of a checkpoint stand; CommandError where unknown.
+
+        One without a name does not say what the model was.
+        """
+        first, record = self._world.codec.fields, checkpoint.record
+        if record.doubt:
+            raise CommandError(f"{record.name!r} can't be placed: {record.doubt}")
+        begun = {name: value for name in PLACING if (value := first.value(name)) is not None}
+        if record.compared:
+            saved = {each.field: each for each in record.changes}
+            return {
+                name: saved[name].values(value) if name in saved else value
+                for name, value in begun.items()
+            }
+        history = self._scene.history
+        history.look_at_model()
+        written = [name for name in PLACING if f"{FIELD_OPTION}{name}" in history.first_fields]
+        if written or not is_placed_alike(self._world.model, begun):
+            raise CommandError(
+                "the checkpoint can't be placed: it has no name, so it does not say what of the "
+                "model decides where bodies stand, which the script has written into "
+                f"({', '.join(written) or 'body_pos'}); name it: scene.checkpoint(name)"
+            )
+        return begun
 
     def compare(
         self,
@@ -335,13 +378,22 @@ class RolloutDesk:
         """Return the state that a reference means."""
         if ref.source is GhostSource.ROW and ref.scene_id == self._scene.scene_id:
             return row_at(ref.number)
+        state = self._state(ref, keeper)
+        if state is None:
+            raise CommandError(f"this scene has no {ref.source.value} {ref.number}")
+        return self._checkpoint(state).row
+
+    def _state(self, ref: GhostRef, keeper: Keeper | None) -> bytes | None:
+        """Return the state that somebody else keeps; None where the reference means no such one."""
+        is_own = ref.scene_id == self._scene.scene_id
+        if ref.source is GhostSource.ROW and is_own:
+            return None
+        if ref.source not in (GhostSource.CHECKPOINT, GhostSource.ROW):
+            return None
         if keeper is None:
             raise CommandError("states of other scenes and checkpoints are kept by the debugger")
-        if ref.source is GhostSource.CHECKPOINT:
-            return self.row_of_checkpoint(keeper.checkpoint(ref))
-        if ref.source is GhostSource.ROW:
-            return self.row_of_checkpoint(keeper.row(ref))
-        raise CommandError(f"this scene has no {ref.source.value} {ref.number}")
+        is_row = ref.source is GhostSource.ROW
+        return keeper.row(ref) if is_row else keeper.checkpoint(ref)
 
     def _rollout(self, ref: GhostRef, keeper: Keeper | None) -> StoredRollout:
         """Return the rollout that a reference means; CommandError for one of another model."""
@@ -371,31 +423,15 @@ class RolloutDesk:
             f"{f': {how}' if how else ''}; only rollouts of one model can be shown and compared"
         )
 
-    def _probe_of(self, rollout: StoredRollout) -> RowProbe:
-        """Return what places a rollout's bodies: of its own model, where that was edited so."""
-        mine, its = self._world.model, rollout.model
-        if its is mine or all(
-            np.array_equal(getattr(its, name), getattr(mine, name)) for name in _PLACING
-        ):
-            return self._probe
-        return self._probe_with(its)
-
-    def _probe_with(self, model: Any) -> RowProbe:
-        known = self._probe if model is self._world.model else self._other_probe
-        if known is None or known.model is not model:
-            # One is kept: a ghost is placed anew with every picture.
-            known = self._other_probe = RowProbe(model, adapter=self._adapter)
-        return known
-
-    def row_of_checkpoint(self, state: bytes) -> Row:
-        """Return the row in a checkpoint's bytes; CommandError when it is of another model."""
+    def _checkpoint(self, state: bytes) -> Checkpoint:
+        """Return the checkpoint in bytes; CommandError when it is of another model."""
         codec = self._world.codec
         try:
             checkpoint = Checkpoint.from_bytes(state)
             codec.check_object(checkpoint, timestep=checkpoint.timestep)
         except StateError as error:
             raise CommandError(str(error)) from error
-        return checkpoint.row
+        return checkpoint
 
     @property
     def names(self) -> RowNames:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import RolloutInfo
 from stroboscope.engine.rollouts.events import ENDED
+from stroboscope.engine.rollouts.placing import Placing, placing_of
 
 __all__ = ["StoredRollout"]
 
@@ -45,11 +46,19 @@ class StoredRollout:
     """Where ``model`` is the script's own, for its size: tells whether it is still the same."""
     extra_bytes: int = 0
     """What it keeps beside its rows: a model of its own."""
+    _placing: Placing | None = None
 
     @property
     def model(self) -> Any:
         """What it ran with; the same one as long as nobody has asked for another rollout's."""
         return self.make_model()
+
+    @property
+    def placing(self) -> Placing:
+        """What of its model decides where bodies stand: a ghost needs no more of it."""
+        if self._placing is None:
+            self._placing = placing_of(self.model)
+        return self._placing
 
     @property
     def nbytes(self) -> int:

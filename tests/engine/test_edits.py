@@ -359,7 +359,8 @@ def test_a_checkpoint_outlives_an_edited_timestep_and_says_what_is_different(
     a.client.step(a.id, 5)
     a.client.restore_checkpoint(a.id, number)
     assert a.state() == state
-    a.wait_log("goes on differently than it did: timestep: 0.002 → 0.001 s since then")
+    told = "the model differs: opt.timestep: 0.002 at the checkpoint, 0.001 now"
+    a.wait_log(f"checkpoint 'a' goes on only approximately: {told}")
     a.client.restore_initial(a.id)
     assert a.client.scenes()[0].step_count == 0
 

@@ -15,6 +15,7 @@ from stroboscope.debugger_protocol.time_machine import FinishedRun, Keeper
 from stroboscope.debugger_protocol.time_messages import EditKind, GhostRef, GhostSource, WhatIf
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.rollouts.desk import RolloutDesk
+from stroboscope.engine.rollouts.resimulation import edited_model
 from stroboscope.engine.rollouts.row_source import RecordedRows
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.rollouts.stored import StoredRollout
@@ -299,3 +300,61 @@ def test_rollouts_of_other_living_scenes_are_refused(make_scene: Make, state_of:
     unknown = GhostRef(source=GhostSource.ROLLOUT, number=12345678, scene_id=scene.scene_id)
     with pytest.raises(CommandError, match="no rollout 12345678"):
         desk.ghost_pose(unknown, time=0.0, keeper=None, row_at=no_row)
+
+
+def test_a_checkpoint_stands_with_the_places_of_its_own_moment(make_scene: Make) -> None:
+    scene = make_scene("arm")
+    ghost = GhostRef(source=GhostSource.CHECKPOINT, number=1, scene_id=scene.scene_id)
+    machine = scene.backend.time_machine()
+
+    def stands(state: bytes) -> list[float]:
+        machine.keeper = Kept(state)
+        found: list[float] = machine.ghost_pose(ghost, time=0.0)["xpos"][1].tolist()
+        return found
+
+    first = scene.model.body_pos[1].tolist()
+    named = [scene.backend.capture_checkpoint("first")]
+    nameless = scene.checkpoint().to_bytes()
+    assert stands(nameless) == first
+    scene.model.body_pos[1] = (0.0, 0.0, 5.0)
+    named.append(scene.checkpoint("moved").to_bytes())
+    assert [stands(state) for state in named] == [first, [0.0, 0.0, 5.0]]
+    with pytest.raises(CommandError, match=r"can't be placed: it has no name, .*\(body_pos\)"):
+        stands(nameless)
+    scene.model.body_pos[1] = first
+    assert [stands(state) for state in named] == [first, [0.0, 0.0, 5.0]]
+    with pytest.raises(CommandError, match="can't be placed: it has no name"):
+        stands(nameless)
+    other = make_scene("arm")
+    row = GhostRef(source=GhostSource.CHECKPOINT, number=1, scene_id=other.scene_id)
+    machine = other.backend.time_machine()
+    machine.keeper = Kept(named[1])
+    assert machine.ghost_pose(row, time=0.0)["xpos"][1].tolist() == [0.0, 0.0, 5.0]
+
+
+def test_ghosts_of_several_trials_of_a_large_model_make_none_of_their_models_again(
+    make_scene: Make,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stroboscope.engine.rollouts.desk._LARGE_MODEL", 1)
+    scene = make_scene("arm")
+    scene.keep_history(True)
+    for _ in range(5):
+        scene.step()
+    machine = scene.backend.time_machine()
+    made = []
+    monkeypatch.setattr(
+        "stroboscope.engine.rollouts.desk.edited_model",
+        lambda *given, **more: made.append(given) or edited_model(*given, **more),
+    )
+    for height in (2.0, 3.0, 4.0):
+        edit = WhatIf(kind=EditKind.MODEL, name="body_pos", index=5, values=(height,))
+        for _ in machine.resimulate(1, steps=2, edits=(edit,), name=""):
+            pass
+    ids = [info.rollout_id for info in machine.rollouts()]
+    made.clear()
+    for _ in range(3):
+        for number, height in zip(ids, (2.0, 3.0, 4.0), strict=True):
+            ghost = GhostRef(source=GhostSource.ROLLOUT, number=number, scene_id=scene.scene_id)
+            assert machine.ghost_pose(ghost, time=0.0)["xpos"][1, 2] == height
+    assert len(made) <= len(ids)
