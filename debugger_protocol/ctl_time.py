@@ -117,10 +117,11 @@ def _live(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: Tex
 def _tell_view(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
     scene = next(scene for scene in client.scenes() if scene.scene_id == scene_id)
     history = client.history(scene_id)
+    notes = (history.view_note, history.invalid) if history is not None else ()
+    note = "".join(f" ({each})" for each in notes if each)
     if history is None or history.view is None:
-        out.write(f"{scene.name}: live, step {scene.step_count}, {scene.time:.6g} s\n")
+        out.write(f"{scene.name}: live, step {scene.step_count}, {scene.time:.6g} s{note}\n")
         return
-    note = f" ({history.view_note})" if history.view_note else ""
     out.write(
         f"{scene.name}: looking at step {history.view_step}, {history.view_time:.6g} s, "
         f"{history.view_back} before live; row {history.view}{note}\n"

@@ -327,6 +327,8 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     name of the file that rows before ``recording_end`` come from, empty where there is none; the
     scene stands at its last frame until it is continued. ``left_for_edits``: how often the view has
     left the past because somebody has edited the scene, which happens where that stands.
+    ``invalid``: why what is looked at, live or past, is no valid state: the scene has gone on after
+    a stop where contacts had no room. Empty: nothing is known against it.
     """
 
     scene_id: int
@@ -349,6 +351,7 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     recording: str = ""
     recording_end: int = 0
     left_for_edits: int = 0
+    invalid: str = ""
 
 
 class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):

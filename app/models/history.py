@@ -213,6 +213,11 @@ class HistoryModel:
         return note if note.startswith(_NOT_REPRODUCIBLE) else ""
 
     @property
+    def invalid(self) -> str:
+        """Why what is looked at is no valid state; empty where nothing is known against it."""
+        return self.told.invalid if self.told is not None else ""
+
+    @property
     def near(self) -> int:
         """The axis that is looked at, or will be; the live one while the view is live."""
         if self.wanted is not None:

@@ -176,12 +176,17 @@ def _of_past(scene: SceneModel) -> ShownState | None:
         return None  # its values are on their way, and say themselves what they are
     if scene.history.is_replay:
         word = "REPLAYING" if scene.history.is_playing else "REPLAY"
-        detail = "; ".join(part for part in (told.recording, told.view_note) if part)
-        return ShownState(StateKind.REPLAY, word, detail)
+        return ShownState(
+            StateKind.REPLAY, word, _joined(told.recording, told.view_note, told.invalid)
+        )
     word = f"PAUSED {MINUS}{count_text(told.view_back)}"
     if scene.history.is_playing:
         word = f"PLAYING {MINUS}{count_text(told.view_back)}"
-    return ShownState(StateKind.PAST, word, told.view_note)
+    return ShownState(StateKind.PAST, word, _joined(told.view_note, told.invalid))
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
 
 
 def _of_status(
@@ -204,10 +209,13 @@ def _of_status(
     if status.mode is PlaybackMode.PAUSED:
         if status.held and (status.hold_reason or scene.session.mode is not PlaybackMode.PAUSED):
             place = f" ({status.location})" if status.location else ""
-            return ShownState(StateKind.HELD, "HELD", f"{status.hold_reason or 'held'}{place}")
+            reason = f"{status.hold_reason or 'held'}{place}"
+            return ShownState(StateKind.HELD, "HELD", _joined(reason, scene.history.invalid))
         if scene.history.is_replay:
             ends = f"The last frame of {scene.history.recording}. Enter: continue simulating."
-            return ShownState(StateKind.REPLAY, "REPLAY · END", ends)
+            return ShownState(
+                StateKind.REPLAY, "REPLAY · END", _joined(scene.history.invalid, ends)
+            )
         instant = scene.instant(preferred)
         which = {
             Instant.NOW: "The state the scene stands at; forces are predicted.",
@@ -215,6 +223,7 @@ def _of_status(
             Instant.PAST: "",  # the view is about to be live
         }
         detail = which[instant] if instant else doing
+        detail = _joined(scene.history.invalid, detail)
         if branch := scene.history.branch_text:
             began = f"It continued from {branch} of the past"
             return ShownState(StateKind.PAUSED, "PAUSED · BRANCH", f"{began}. {detail}")

@@ -118,7 +118,8 @@ def _is_news(history: SceneHistory, told: SceneHistory | None) -> bool:
 
 def _what_lasts(history: SceneHistory) -> tuple[object, ...]:
     newest = history.segments[-1:]
-    return history.view, history.view_note, history.keeps, history.max_bytes, history.busy, newest
+    looked_at = history.view, history.view_note, history.invalid
+    return *looked_at, history.keeps, history.max_bytes, history.busy, newest
 
 
 def _says_nothing(message: msgspec.Struct) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.missing_contacts import MissingContacts
 from stroboscope.debugger_protocol.host.named_environments import environments_of_condition
 from stroboscope.debugger_protocol.host.playback import HoldKind
 from stroboscope.debugger_protocol.messages import LogLevel
@@ -22,6 +23,7 @@ from stroboscope.debugger_protocol.time_messages import (
     RemoveCondition,
     SceneConditions,
     SceneStops,
+    Segment,
     SetStopRules,
     StopInfo,
     StopReason,
@@ -54,6 +56,8 @@ class StopDesk:
         self._stopped_at = -1
         """How often the state had been replaced when the scene stopped last."""
         self._newest: deque[StopInfo] = deque(maxlen=_KEPT_STOPS)
+        self._missing: dict[int, MissingContacts] = {}
+        """By environment, -1 without: where contacts had no room."""
         self._seen: tuple[ConditionInfo, ...] = ()
 
     @property
@@ -132,8 +136,27 @@ class StopDesk:
             stop, stop_id=number, wall_time=stop.wall_time or time.time()
         )
         self._newest.append(stop)
+        if stop.reason is StopReason.ARENA or stop.env in self._missing:
+            self._missing.setdefault(stop.env, MissingContacts()).add(stop)
         self.stops = msgspec.structs.replace(self.stops, stops=tuple(self._newest), count=number)
         return stop
+
+    def invalid_at(self, axis: int, segments: Sequence[Segment], *, is_executed: bool) -> str:
+        """Return why the state before step ``axis`` (and that step) is not valid; "": it may be."""
+        if not self._missing:
+            return ""
+        many = self._link.past.environments.told
+        # In a file an environment is a scene by itself.
+        envs = self._missing if many is None else (many.selected,)
+        known = (self._missing[env] for env in envs if env in self._missing)
+        found = (each.since(segments, axis, is_executed=is_executed) for each in known)
+        since = next(filter(None, found), None)
+        if since is None:
+            return ""
+        return (
+            f"not valid: contacts or constraints are missing since step {since.physics_step} "
+            "(memory full)"
+        )
 
     def note_resets(self, count: int) -> None:
         """Tell how often the engine has reset the state by itself, in all."""

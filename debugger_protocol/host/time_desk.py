@@ -205,6 +205,11 @@ class TimeDesk:
             recording=state.recording,
             recording_end=state.recording_end,
             left_for_edits=self._left_for_edits,
+            invalid=self.stops.invalid_at(
+                state.live if self.view is None else self.view,
+                state.segments,
+                is_executed=self.view is not None,
+            ),
         )
 
     # --- commands

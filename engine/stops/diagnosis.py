@@ -96,7 +96,10 @@ def _cause(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause | None:
     if reason is StopReason.ARENA or (
         reason is StopReason.FATAL and "memory" in str(trouble.error).lower()
     ):
-        return memory_cause(world.model, trouble.row, adapter=world.adapter)
+        has_raised = reason is StopReason.FATAL
+        return memory_cause(
+            world.model, trouble.row, adapter=world.adapter, has_raised=has_raised
+        )
     if trouble.error is not None:
         return _raised(trouble.error)
     if reason not in _PHYSICAL:

@@ -94,8 +94,13 @@ def _full(data: Any, adapter: MujocoAdapter) -> list[Any]:
     return [data.warning[int(k)] for k in (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL)]
 
 
-def memory_cause(model: Any, row: NDArray[np.float64], *, adapter: MujocoAdapter) -> Cause:
-    """Return the words for contacts or constraints that found no room."""
+def memory_cause(
+    model: Any, row: NDArray[np.float64], *, adapter: MujocoAdapter, has_raised: bool
+) -> Cause:
+    """Return the words for contacts or constraints that found no room.
+
+    ``has_raised``: the step can't be done at all, else it would be done without them.
+    """
     limit = bytes_text(int(model.narena))
     needed = needed_memory(model, row, adapter=adapter)
     text = f'the memory limit of {limit} (<size memory="{limit}"/>)'
@@ -106,8 +111,10 @@ def memory_cause(model: Any, row: NDArray[np.float64], *, adapter: MujocoAdapter
         offered = max(_SMALLEST_OFFER, 1 << (4 * needed - 1).bit_length())
     offered = min(offered, _MOST_BYTES)
     size = bytes_text(offered)
+    if not has_raised:
+        text += "; states from here on would be wrong: contacts are missing in them"
     return Cause(
-        text=f"{text}; states from here on would be wrong: contacts are missing in them",
+        text=text,
         advice=f'Set <size memory="{size}"/> in the model; it can be simulated again from here',
         offers=((f"memory {size}", (option_edit(MEMORY, offered),)),),
     )

@@ -13,7 +13,7 @@ import pytest
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.time_messages import StopInfo, StopReason
+from stroboscope.debugger_protocol.time_messages import SceneHistory, StopInfo, StopReason
 
 WAIT = [str(Path(sys.executable).with_name("stroboscope")), "run", "--wait", "60"]
 DEADLINE_S = 60.0
@@ -63,6 +63,13 @@ def next_stop(client: DebuggerClient, count: int) -> StopInfo:
         lambda c: c.scenes()[0].held and c.scenes()[0].activity == "parked", DEADLINE_S
     )
     return client.stops(scene.scene_id)[-1]
+
+
+def told(client: DebuggerClient) -> SceneHistory:
+    """Return what the scene remembers, and what is known of the state in view."""
+    history = client.history(client.scenes()[0].scene_id)
+    assert history is not None
+    return history
 
 
 def let_run(client: DebuggerClient) -> None:
@@ -190,6 +197,14 @@ def test_c11_memory_that_runs_out_stops_before_anything_is_left_out(
         assert "FatalError" in stop.message
         assert "the memory limit of 60K" in stop.culprit
         assert client.wait_until(lambda c: c.scenes()[0].axis == stop.axis, DEADLINE_S)
+        assert "from here on" not in stop.culprit
+        # No state behind the first of these steps is taken for a valid one.
+        scene_id = client.scenes()[0].scene_id
+        for axis, is_valid in ((41, True), (42, False), (44, False), (45, False), (20, True)):
+            client.goto(scene_id, axis=axis)
+            assert client.wait_until(lambda c, v=is_valid: bool(told(c).invalid) is not v)
+            assert is_valid or "missing since step 42" in told(client).invalid
+        client.go_live(scene_id)
         # Going on, the script gets MuJoCo's own error; before it ends with that, it is held again.
         stop = next_stop(client, 3)
         assert stop.reason is StopReason.SCRIPT_ERROR

@@ -441,7 +441,8 @@ class TimelinePanel(QWidget):
         doubt = history.doubt if history is not None and usable else ""
         if doubt != self._doubt:
             self._show_doubt(doubt)
-        set_property(self.where, "level", "warn" if self._asks or doubt else "")
+        invalid = history is not None and usable and history.invalid
+        set_property(self.where, "level", "warn" if self._asks or doubt or invalid else "")
         self.progress.setVisible(busy)
         self.cancel.setVisible(busy)
         if told is not None and busy:
@@ -483,7 +484,7 @@ class TimelinePanel(QWidget):
         if told.view is not None:
             return self._where_away(history)
         if history.is_replay:
-            parts = [f"{history.frame_text}, the last", *_episode(history)]
+            parts = [f"{history.frame_text}, the last", *_invalid(history), *_episode(history)]
             return (" · ".join(parts), parts[0])
         if not told.keeps:
             return ("The history is switched off",)
@@ -498,6 +499,7 @@ class TimelinePanel(QWidget):
             parts.insert(0, f"episode {segment.episode}")
         if branch:
             parts.insert(0, f"on a branch from {branch}")
+        parts[:0] = _invalid(history)
         return (" · ".join(parts), parts[0])
 
     def _where_away(self, history: HistoryModel) -> tuple[str, ...]:
@@ -512,15 +514,21 @@ class TimelinePanel(QWidget):
             parts.append(f"episode {place.episode}")
             parts.append(history.step_text(told.view))
         parts.append(f"t {when}")
-        note = [told.view_note] if told.view_note else []
+        note = [*([told.view_note] if told.view_note else []), *_invalid(history)]
         # Why there is doubt may be left to the tooltip, that there is may not.
-        short = [told.view_note.partition(":")[0]] if history.doubt else []
+        doubts = (history.doubt, history.invalid)
+        short = [each.partition(":")[0] for each in doubts if each]
         return (
             " · ".join(parts + note),
             " · ".join(parts + short),
             " · ".join([back, *note]),
             " · ".join([back, *short]),
         )
+
+
+def _invalid(history: HistoryModel) -> list[str]:
+    """Return why what is looked at is no valid state, if it is none."""
+    return [history.invalid] if history.invalid else []
 
 
 def _episode(history: HistoryModel) -> list[str]:

@@ -108,6 +108,41 @@ def test_a_scene_that_blows_up_says_over_the_picture_what_where_and_why(
     wait_until(lambda: not scene.session.pending)
 
 
+FULL = """
+import stroboscope.engine as physics
+
+scene = physics.create_scene("Stack", model={model!r})
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        try:
+            scene.step()
+        except physics.StepFailedError:
+            scene.update_debugger()
+"""
+
+
+def test_c11_what_follows_from_a_step_without_room_for_its_contacts_is_said_not_to_be_valid(
+    desktop, attach, case_model, wait_until
+):
+    attach(FULL.format(model=str(case_model("C11"))))
+    window, scene = desktop.window, desktop.sessions.shown
+    where = window.timeline.where
+    for step in (42, 45):
+        wait_until(lambda: not scene.session.pending)
+        desktop.sessions.play()
+        wait_until(lambda n=step: scene.stops.standing and scene.stops.standing.physics_step == n)
+        wait_until(lambda n=step: ("missing since step 42" in where.full_text) == (n == 45))
+    assert where.property("level") == "warn"
+    assert "missing since step 42" in window.transport.badge.toolTip()
+    window.commands.time.choose(44)
+    wait_until(lambda: where.full_text.startswith("PAST") and "missing" in where.full_text)
+    assert "missing since step 42" in window.transport.badge.toolTip()
+    window.commands.time.choose(41)
+    wait_until(lambda: "step 41" in where.full_text)
+    assert "missing" not in where.full_text
+    assert where.property("level") == ""
+
+
 def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well_and_play_goes_on_unguarded(
     desktop, stopped, wait_until, click
 ):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from stroboscope.debugger_protocol import messages as m
 from stroboscope.debugger_protocol import time_messages as t
 
@@ -133,47 +135,50 @@ CLIENT: list[tuple[Any, str]] = [
     ),
 ]
 
+# Before there was `invalid`.
+_REMEMBERED = m.SceneHistory(
+    scene_id=1,
+    keeps=True,
+    first=2,
+    dense=18,
+    rows=500,
+    used_bytes=65_536,
+    max_bytes=67_108_864,
+    segments=(
+        t.Segment(
+            segment_id=1,
+            kind=t.SegmentKind.BRANCH,
+            begin=18,
+            episode=3,
+            parent_axis=9,
+            physics_step=6,
+            step_count=3,
+            time=0.5,
+            text="from here",
+        ),
+    ),
+    older_segments=4,
+    view=40,
+    view_back=2,
+    view_time=0.25,
+    view_step=20,
+    view_note="verified",
+    busy="half the timestep",
+    progress=0.5,
+    script_state=True,
+    recording="run.mcap",
+    recording_end=900,
+    left_for_edits=3,
+)
+
 SERVER: list[tuple[Any, str]] = [
     (
         m.Done(id=43, value=3),
         "83a474797065a4646f6e65a269642ba576616c756503",
     ),
     (
-        m.SceneHistory(
-            scene_id=1,
-            keeps=True,
-            first=2,
-            dense=18,
-            rows=500,
-            used_bytes=65_536,
-            max_bytes=67_108_864,
-            segments=(
-                t.Segment(
-                    segment_id=1,
-                    kind=t.SegmentKind.BRANCH,
-                    begin=18,
-                    episode=3,
-                    parent_axis=9,
-                    physics_step=6,
-                    step_count=3,
-                    time=0.5,
-                    text="from here",
-                ),
-            ),
-            older_segments=4,
-            view=40,
-            view_back=2,
-            view_time=0.25,
-            view_step=20,
-            view_note="verified",
-            busy="half the timestep",
-            progress=0.5,
-            script_state=True,
-            recording="run.mcap",
-            recording_end=900,
-            left_for_edits=3,
-        ),
-        "de0015a474797065ad7363656e655f686973746f7279a87363656e655f696401a56b65657073c3a5"
+        msgspec.structs.replace(_REMEMBERED, invalid="not valid: full"),
+        "de0016a474797065ad7363656e655f686973746f7279a87363656e655f696401a56b65657073c3a5"
         "666972737402a564656e736512a4726f7773cd01f4aa757365645f6279746573ce00010000a96d61"
         "785f6279746573ce04000000a87365676d656e74739189aa7365676d656e745f696401a46b696e64"
         "a66272616e6368a5626567696e12a7657069736f646503ab706172656e745f6178697309ac706879"
@@ -182,7 +187,8 @@ SERVER: list[tuple[Any, str]] = [
         "61636b02a9766965775f74696d65cb3fd0000000000000a9766965775f7374657014a9766965775f"
         "6e6f7465a87665726966696564a462757379b168616c66207468652074696d6573746570a870726f"
         "6772657373cb3fe0000000000000ac7363726970745f7374617465c3a97265636f7264696e67a872"
-        "756e2e6d636170ad7265636f7264696e675f656e64cd0384ae6c6566745f666f725f656469747303",
+        "756e2e6d636170ad7265636f7264696e675f656e64cd0384ae6c6566745f666f725f656469747303"
+        "a7696e76616c6964af6e6f742076616c69643a2066756c6c",
     ),
     (
         m.SceneRollouts(
@@ -335,6 +341,19 @@ OLD_CLIENT: list[tuple[Any, str]] = [
 ]
 
 OLD_SERVER: list[tuple[Any, str]] = [
+    (
+        _REMEMBERED,
+        "de0015a474797065ad7363656e655f686973746f7279a87363656e655f696401a56b65657073c3a5"
+        "666972737402a564656e736512a4726f7773cd01f4aa757365645f6279746573ce00010000a96d61"
+        "785f6279746573ce04000000a87365676d656e74739189aa7365676d656e745f696401a46b696e64"
+        "a66272616e6368a5626567696e12a7657069736f646503ab706172656e745f6178697309ac706879"
+        "736963735f7374657006aa737465705f636f756e7403a474696d65cb3fe0000000000000a4746578"
+        "74a966726f6d2068657265ae6f6c6465725f7365676d656e747304a47669657728a9766965775f62"
+        "61636b02a9766965775f74696d65cb3fd0000000000000a9766965775f7374657014a9766965775f"
+        "6e6f7465a87665726966696564a462757379b168616c66207468652074696d6573746570a870726f"
+        "6772657373cb3fe0000000000000ac7363726970745f7374617465c3a97265636f7264696e67a872"
+        "756e2e6d636170ad7265636f7264696e675f656e64cd0384ae6c6566745f666f725f656469747303",
+    ),
     (
         m.SceneStops(
             scene_id=1,
