@@ -97,9 +97,7 @@ def _cause(scene: "Scene", trouble: Trouble, stop: StopInfo) -> Cause | None:
         reason is StopReason.FATAL and "memory" in str(trouble.error).lower()
     ):
         has_raised = reason is StopReason.FATAL
-        return memory_cause(
-            world.model, trouble.row, adapter=world.adapter, has_raised=has_raised
-        )
+        return memory_cause(world.model, trouble.row, adapter=world.adapter, has_raised=has_raised)
     if trouble.error is not None:
         return _raised(trouble.error)
     if reason not in _PHYSICAL:
