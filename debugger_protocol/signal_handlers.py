@@ -3,13 +3,22 @@
 import contextlib
 import inspect
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Final
 
-__all__ = ["HeldSignals", "goes_to_script", "is_of_handler", "raised_by_handler"]
+from stroboscope.debugger_protocol.host.frames import outwards
+
+__all__ = [
+    "HeldSignals",
+    "goes_to_script",
+    "handler_came_into",
+    "is_of_handler",
+    "raised_by_handler",
+]
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -48,6 +57,25 @@ def goes_to_script(error: BaseException) -> bool:
     return not isinstance(error, Exception) or is_of_handler(error)
 
 
+def handler_came_into(folder: str) -> bool:
+    """Return whether this runs in a handler of a signal that came while code in ``folder`` ran.
+
+    Not within what that has called: a function of the script that compiled code has called, say.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    codes = _codes()
+    for frame in outwards(sys._getframe(1)):
+        outer = frame.f_back
+        if (
+            outer is not None
+            and frame.f_code in codes
+            and outer.f_code.co_filename.startswith(folder)
+        ):
+            return True
+    return False
+
+
 def _codes() -> set[CodeType]:
     """Return the code of all handlers that are installed."""
     found = set()
@@ -55,6 +83,8 @@ def _codes() -> set[CodeType]:
         handler: Any = signal.getsignal(number)
         if isinstance(handler, _Held):
             handler = handler.handler
+        if not callable(handler):
+            continue
         called = inspect.getattr_static(type(handler), "__call__", None)
         # A function, a method, functools.partial() of one, an object that can be called.
         inner = getattr(handler, "__func__", None), getattr(handler, "func", None)

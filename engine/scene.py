@@ -235,33 +235,33 @@ class Scene(
     @property
     def model(self) -> Any:
         """The ``mujoco.MjModel``. After writing into it, call :meth:`model_changed`."""
-        self._guard()
+        self._check_owner()
         return self._model
 
     @property
     def data(self) -> Any:
         """The ``mujoco.MjData``."""
-        self._guard()
+        self._check_owner()
         return self.world.live()
 
     @property
     def qpos(self) -> "NDArray[np.float64]":
         """The positions, (nq,): a writable view of ``data.qpos``."""
-        self._guard()
+        self._check_owner()
         qpos: NDArray[np.float64] = self.world.live().qpos
         return qpos
 
     @property
     def qvel(self) -> "NDArray[np.float64]":
         """The velocities, (nv,): a writable view of ``data.qvel``."""
-        self._guard()
+        self._check_owner()
         qvel: NDArray[np.float64] = self.world.live().qvel
         return qvel
 
     @property
     def ctrl(self) -> "NDArray[np.float64]":
         """The controls, (nu,): a writable view of ``data.ctrl``."""
-        self._guard()
+        self._check_owner()
         ctrl: NDArray[np.float64] = self.world.live().ctrl
         return ctrl
 
@@ -312,6 +312,10 @@ class Scene(
         if self.counters.single == 0:
             return 0.0
         return self.stepper.last_time_step(self.nominal_timestep or float(self._option.timestep))
+
+    def _guard(self) -> None:
+        self._check_owner()
+        self.stepper.settle()
 
     # --- copies
 

@@ -266,6 +266,10 @@ class SceneLife:
         self._end_history()
 
     def _guard(self) -> None:
+        """Refuse other threads; whoever asks afterwards finds no step half counted."""
+        self._check_owner()
+
+    def _check_owner(self) -> None:
         if self._owner_ident != get_ident():
             raise self._misuse()
 

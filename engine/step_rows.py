@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import LogLevel
+from stroboscope.debugger_protocol.signal_handlers import handler_came_into
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.data_views import DataViews
 from stroboscope.engine.errors import StepFailedError
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["WENT_BACK", "StepRows"]
 
 WENT_BACK = "the simulation time went back"
+
+# What steps are made of: here handlers of signals come into them.
+_OURS = str(Path(__file__).parent)
 
 
 class StepRows:
@@ -52,6 +57,10 @@ class StepRows:
         """The time when the state was replaced last, or this began: sync() counts from there."""
         self.has_failed = False
         """Whether the script's own data is as MuJoCo left it when a step failed."""
+        self._under_way: float | None = None
+        """The time that the physics step has begun at which is neither counted nor given up."""
+        self._is_part = False
+        """Whether that one does not complete an application step."""
 
     # --- the row of a step
 
@@ -70,26 +79,61 @@ class StepRows:
         return ring.written(ring.at)
 
     def _keep_row(self, *, completes: bool) -> None:
-        """Keep the row of the step that was just done, and count it; an application step or not."""
+        """Keep the row of the step that was just done, and count it; an application step or not.
+
+        Harmless when it is counted. What a handler of a signal has done meanwhile stays: where
+        nobody keeps the row any more, the step counts all the same.
+        """
         history, counters = self._history, self._counters
         ring, after = history.ring, self._motion.tobytes()
-        time_after = math.nan if history.is_replaced else self._time[0]
+        is_there = not ring.advance or ring.next_axis == counters.axis
+        begun, time_after = self._under_way, self._time[0]
         # Nothing but stores, which no handler of a signal comes between.
-        ring.steps[ring.at], ring.timesteps[ring.at] = counters.single, self._timestep[0]
-        ring.at += ring.advance
+        if begun is None:
+            return
+        if is_there:
+            ring.steps[ring.at], ring.timesteps[ring.at] = counters.single, self._timestep[0]
+            ring.at += ring.advance
         if completes:
             counters.single += 1
         else:
             counters.more_physics += 1
-        history.time_after, history.after = time_after, after
+        if history.time_after == begun:  # else the state was replaced, or nobody keeps track
+            history.time_after, history.after = time_after, after
+        self._under_way = None
 
-    def _is_done_uncounted(self, before: float) -> bool:
-        """Return whether a step that began at the time ``before`` is done, but nobody has said so.
+    def _is_done_uncounted(self) -> bool:
+        """Return whether the step that has begun is done, but nobody has said so.
 
         Handlers of signals run as soon as MuJoCo has returned, and most of them raise.
         """
-        after = self._time[0]
-        return self._history.time_after == before and after == before + self._timestep[0]
+        begun = self._under_way
+        return begun is not None and self._time[0] == begun + self._timestep[0]
+
+    def settle(self) -> None:
+        """Count the physics step that a handler of a signal has come into, where it is done.
+
+        By whoever tells or changes where the scene stands, or who keeps its rows: that comes before
+        the step, or behind it. Nothing else may come within.
+        """
+        if self._is_done_uncounted() and handler_came_into(_OURS):
+            self._keep_row(completes=not self._is_part)
+
+    def row_begun(self) -> "NDArray[np.float64] | None":
+        """Return the row of the step that has begun and is not done; None: none has.
+
+        In a callback of MuJoCo's the data stands somewhere within the step.
+        """
+        ring = self._history.ring
+        if self._under_way is None or ring.times[ring.at] != self._under_way:
+            return None
+        return ring.written(ring.at).copy()
+
+    def _newest_row(self) -> int:
+        """Return where in its block the row of the last step is; below 0: nowhere."""
+        ring = self._history.ring
+        at: int = ring.at - ring.advance
+        return at if at < 0 or not math.isnan(ring.times[at]) else -1
 
     def _is_mocap_odd(self) -> bool:
         """Return whether places of mocap bodies, which are others now, have to be looked at."""
@@ -115,6 +159,7 @@ class StepRows:
         try:
             row = self._next_row(data)
             trouble = watch.before(row)
+            self._under_way = float(row[0])
             try:
                 self._adapter.mj_step(self._model, data)
             except Exception as error:
@@ -159,6 +204,7 @@ class StepRows:
 
     def put_back(self, row: "NDArray[np.float64]", data: Any) -> None:
         """Write the state before the physics step that failed into the live data."""
+        self._under_way = None
         self._adapter.free_stack(data)
         codec = self._scene.world.codec
         codec.put_row(row, self._hidden_before() if codec.keeps_sleep else b"")

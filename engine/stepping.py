@@ -82,6 +82,7 @@ class Stepper(StepRows):
             self._scene.nominal_timestep = None
 
     def _run(self, count: int) -> None:
+        self.settle()
         active = self._link.active
         is_followed = active or self._stops.guards_detached
         if count == 1 and is_followed and not self._callbacks.has_step_callbacks():
@@ -103,7 +104,7 @@ class Stepper(StepRows):
         live, link, history, ring, counters, monotonic, clock, length, motion, warnings, seen, \
             memory, norm, speeds, mocap = self._at_hand  # fmt: skip
         link.in_step = True  # first said, then looked
-        at, before, now = ring.at, clock[0], monotonic()
+        data, before, now = live(), clock[0], monotonic()
         if (
             (now >= link.quiet_until and link.active)
             or before != history.time_after
@@ -112,12 +113,12 @@ class Stepper(StepRows):
             or motion.tobytes() != history.after
             or warnings != seen
             or (mocap is not None and mocap.tobytes() != self._fine_mocap and self._is_mocap_odd())
-            or (at >= ring.size and not self._turns())
+            or (ring.at >= ring.size and not self._turns())
+            or before != history.time_after  # a handler of a signal may have come between
         ):
             self._step_slowly()
             return
-        at, has_stopped = ring.at, False
-        data, width = live(), ring.width
+        at, width, has_stopped = ring.at, ring.width, False
         begin = at * width
         ring.head[begin : begin + width] = memory
         ring.times[at], ring.walls[at] = before, now
@@ -136,30 +137,38 @@ class Stepper(StepRows):
                         signals = None
                 else:
                     link.row_before(axis=counters.axis, time=before)
+                if before != history.time_after:
+                    self._step_slowly()
+                    return
+            self._under_way = before
             try:
                 self._mj_step(self._model, data)
             except Exception as error:
                 if self._is_by_handler(error):
                     raise
-                row = ring.written(at)
+                self._under_way, row = None, ring.written(at)
                 if self._stops_for_error(error, row, data):
                     self._step_slowly()
                     return
                 raise self.failure(error) from error
             after, timestep = clock[0], length[0]
-            if after != before + timestep or not norm(speeds) < FAST or warnings != seen:
+            is_odd = after != before + timestep or not norm(speeds) < FAST or warnings != seen
+            if is_odd and history.time_after == before:
                 trouble = self._watch.after(ring.written(at))
                 if trouble is not None and self._stops_for(trouble, data):
                     self._step_slowly()
                     return
                 self._watch.end()
-                after = math.nan if history.is_replaced else after
                 has_stopped = self._has_stopped
             moved = motion.tobytes()  # here the step is counted as a whole or not at all
-            ring.steps[at], ring.timesteps[at] = counters.single, timestep
-            ring.at = at + ring.advance
-            counters.single += 1
-            history.time_after, history.after = after, moved
+            if before == history.time_after:
+                ring.steps[at], ring.timesteps[at] = counters.single, timestep
+                ring.at = at + ring.advance
+                counters.single += 1
+                history.time_after, history.after, self._under_way = after, moved, None
+            else:  # it was reset, or a handler of a signal has done something meanwhile
+                self._keep_row(completes=True)
+                at = self._newest_row()
             if signals is not None:
                 if not is_timed:
                     try:
@@ -172,11 +181,12 @@ class Stepper(StepRows):
                     link.row_after()
             if has_stopped:
                 self._tell_stop()
-            if self._stops.conditions is not None:
-                self._stops.conditions.after(ring, at, data)
+            if self._stops.conditions is not None and at >= 0:
+                self._stops.conditions.after(history.ring, at, data)
         except BaseException:
-            if self._is_done_uncounted(before):
+            if self._is_done_uncounted():
                 self._keep_row(completes=True)
+            self._under_way = None
             link.abandon_step()
             raise
         link.physics_ticks += 1
@@ -198,6 +208,7 @@ class Stepper(StepRows):
         return True
 
     def _step_slowly(self) -> None:
+        self.settle()  # this may be the step of a handler
         if self._link.active:
             self._step_watched()
         else:
@@ -241,31 +252,39 @@ class Stepper(StepRows):
             if self._stops_for(trouble, data, unguarded=unguarded):
                 return False
             row = self._next_row(data)  # what has heard of it may have written to the data
-        before = float(row[0])
+        self._is_part = not completes
         try:
             if not self._is_stepped(row, data, unguarded=unguarded):
                 return False
             self._keep_row(completes=completes)
         except BaseException:
-            if self._is_done_uncounted(before):
+            if self._is_done_uncounted():
                 self._keep_row(completes=completes)
             raise
+        finally:
+            self._under_way, self._is_part = None, False
         return True
 
     def _is_stepped(self, row: "NDArray[np.float64]", data: Any, *, unguarded: bool) -> bool:
         """Step from ``row``; False: it went wrong and was taken back."""
-        watch = self._watch
+        watch, history, before = self._watch, self._history, float(row[0])
+        if history.time_after != before:  # a handler of a signal has put it elsewhere
+            row = self._next_row(data)
+            before = float(row[0])
+        self._under_way = before
         try:
             self._mj_step(self._model, data)
         except Exception as error:
             if self._is_by_handler(error):
                 raise
+            self._under_way = None
             if self._stops_for_error(error, row, data, unguarded=unguarded):
                 return False
             raise self.failure(error) from error
-        trouble = watch.after(row)
-        if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
-            return False
+        if history.time_after == before:
+            trouble = watch.after(row)
+            if trouble is not None and self._stops_for(trouble, data, unguarded=unguarded):
+                return False
         watch.end()
         return True
 
@@ -274,9 +293,9 @@ class Stepper(StepRows):
         if self._has_stopped:
             self._tell_stop()
         conditions = self._stops.conditions
-        if conditions is not None:
-            ring = self._history.ring
-            conditions.after(ring, ring.at - ring.advance, data, is_counted=is_counted)
+        at = self._newest_row()
+        if conditions is not None and at >= 0:
+            conditions.after(self._history.ring, at, data, is_counted=is_counted)
 
     def _stops_for(self, trouble: "Trouble", data: Any, *, unguarded: bool = False) -> bool:
         """Return whether a step in trouble is to be taken anew; False: it counts, or has raised.
@@ -433,6 +452,7 @@ class Stepper(StepRows):
 
     def sync(self) -> None:
         """Count what the script has stepped by itself since the last call, park and pace."""
+        self.settle()
         data = self._live()
         self.synced_at = self._counters.single + 1
         seen = self._history.time_after

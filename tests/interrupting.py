@@ -1,10 +1,10 @@
-"""Signals whose handler raises, at each place in turn where Python runs handlers."""
+"""Signals whose handler raises, or acts, at each place in turn where Python runs handlers."""
 
 import contextlib
 import dataclasses
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 __all__ = ["Interruption", "Late", "interrupted_after"]
@@ -27,8 +27,10 @@ class Interruption:
 
 
 @contextlib.contextmanager
-def interrupted_after(calls: int, *, within: tuple[str, ...]) -> Iterator[Interruption]:
-    """Get a signal after so many calls in files or folders; its handler raises Late.
+def interrupted_after(
+    calls: int, *, within: tuple[str, ...], act: Callable[[], object] | None = None
+) -> Iterator[Interruption]:
+    """Get a signal after so many calls in files or folders; its handler raises Late, or acts.
 
     Python runs handlers when a function begins and when compiled code has returned; what raises
     stands in the very frame then, as here.
@@ -37,7 +39,10 @@ def interrupted_after(calls: int, *, within: tuple[str, ...]) -> Iterator[Interr
 
     def watch(*arguments: Any) -> None:
         if len(arguments) == 2:  # as the handler
-            raise Late
+            if act is None:
+                raise Late
+            act()
+            return
         frame, event, _ = arguments
         if event in ("call", "c_return") and frame.f_code.co_filename.startswith(within):
             interruption.left -= 1

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.counted import counted
@@ -65,6 +63,7 @@ class SceneTap:
 
     def begin(self) -> None:
         """Begin with the next row."""
+        self.scene.stepper.settle()
         self._first = self.scene.counters.axis
         self._stepped_before = _steps_of(self.scene)
         self.scene.history.look_at_model()  # what was written before is in the file's model
@@ -79,6 +78,7 @@ class SceneTap:
 
     def end(self, *, with_final: bool) -> None:
         """Take no more rows; ``with_final``: but the state that the scene stands in."""
+        self.scene.stepper.settle()
         self.scene.history.look_at_model()
         final = final_row(self.scene, self.scene.world) if with_final else None
         self._seal_seen(None if final is None or final.row is None else final.axis)
@@ -268,12 +268,15 @@ def begin_event(scene: "Scene", index: int, text: str) -> FileEvent:
 
 def final_row(scene: "Scene", world: "World", *, knows: bool = True) -> FinalRow:
     """Return the state that a scene stands in, with its inputs; without a row if nobody knows."""
-    row: NDArray[np.float64] | None = None
-    hidden = b""
-    if knows:
+    scene.stepper.settle()
+    counters, history = scene.counters, scene.history
+    row, hidden = scene.stepper.row_begun() if knows else None, b""
+    is_within_step = row is not None
+    if is_within_step:
+        hidden = history.keyframes.at(counters.axis) or b""
+    elif knows:
         with contextlib.suppress(SceneDestroyedError):  # the script has dropped its data
             row, hidden = world.codec.read_row()
-    counters, history = scene.counters, scene.history
     return FinalRow(
         row=row,
         axis=counters.axis,
@@ -281,7 +284,11 @@ def final_row(scene: "Scene", world: "World", *, knows: bool = True) -> FinalRow
         timestep=scene.timestep_of_state,
         wall=wall_ns(),
         hidden=hidden,
-        follows=row is None or scene.stepper.is_where_it_was_left,
+        follows=(
+            history.ring.coming_follows
+            if is_within_step
+            else row is None or scene.stepper.is_where_it_was_left
+        ),
         is_seen=row is not None and history.is_synced and float(row[0]) == history.time_after,
     )
 
