@@ -1,11 +1,9 @@
 """What a MuJoCo scene offers to the debugger's time travel, put together from its parts."""
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
@@ -28,12 +26,11 @@ from stroboscope.debugger_protocol.time_messages import (
     WhatIf,
 )
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.history.branches import Branches
 from stroboscope.engine.history.navigation import Navigation
 from stroboscope.engine.history.past import Past
 from stroboscope.engine.history.recorded_stretch import RecordedStretch
-from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.history.rows_of_past import RowsOfPast
 from stroboscope.engine.recording.for_clients import (
     recordings_of,
     save_history_for_client,
@@ -210,56 +207,9 @@ class MujocoTimeMachine(TimeMachine):
             return iter((logged.piece(channels[0], first, last, max_rows=max_rows),))
         self._history.look_at_model()
         axes = self._navigation.axes(first, last)
-        model, row = self._world_of_rows(axes[thinned(len(axes), max_rows)])
-        return self._rollouts.read_history(
-            axes,
-            row,
-            channels,
-            max_rows=max_rows,
-            model=model,
-            doubt=self._past.doubt,
-        )
-
-    def _world_of_rows(
-        self, axes: NDArray[np.int64]
-    ) -> tuple[Any, Callable[[int], NDArray[np.float64] | None]]:
-        """Return a model, and what returns a row and has its options in that model.
-
-        A copy: rows are read in pieces, and the script may write into its own in between.
-        """
-        history = self._history
-        model = history.models.kept()
-        ring, own = history.ring, float(model.opt.timestep)
-        lived = axes[axes >= history.recording_end].tolist()  # those of a file would all be read
-        if (
-            len(lived) == len(axes)
-            and not any(stretch.options for stretch in history.segments.newest_first())
-            and all(ring.timestep(axis) == own for axis in lived)
-        ):
-            return model, self._row_if_whole  # nothing was ever another one
-        model = copy.copy(model)
-        there: Stretch | None = None
-
-        def row(axis: int) -> NDArray[np.float64] | None:
-            nonlocal there
-            self._past.settle(axis)
-            stretch = self._past.stretch(axis)
-            if stretch is not there:
-                self._past.write_options(axis, model)
-                there = stretch
-            found = self._row_if_whole(axis)
-            if found is not None:
-                model.opt.timestep = ring.timestep(axis)
-            return found
-
-        return model, row
-
-    def _row_if_whole(self, axis: int) -> NDArray[np.float64] | None:
-        """Return a row; None where it is lost, or can't be stepped to again: others can be read."""
-        try:
-            return self._past.row(axis)
-        except (FileDamagedError, CommandError):
-            return None
+        chosen, adapter = axes[thinned(len(axes), max_rows)], self._scene.world.adapter
+        rows = RowsOfPast(self._past, self._history, chosen, adapter=adapter)
+        return self._rollouts.read_history(rows, channels)
 
     def finish(self) -> Sequence[FinishedRun]:
         """Return what is left of the newest segments, as far as their rows are not too many."""

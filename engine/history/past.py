@@ -277,17 +277,27 @@ class Past:
         remembered.
         """
         self.check(axis)
-        self.settle(axis)
-        doubt = self.told_doubt(axis)
-        if doubt or not self._tells(axis):
+        doubt = self.known_doubt(axis)
+        if doubt or not self.is_to_be_tried(axis):
             return doubt
-        tried = self._tried.get(axis)
-        if tried is not None and tried[0] is self.stretch(axis):
-            return tried[1]
         reached, note = self.bring(axis)
         if reached != axis or note not in ("", VERIFIED):
             return ""  # that is said of the row itself
         return self._tried_doubt(axis)
+
+    def known_doubt(self, axis: int) -> str:
+        """The same as far as it is known without taking the step of that row."""
+        self.settle(axis)
+        return self.told_doubt(axis) or self._tried_before(axis) or ""
+
+    def is_to_be_tried(self, axis: int) -> bool:
+        """Return whether taking the step of a row, of which nothing is told, says more."""
+        return self._tells(axis) and self._tried_before(axis) is None
+
+    def _tried_before(self, axis: int) -> str | None:
+        """Return what came of trying; None where nobody has."""
+        tried = self._tried.get(axis)
+        return tried[1] if tried is not None and tried[0] is self.stretch(axis) else None
 
     def told_doubt(self, axis: int) -> str:
         """The same without taking any step: what is known by now."""
@@ -334,26 +344,38 @@ class Past:
 
     def _tried_doubt(self, axis: int) -> str:
         """The same of a row that tells."""
-        doubt = self._leads_elsewhere(axis)
+        try:
+            self._step(axis, axis + 1)
+            is_as_then = self._is_where_it_led(axis, self._left_by(axis))
+        except (CommandError, LookupError):
+            return ""  # what would tell is lost
+        return self._note_tried(axis, is_as_then=is_as_then)
+
+    def tried(self, axis: int, came: Row) -> str:
+        """Return in words that a step, which has led to ``came``, led elsewhere then; or "".
+
+        ``came`` gets the inputs of the next step, whose row follows.
+        """
+        try:
+            is_as_then = self._is_what_came(came, axis + 1)
+        except (CommandError, LookupError):
+            return ""
+        return self._note_tried(axis, is_as_then=is_as_then)
+
+    def _note_tried(self, axis: int, *, is_as_then: bool) -> str:
+        doubt = ""
+        if not is_as_then:
+            where = self.counters(axis).physics_step_count
+            doubt = (
+                f"not reproducible: physics step {where} leads elsewhere by now, as after a script "
+                "has written into its model: what follows from the state is computed with what the "
+                "model is"
+            )
         if axis + 1 < self._scene.counters.axis:  # else what comes after it may still be written to
             if len(self._tried) >= _MOST_TRIED:
                 self._tried.clear()
             self._tried[axis] = self.stretch(axis), doubt
         return doubt
-
-    def _leads_elsewhere(self, axis: int) -> str:
-        """Return in words that a step does not lead to the next row; "" where it does."""
-        try:
-            self._step(axis, axis + 1)
-            if self._is_where_it_led(axis, self._left_by(axis)):
-                return ""
-        except (CommandError, LookupError):
-            return ""  # what would tell is lost
-        where = self.counters(axis).physics_step_count
-        return (
-            f"not reproducible: physics step {where} leads elsewhere by now, as after a script has "
-            "written into its model: what follows from the state is computed with what the model is"
-        )
 
     def leads_on(self, axis: int, stretch: Stretch, *, before: Stretch, left: bytes = b"") -> bool:
         """See :class:`StepsOfPast`; raises LookupError where nothing tells.
@@ -471,15 +493,15 @@ class Past:
 
         Where the scene stands: what it has come to; nobody knows the inputs of the next step.
         """
-        row, ring = self._row_of_scratch(), self._history.ring
-        if axis == self._scene.counters.axis:
-            live = self._world.codec.read_row()[0]
-            row[self._layout.inputs] = live[self._layout.inputs]
-            return row.tobytes() == live.tobytes()
-        stored = ring.row(axis)
-        if stored is not None:
-            return row.tobytes() == stored.tobytes()
-        return ring.is_hash_of(row, axis)
+        return self._is_what_came(self._row_of_scratch(), axis)
+
+    def _is_what_came(self, row: Row, axis: int) -> bool:
+        """The same of a row, whose inputs don't count, and become those of then."""
+        ring, inputs = self._history.ring, self._layout.inputs
+        is_live = axis == self._scene.counters.axis
+        stored = self._world.codec.read_row()[0] if is_live else ring.row(axis)
+        row[inputs] = ring.inputs(axis) if stored is None else stored[inputs]
+        return ring.is_hash_of(row, axis) if stored is None else row.tobytes() == stored.tobytes()
 
     def _why_wrong(self, base: int, axis: int, hidden: bytes) -> str:
         """Return since which step the recorded states are others than those stepped to."""

@@ -84,14 +84,14 @@ def _prepared(rollout: StoredRollout, text: str, adapter: MujocoAdapter) -> tupl
             "max(…), sum(…), or choose one"
         )
     unit = f" [{expression.unit}]" if expression.unit else ""
-    channels = RowChannels(model, [expression_channel(text)], table=table, adapter=adapter)
+    channels = RowChannels(rows, [expression_channel(text)], table=table, adapter=adapter)
 
     def read(step: int) -> float | None:
         # The script may have installed one since, which must not run here.
         if called := adapter.callbacks_in_the_way(model):
             raise CommandError(f"computing it would call the script's {', '.join(called)}")
-        row = rows.known_row(step) if channels.evaluated else rows.row(step)
-        return None if row is None else float(channels.values(row)[0])
+        values = channels.values(step)
+        return None if values is None else float(values[0])
 
     return f"{expression.text}{unit}", read
 

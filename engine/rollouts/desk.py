@@ -18,6 +18,7 @@ from stroboscope.debugger_protocol.time_messages import (
 )
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import SceneDestroyedError, StateError
+from stroboscope.engine.history.rows_of_past import RowsOfPast
 from stroboscope.engine.model_fields import known_models
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 from stroboscope.engine.rollouts.compare import compare_rollouts, compare_states
@@ -33,7 +34,7 @@ from stroboscope.engine.rollouts.placing import (
     placing_of,
 )
 from stroboscope.engine.rollouts.resimulation import Resimulation, edited_model, resimulate
-from stroboscope.engine.rollouts.row_channels import RowChannels, thinned
+from stroboscope.engine.rollouts.row_channels import RowChannels
 from stroboscope.engine.rollouts.row_names import RowNames
 from stroboscope.engine.rollouts.row_probe import RowProbe
 from stroboscope.engine.rollouts.row_source import RowSource
@@ -238,32 +239,19 @@ class RolloutDesk:
             adapter=self._adapter,
         )
 
-    def read_history(
-        self,
-        axes: NDArray[np.int64],
-        row: Callable[[int], Row | None],
-        channels: Sequence[str],
-        *,
-        max_rows: int,
-        model: Any,
-        doubt: Callable[[int], str],
-    ) -> Iterator[Arrays]:
-        """Yield channels of the history's rows at ``axes``, evenly thinned.
+    def read_history(self, rows: RowsOfPast, channels: Sequence[str]) -> Iterator[Arrays]:
+        """Yield channels of rows of the history.
 
-        ``row`` returns the row of one of them, and has ``model`` as it was then; None: it is lost.
-        ``doubt`` says why ``model`` isn't what it was, "" where it is: what rows do not hold is
-        computed of those only, the others are left out.
+        What rows do not hold is computed of those only whose model is known; the others are left
+        out. Raises CommandError where the first one is among these.
         """
-        reader = RowChannels(model, channels, table=self._world.channels, adapter=self._adapter)
-        chosen = axes[thinned(len(axes), max_rows)]
-        if reader.evaluated and len(chosen):
-            if why := doubt(int(chosen[0])):
-                raise CommandError(
-                    f"{reader.evaluated} can't be read from the past: {why}; what rows hold "
-                    "(positions, velocities, controls) can be, and what came after that"
-                )
-            return reader.pieces(chosen, lambda axis: None if doubt(axis) else row(axis))
-        return reader.pieces(chosen, row)
+        reader = RowChannels(rows, channels, table=self._world.channels, adapter=self._adapter)
+        if reader.evaluated and len(rows.axes) and (why := rows.doubt(int(rows.axes[0]))):
+            raise CommandError(
+                f"{reader.evaluated} can't be read from the past: {why}; what rows hold "
+                "(positions, velocities, controls) can be, and what came after that"
+            )
+        return reader.pieces(rows.axes)
 
     # --- shown and compared
 

@@ -63,19 +63,15 @@ def read_stored(
     What rows do not hold is computed of those only whose model is known; the others are left out.
     """
     rows = StoredRows(rollout, adapter=adapter)
-    reader = RowChannels(
-        rows.model,
-        channels,
-        table=channel_table(rows.model, adapter=adapter),
-        adapter=adapter,
-    )
+    table = channel_table(rows.model, adapter=adapter)
+    reader = RowChannels(rows, channels, table=table, adapter=adapter)
     end = rollout.steps if last < 0 else min(last, rollout.steps)
     begin = max(0, first)
     steps = begin + thinned(max(0, end - begin + 1), max_rows)
     if not reader.evaluated:
-        return reader.pieces(steps, rows.row)
+        return reader.pieces(steps)
     rows.check_model()
-    return _checked(reader.pieces(steps, rows.known_row), rows)
+    return _checked(reader.pieces(steps), rows)
 
 
 def _checked(pieces: Iterator[Arrays], rows: StoredRows) -> Iterator[Arrays]:

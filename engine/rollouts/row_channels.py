@@ -2,7 +2,7 @@
 
 import time as clock
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.signal_channels import ChannelTable, MujocoSignalSource
 
-__all__ = ["RowChannels", "thinned"]
+__all__ = ["RowChannels", "RowsOfThen", "thinned"]
+
+Row = NDArray[np.float64]
 
 _PIECE_BYTES = 1 << 20
 _PIECE_S = 0.01
@@ -39,6 +41,26 @@ def thinned(count: int, most: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, count - 1, max(1, most)).round().astype(np.int64))
 
 
+class RowsOfThen(Protocol):
+    """Rows by their number, each with the model that it was stepped with."""
+
+    @property
+    def model(self) -> Any:
+        """What they are to be computed with: is as it was at the row that was returned last."""
+
+    def row(self, number: int, /) -> Row | None:
+        """Return a row; None: it is lost."""
+
+    def is_doubtful(self, number: int, /) -> bool:
+        """Return whether the model is known to be another one than at a row."""
+
+    def tells(self, number: int, /) -> bool:
+        """Return whether where the step of a row leads says more of that."""
+
+    def has_led_to(self, number: int, came: Row, /) -> bool:
+        """Return whether the step of a row has led to the state ``came``, inputs aside."""
+
+
 class RowChannels:
     """Reads some channels from rows of one model; one thread at a time.
 
@@ -48,7 +70,7 @@ class RowChannels:
 
     def __init__(
         self,
-        model: Any,
+        rows: RowsOfThen,
         channels: Sequence[str],
         *,
         table: ChannelTable,
@@ -56,7 +78,8 @@ class RowChannels:
     ) -> None:
         if not channels:
             raise CommandError("name at least one channel to read")
-        self._model = model
+        self._rows = rows
+        self._model = model = rows.model
         self._adapter = adapter
         self._data = adapter.module.MjData(model)
         live = HeldData(self._data)
@@ -81,6 +104,7 @@ class RowChannels:
         self.widths = tuple(place.stop - place.start for place in places)
         """How many values each channel has."""
         self._row = np.empty(1 + self._source.width)
+        self._came = np.empty(adapter.module.mj_stateSize(model, adapter.integration))
         self.evaluated = ", ".join(sorted(read - _IN_ROWS))
         """What of them is computed with the model."""
 
@@ -118,26 +142,47 @@ class RowChannels:
             )
         return lambda: evaluate(model, data, adapter=adapter)
 
-    def values(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the channels' values of one row, (sum of widths,)."""
-        adapter, source = self._adapter, self._source
+    def values(self, number: int) -> Row | None:
+        """Return the channels' values at a row, (sum of widths,); None where they aren't known.
+
+        What is computed: where nobody knows with which model the row was stepped. What nobody has
+        seen, as what a script has written into its model and taken back, still shows in where the
+        step leads: so it is taken again, and what it computes on the way is read.
+        """
+        rows, adapter, source = self._rows, self._adapter, self._source
+        if self.evaluated and rows.is_doubtful(number):
+            return None
+        row = rows.row(number)
+        if row is None:
+            return None
         adapter.mj_setState(self._model, self._data, row, adapter.integration)
         behind_time = self._row[1:]
         self._row[0] = row[0]
         source.before(behind_time)
-        self._prepare()
+        if not (self.evaluated and rows.tells(number)):
+            self._prepare()
+        elif not self._is_stepped(number):
+            return None
         source.after(behind_time)
-        chosen: NDArray[np.float64] = self._row[self._columns]
+        chosen: Row = self._row[self._columns]
         return chosen
 
-    def pieces(
-        self, axes: NDArray[np.int64], row: Callable[[int], NDArray[np.float64] | None]
-    ) -> Iterator[Arrays]:
+    def _is_stepped(self, number: int) -> bool:
+        """Take the step of a row, and return whether it leads where it led then."""
+        adapter, model, data = self._adapter, self._model, self._data
+        try:
+            adapter.mj_step(model, data)
+        except adapter.module.FatalError:
+            adapter.free_stack(data)
+            return False
+        adapter.mj_getState(model, data, self._came, adapter.integration)
+        return self._rows.has_led_to(number, self._came)
+
+    def pieces(self, axes: NDArray[np.int64]) -> Iterator[Arrays]:
         """Yield ``axis`` (n,), ``time`` (n,) [s], ``values`` (n, width), ``widths`` (channels,).
 
-        ``row`` returns the row of an axis, None: it is lost, and left out. A piece has a MiB, or
-        what a few milliseconds give: the thread that owns a scene serves others in between. Without
-        axes there is an empty one.
+        What is not known is left out. A piece has a MiB, or what a few milliseconds give: the
+        thread that owns a scene serves others in between. Without axes there is an empty one.
         """
         width = sum(self.widths)
         length = min(len(axes), max(1, _PIECE_BYTES // (8 * (width + 2))))
@@ -148,11 +193,10 @@ class RowChannels:
             had = np.empty(length, dtype=np.int64)
             count = looked = 0
             for axis in axes[begin : begin + length].tolist():
-                one = row(axis)
+                one = self.values(axis)
                 looked += 1
                 if one is not None:
-                    had[count], time[count] = axis, one[0]
-                    values[count] = self.values(one)
+                    had[count], time[count], values[count] = axis, self._row[0], one
                     count += 1
                 if clock.monotonic() >= due:
                     break

@@ -1,7 +1,6 @@
 """Rows of a rollout that is kept, each with the model and the timestep that it was stepped with."""
 
 import copy
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,7 @@ class StoredRows:
             model = copy.copy(model)
         self.model = model
         """What they are to be computed with: has the timestep of the row that was returned last."""
-        self._data: Any = None
-        self._layout: RowLayout | None = None
+        self._inputs = RowLayout(model, adapter=adapter).inputs
         # Then steps can't be taken again from rows alone.
         self._is_mute = (
             needs_hidden_state(model, adapter=adapter)
@@ -59,9 +57,20 @@ class StoredRows:
         row: Row = self._rollout.rows[step]
         return row
 
-    def known_row(self, step: int) -> Row | None:
-        """Return the row before a step; None where it was stepped with another model than this."""
-        return self.row(step) if self.is_known(step) else None
+    def is_doubtful(self, step: int) -> bool:
+        """Return whether a step is known to have been taken with another model."""
+        return step in self._rollout.unsure
+
+    def tells(self, step: int) -> bool:
+        """Return whether where a step leads says whether it was taken with the model."""
+        return step < self._rollout.steps_of_script and not self._is_mute
+
+    def has_led_to(self, step: int, came: Row) -> bool:
+        """Return whether a step has led to the state ``came``, inputs aside."""
+        after = self._rollout.rows[step + 1]
+        # What goes into the step after that one stands in the row, too.
+        came[self._inputs] = after[self._inputs]
+        return bool(came.tobytes() == after.tobytes())
 
     def is_known(self, step: int) -> bool:
         """Return whether a step was taken with the model, as far as anything tells.
@@ -69,23 +78,15 @@ class StoredRows:
         What the script has written into its model and taken back nobody has seen; but such a step
         leads elsewhere.
         """
-        rollout, adapter = self._rollout, self._adapter
-        if step in rollout.unsure:
-            return False
-        if step >= rollout.steps_of_script or self._is_mute:
-            return True
-        row, after = self.row(step), rollout.rows[step + 1]
-        if self._data is None or self._layout is None:
-            self._data = adapter.module.MjData(self.model)
-            self._layout = RowLayout(self.model, adapter=adapter)
-        data, came = self._data, np.empty_like(after)
+        adapter = self._adapter
+        if self.is_doubtful(step) or not self.tells(step):
+            return not self.is_doubtful(step)
+        row, data = self.row(step), adapter.module.MjData(self.model)
         adapter.mj_setState(self.model, data, row, adapter.integration)
         try:
             adapter.mj_step(self.model, data)
         except adapter.module.FatalError:
-            self._data = None
             return False
+        came = np.empty_like(row)
         adapter.mj_getState(self.model, data, came, adapter.integration)
-        # What goes into the step after that one stands in the row, too.
-        came[self._layout.inputs] = after[self._layout.inputs]
-        return bool(came.tobytes() == after.tobytes())
+        return self.has_led_to(step, came)
