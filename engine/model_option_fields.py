@@ -17,6 +17,7 @@ from stroboscope.engine.model_fields import read_field, write_field
 __all__ = [
     "FIELD_OPTION",
     "SAID_OF_ROWS",
+    "field_width",
     "is_recordable",
     "read_field_option",
     "write_field_option",
@@ -46,6 +47,14 @@ def is_recordable(name: str, values: NDArray[Any]) -> bool:
 def read_field_option(model: Any, name: str) -> tuple[float, ...]:
     """Return the values of a field, flat; CommandError where there is no such field."""
     return tuple(map(float, _field(model, name).reshape(-1)))
+
+
+def field_width(model: Any, name: str) -> int:
+    """Return how many numbers of a field belong to one object; all, where it is the model's."""
+    field = _field(model, name)
+    plain = name.removeprefix(FIELD_OPTION)
+    is_whole = field.ndim == 0 or plain.startswith(("opt.", "stat."))
+    return max(1, int(field.size if is_whole else np.prod(field.shape[1:])))
 
 
 def write_field_option(model: Any, name: str, values: Sequence[float]) -> None:

@@ -4,7 +4,17 @@ from typing import Any
 
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "results"]
+
+_RESULTS = (
+    "xpos", "xquat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos",
+    "site_xmat", "cam_xpos", "cam_xmat", "light_xpos", "light_xdir", "subtree_com", "cvel",
+    "ten_length", "ten_velocity", "wrap_xpos", "flexvert_xpos", "actuator_length",
+    "actuator_velocity", "actuator_force", "qfrc_bias", "qfrc_spring", "qfrc_damper",
+    "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive", "qfrc_actuator", "qfrc_constraint", "qacc",
+    "sensordata", "efc_pos", "efc_aref", "efc_force",
+)  # fmt: skip
+_OF_CONTACTS = ("geom", "dist", "pos", "frame", "friction")
 
 
 def evaluate(model: Any, scratch: Any, *, adapter: MujocoAdapter) -> None:
@@ -26,3 +36,10 @@ def evaluate(model: Any, scratch: Any, *, adapter: MujocoAdapter) -> None:
     module.mj_fwdAcceleration(model, scratch)
     module.mj_fwdConstraint(model, scratch)
     module.mj_sensorAcc(model, scratch)
+
+
+def results(data: Any) -> bytes:
+    """Return what was computed on data, to compare it bit by bit."""
+    arrays = [getattr(data, name) for name in _RESULTS if hasattr(data, name)]
+    arrays += [getattr(data.contact, name) for name in _OF_CONTACTS]
+    return b"".join(array.tobytes() for array in arrays)

@@ -6,7 +6,7 @@ begins there, as it leads to the next row with one of them only.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -30,8 +30,21 @@ _LOST = (
     "nobody has seen ({text} came after them): what follows from the state is computed with others"
 )
 _NOTHING_TELLS = (StateError, FileError, LookupError, CommandError)
-# What most often moves nothing, but shows.
-_SEEN_BY_SENSORS = ("site_", "sensor_", "cam_", "eq_")
+# What may move nothing, and shows all the same.
+_SHOWS_ALONE = (
+    "site_", "sensor_", "cam_", "eq_", "body_pos", "body_quat", "geom_pos", "geom_quat",
+    "geom_size", "actuator_gear", "tendon_", "wrap_", "opt.magnetic",
+)  # fmt: skip
+# What is shown as it is, as options are, or as how far it is to a limit.
+_SHOWN_ITSELF = (
+    "opt.",
+    "jnt_range",
+    "jnt_actfrcrange",
+    "actuator_ctrlrange",
+    "actuator_forcerange",
+)
+# So many objects of a field are asked one by one, more of them in groups.
+_MOST_PARTS = 256
 # What mj_setConst and mj_setLengthRange write besides: it comes with what it follows from.
 _FOLLOWS = (
     "body_subtreemass", "body_simple", "body_sameframe", "geom_sameframe", "site_sameframe",
@@ -49,6 +62,18 @@ class StepsAgain(Protocol):
 
         Raises StateError, CommandError, FileError or LookupError where nothing tells.
         """
+
+    def shows(self, axis: int, first: Stretch, second: Stretch) -> bool:
+        """Return whether what follows from the state of a row differs between two models.
+
+        Raises the same, and where nothing tells, as :meth:`leads_on`.
+        """
+
+    def values(self, stretch: Stretch, name: str) -> tuple[float, ...]:
+        """Return what a field of the model had in a stretch."""
+
+    def width(self, name: str) -> int:
+        """Return how many numbers of a field belong to one object."""
 
     def stands_at(self, axis: int) -> tuple[Counters, int, float]:
         """Return the counters of a row, how many steps had ever been taken, and its time [s]."""
@@ -161,32 +186,51 @@ def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _
 
 
 def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> bool:
-    """Return whether something was written that no step tells: at another time than the rest.
+    """Return whether something was written that no step tells, and that shows.
 
-    Where nothing was written before the state was replaced, as scripts do that randomise at resets,
-    that is asked only of what mostly sensors see.
+    Then it may have been written at another time than the rest. Each object's numbers count alone:
+    a script that moves a target that nothing touches, and then the arm, writes one field twice.
+    What nothing was written of before the state was replaced is from then, as scripts randomise at
+    resets; unless it is of what shows wherever it stands.
     """
     is_old = known < 0 or known > low
     base, other = (before, stretch) if is_old else (stretch, before)
-    at = stretch.segment.begin - 1 if known < 0 else known - is_old
-    fields = [name for name in stretch.options if name.startswith(FIELD_OPTION)]
-    others = [name for name in fields if before.options.get(name) != stretch.options[name]]
-    for name in others if len(others) > 1 else ():  # one alone is what was found
+    last = stretch.segment.begin - 1
+    at = last if known < 0 else known - is_old
+    parts = list(_parts(base, other, steps))
+    for name, part in parts if len(parts) > 1 else ():  # one alone is what was found
         written = name.removeprefix(FIELD_OPTION)
-        is_at_reset = known < 0
-        if is_at_reset and not written.startswith(_SEEN_BY_SENSORS):
+        if known < 0 and not written.startswith(_SHOWS_ALONE):
             continue
         if written.startswith(_FOLLOWS) or (written.endswith("0") and written != "qpos0"):
             continue
-        options = {n: v for n, v in base.options.items() if n != name}
-        if name in other.options:
-            options[name] = other.options[name]
+        own, others = steps.values(base, name), steps.values(other, name)
+        values = (*own[: part.start], *others[part], *own[part.stop :])
+        tried = dataclasses.replace(base, options={**base.options, name: values})
         try:
-            if steps.leads_on(at, dataclasses.replace(base, options=options)):
+            if steps.leads_on(at, tried) and (
+                written.startswith(_SHOWN_ITSELF)
+                or any(steps.shows(axis, base, tried) for axis in {low, (low + last) // 2, last})
+            ):
                 return True
         except _NOTHING_TELLS:
             return True
     return False
+
+
+def _parts(base: Stretch, other: Stretch, steps: StepsAgain) -> Iterator[tuple[str, slice]]:
+    """Yield the numbers of each object that differ between two models: the field, and where."""
+    names = {**base.options, **other.options}
+    for name in [each for each in names if each.startswith(FIELD_OPTION)]:
+        own, others = steps.values(base, name), steps.values(other, name)
+        if own == others:
+            continue
+        width = steps.width(name)
+        width *= 1 + len(own) // width // _MOST_PARTS
+        for begin in range(0, len(own), width):
+            part = slice(begin, begin + width)
+            if own[part] != others[part]:
+                yield name, part
 
 
 def _first(low: int, high: int, is_so: Callable[[int], bool]) -> int:

@@ -19,6 +19,7 @@ from stroboscope.engine.checkpoint import Counters, with_tail
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.data_views import motion_of
 from stroboscope.engine.frames import FrameMaker
+from stroboscope.engine.frames.evaluation import evaluate, results
 from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.model_placing import placed_where_it_was_written
 from stroboscope.engine.history.options_in_force import OptionsInForce
@@ -27,6 +28,7 @@ from stroboscope.engine.history.segments import Options, Stretch, digest_of_moti
 from stroboscope.engine.history.steps_of_past import StepsOfPast
 from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.live_data import HeldData
+from stroboscope.engine.model_option_fields import field_width
 from stroboscope.engine.physics_options import read_option, write_option
 from stroboscope.engine.row_layout import RowLayout
 
@@ -396,6 +398,29 @@ class Past:
         with self._options_of(stretch):
             self._step_within(axis, axis + 1)
         return self._is_where_it_led(axis, left)
+
+    def shows(self, axis: int, first: Stretch, second: Stretch) -> bool:
+        """See :class:`StepsOfPast`; of the last stored row up to there.
+
+        Raises LookupError where nothing tells.
+        """
+        ring = self._history.ring
+        axis = ring.stored_before(axis)
+        row = ring.row(axis)
+        needs_more = needs_hidden_state(self._model, adapter=self._adapter)
+        if row is None or needs_more or self._callbacks():
+            raise LookupError(axis)
+        seen: set[bytes] = set()
+        for stretch in (first, second):
+            with self._options_of(stretch):
+                self._codec_of_scratch().put_row(row, b"")
+                evaluate(self._model, self._scratch, adapter=self._adapter)
+                seen.add(results(self._scratch))
+        return len(seen) > 1
+
+    def width(self, name: str) -> int:
+        """Return how many numbers of a field of the model belong to one object."""
+        return field_width(self._model, name)
 
     def follows_at(self, axis: int) -> bool:
         """Return whether a row, or where the scene stands, follows from the row before."""

@@ -31,6 +31,18 @@ class StepsOfPast:
         left = self._left if axis + 1 == self._end else b""
         return self._past.leads_on(axis, stretch, before=self._before, left=left)
 
+    def shows(self, axis: int, first: Stretch, second: Stretch) -> bool:
+        """Return whether what follows from the state of a row differs between two models."""
+        return self._past.shows(axis, first, second)
+
+    def values(self, stretch: Stretch, name: str) -> tuple[float, ...]:
+        """Return what a field of the model had in a stretch."""
+        return self._past.options_of(stretch)[name]
+
+    def width(self, name: str) -> int:
+        """Return how many numbers of a field belong to one object."""
+        return self._past.width(name)
+
     def stands_at(self, axis: int) -> tuple[Counters, int, float]:
         """Return the counters of a row, how many steps had ever been taken, and its time [s]."""
         return self._past.stands_at(axis, stretch=self._before)

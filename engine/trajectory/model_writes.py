@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import StateError
+from stroboscope.engine.frames.evaluation import results
 from stroboscope.engine.history.model_placing import Placed, placed_where_it_was_written
 from stroboscope.engine.history.past import VERIFIED
 from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.model_option_fields import field_width
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.steps_again import StepsAgain
 
@@ -78,6 +80,27 @@ class _RecordedSteps:
             return stored
         row, _, note = self._replayed.state(frame)
         return row if note == VERIFIED else None
+
+    def shows(self, axis: int, first: Stretch, second: Stretch) -> bool:
+        """Return whether what follows from the state of a row differs between two models."""
+        rows, again, frame = self._rows, self._again, self._rows.frame_at(axis)
+        if frame < 0:
+            raise LookupError(axis)
+        seen: set[bytes] = set()
+        for stretch in (first, second):
+            again.put(frame)
+            again.put_options_of(stretch, timestep=rows.timestep(frame))
+            again.evaluate()
+            seen.add(results(again.data))
+        return len(seen) > 1
+
+    def values(self, stretch: Stretch, name: str) -> tuple[float, ...]:
+        """Return what a field of the model had in a stretch."""
+        return self._again.options_of(stretch)[name]
+
+    def width(self, name: str) -> int:
+        """Return how many numbers of a field belong to one object."""
+        return field_width(self._again.model, name)
 
     def stands_at(self, axis: int) -> tuple[Counters, int, float]:
         """Return the counters of a row, how many steps had ever been taken, and its time [s]."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.errors import StateError
-from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
@@ -59,10 +59,13 @@ class StepsAgain:
 
     def put_options_of(self, stretch: Stretch, *, timestep: float) -> None:
         """Have the options that were in force in a stretch, for a step of ``timestep`` [s]."""
-        options = {**self._scene.history.recorded_options, **stretch.options}
-        for name, values in options.items():
+        for name, values in self.options_of(stretch).items():
             write_option(self.model, name, values, known=values, adapter=self.adapter)
         self.model.opt.timestep = timestep
+
+    def options_of(self, stretch: Stretch) -> Options:
+        """Return the options, and fields of the model, that were in force in a stretch."""
+        return {**self._scene.history.recorded_options, **stretch.options}
 
     def put_back(self, row: Row, hidden: bytes) -> None:
         """Take the last step back: ``row`` is where it began."""

@@ -427,6 +427,86 @@ def test_a_field_that_moves_nothing_is_in_doubt_beside_one_that_does(sensed: Run
     assert machine.look_at(8, frozenset({Topic.SENSORS})).note.startswith("approximate: ")
 
 
+TARGET = """
+<mujoco>
+  <worldbody>
+    <body name="target" pos="1 0 0">
+      <geom name="mark" size=".05" contype="0" conaffinity="0"/></body>
+    <site name="goal" pos="0 0 2"/>
+    <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0" damping=".1"/>
+      <geom name="link" type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+      <body pos=".3 0 0"><joint name="idle" axis="0 1 0"/><geom size=".04"/></body></body>
+  </worldbody>
+  <actuator><motor joint="hinge" gear="3"/><motor name="rests" joint="idle"/></actuator>
+  <sensor><actuatorpos actuator="rests"/></sensor>
+</mujoco>
+"""
+
+
+def move_target(model: Any) -> None:
+    model.body_pos[1] = (2.0, 1.0, 0.5)
+
+
+def gear_what_rests(model: Any) -> None:
+    model.actuator_gear[1, 0] = 4.0
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["goes on", "reset"])
+@pytest.mark.parametrize(
+    ("untold", "both"), [(move_target, ("body_pos", 3)), (gear_what_rests, ("actuator_gear", 0))]
+)
+def test_an_object_that_nothing_touches_is_in_doubt_beside_one_that_moves(
+    untold: Callable[[Any], None], both: tuple[str, int], resets: bool
+) -> None:
+    """Both are numbers of one field, or one is written at a reset: each may have its own time."""
+    scene = physics.create_scene("target", TARGET)
+    scene.keep_history(True)
+    seen = []
+
+    def step(count: int) -> None:
+        for k in range(count):
+            scene.ctrl[0] = 0.1 + 0.01 * k
+            scene.step()
+            seen.append((scene.data.xpos.tobytes(), scene.data.sensordata.tobytes()))
+
+    step(10)
+    untold(scene.model)
+    step(5)
+    if resets:
+        scene.model.body_mass[2] *= 2.0
+        scene.reset()
+    else:
+        field, moving = both
+        getattr(scene.model, field)[moving, 0] += 0.05
+    step(5)
+    machine = scene.backend.time_machine()
+    for axis, (places, values) in enumerate(seen):
+        frame = machine.look_at(axis, frozenset({Topic.POSE, Topic.SENSORS}))
+        arrays = frame.frames.arrays
+        is_true = (
+            arrays[Topic.POSE]["xpos"].tobytes() == places
+            and arrays[Topic.SENSORS]["sensordata"].tobytes() == values
+        )
+        assert is_true or frame.note, axis
+        assert not frame.note or axis < 15 + 5 * (not resets)
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["goes on", "reset"])
+def test_what_no_step_tells_and_nobody_sees_puts_nothing_in_doubt(run: Run, resets: bool) -> None:
+    """Friction of what touches nothing, as scripts randomise all of it at once."""
+    run.step(10)
+    run.model.geom_friction[:, 0] *= 1.5
+    run.model.dof_damping[:] *= 1.1
+    run.model.body_mass[1:] *= 1.1
+    run.model.actuator_gear[:, 0] *= 0.9
+    if resets:
+        run.scene.reset()
+    run.step(10)
+    machine = run.scene.backend.time_machine()
+    notes = {machine.look_at(axis, frozenset({Topic.STATE})).note for axis in range(20)}
+    assert notes == {""}
+
+
 def test_who_goes_on_from_a_row_hears_that_the_model_is_another_one(run: Run) -> None:
     run.step(10)
     gain(run.model, 3)
