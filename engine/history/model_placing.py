@@ -206,7 +206,9 @@ def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain
             continue
         own, others = steps.values(base, name), steps.values(other, name)
         values = (*own[: part.start], *others[part], *own[part.stop :])
-        tried = dataclasses.replace(base, options={**base.options, name: values})
+        # What comes last counts: an option may stand among the others by a name of its own.
+        rest = {n: v for n, v in base.options.items() if n != name}
+        tried = dataclasses.replace(base, options={**rest, name: values})
         try:
             if steps.leads_on(at, tried) and (
                 written.startswith(_SHOWN_ITSELF)

@@ -28,7 +28,6 @@ from stroboscope.engine.history.segments import Options, Stretch, digest_of_moti
 from stroboscope.engine.history.steps_of_past import StepsOfPast
 from stroboscope.engine.history.waypoints import Waypoints
 from stroboscope.engine.live_data import HeldData
-from stroboscope.engine.model_option_fields import field_width
 from stroboscope.engine.physics_options import read_option, write_option
 from stroboscope.engine.row_layout import RowLayout
 
@@ -166,7 +165,7 @@ class Past:
         if reached != axis or note not in ("", VERIFIED):
             raise CommandError(f"row {axis} can't be had: {note}")
         with self._options_of(self.stretch(axis)), self._timestep_of(axis):
-            self._adapter.mj_step(self._model, self._scratch)
+            self._adapter.mj_step(self.model, self._scratch)
         return self._codec_of_scratch().read_row()
 
     def checkpoint(self, axis: int) -> bytes:
@@ -177,7 +176,7 @@ class Past:
         made = bytes(codec.capture(self.counters(axis), timestep=own, edits=world.edits))
         with self._options_of(stretch), self._timestep_of(axis, whole):
             record = record_of_row(
-                self._model, self.options_of(stretch), name=f"row {axis}", world=world,
+                self.model, self.options_of(stretch), name=f"row {axis}", world=world,
                 scene_name=self._scene.name, doubt=doubt if note in ("", VERIFIED) else note,
             )  # fmt: skip
         return with_tail(made, script=self._script_at(axis), record=record.packed())
@@ -185,7 +184,7 @@ class Past:
     @contextmanager
     def _timestep_of(self, axis: int, timestep: float | None = None) -> Iterator[None]:
         """Have the model with the timestep [s] of a row's step, or another one."""
-        option = self._model.opt
+        option = self.model.opt
         own = float(option.timestep)
         try:
             option.timestep = self._history.ring.timestep(axis) if timestep is None else timestep
@@ -249,7 +248,7 @@ class Past:
         -1: nothing says what slept.
         """
         history, ring = self._history, self._history.ring
-        if not needs_hidden_state(self._model, adapter=self._adapter):
+        if not needs_hidden_state(self.model, adapter=self._adapter):
             return ring.stored_before(axis), b""
         base = history.keyframes.before(axis)
         while base >= 0 and not ring.is_stored(base):  # it has been thinned out since
@@ -399,28 +398,19 @@ class Past:
             self._step_within(axis, axis + 1)
         return self._is_where_it_led(axis, left)
 
-    def shows(self, axis: int, first: Stretch, second: Stretch) -> bool:
-        """See :class:`StepsOfPast`; of the last stored row up to there.
+    def computed(self, axis: int, stretch: Stretch) -> bytes:
+        """Return what follows from the last stored row up to ``axis``, with a stretch's model.
 
-        Raises LookupError where nothing tells.
+        Raises LookupError where that is not known.
         """
-        ring = self._history.ring
-        axis = ring.stored_before(axis)
-        row = ring.row(axis)
-        needs_more = needs_hidden_state(self._model, adapter=self._adapter)
+        row = self._history.ring.row(self._history.ring.stored_before(axis))
+        needs_more = needs_hidden_state(self.model, adapter=self._adapter)
         if row is None or needs_more or self._callbacks():
             raise LookupError(axis)
-        seen: set[bytes] = set()
-        for stretch in (first, second):
-            with self._options_of(stretch):
-                self._codec_of_scratch().put_row(row, b"")
-                evaluate(self._model, self._scratch, adapter=self._adapter)
-                seen.add(results(self._scratch))
-        return len(seen) > 1
-
-    def width(self, name: str) -> int:
-        """Return how many numbers of a field of the model belong to one object."""
-        return field_width(self._model, name)
+        with self._options_of(stretch):
+            self._codec_of_scratch().put_row(row, b"")
+            evaluate(self.model, self._scratch, adapter=self._adapter)
+            return results(self._scratch)
 
     def follows_at(self, axis: int) -> bool:
         """Return whether a row, or where the scene stands, follows from the row before."""
@@ -464,10 +454,10 @@ class Past:
         if doubt:
             raise CommandError(f"row {axis} can't be placed: {doubt}")
         with self._options_of(self.stretch(axis)):
-            yield self._model
+            yield self.model
 
     def _callbacks(self) -> str:
-        names = list(self._adapter.callbacks_in_the_way(self._model))
+        names = list(self._adapter.callbacks_in_the_way(self.model))
         if self._adapter.has_control_callback() and "control" not in names:
             names.append("control")
         return ", ".join(names)
@@ -488,7 +478,7 @@ class Past:
         return ""
 
     def _step_within(self, first: int, last: int, *, keeps: bool = False) -> None:
-        option = self._model.opt
+        option = self.model.opt
         own = float(option.timestep)
         try:
             owner = self._scene.link.owner
@@ -507,11 +497,11 @@ class Past:
     def _step_once(self, axis: int) -> None:
         """Step the scratch data from row ``axis`` to the next one, inputs included."""
         ring, adapter, scratch = self._history.ring, self._adapter, self._scratch
-        self._model.opt.timestep = ring.timestep(axis)
-        adapter.mj_step(self._model, scratch)
+        self.model.opt.timestep = ring.timestep(axis)
+        adapter.mj_step(self.model, scratch)
         if not ring.holds(axis + 1):
             return  # nobody knows the inputs of a step that comes
-        adapter.mj_setState(self._model, scratch, ring.inputs(axis + 1), self._layout.inputs_mask)
+        adapter.mj_setState(self.model, scratch, ring.inputs(axis + 1), self._layout.inputs_mask)
 
     def _is_right(self, axis: int) -> bool:
         """Return whether the scratch data is, to the bit, what was recorded at ``axis``.
@@ -557,7 +547,8 @@ class Past:
     # --- a model and data of our own
 
     @property
-    def _model(self) -> Any:
+    def model(self) -> Any:
+        """A copy of the scene's, in which options and fields may have the values of then."""
         model = self._history.models.of_past()
         if model is not self._of_past:
             self._of_past = model
@@ -567,16 +558,16 @@ class Past:
     def _frame_maker(self) -> FrameMaker:
         if self._frames is None:
             live = HeldData(self._scratch)
-            self._frames = FrameMaker(self._model, live, adapter=self._adapter)
+            self._frames = FrameMaker(self.model, live, adapter=self._adapter)
         return self._frames
 
     def _codec_of_scratch(self) -> CheckpointCodec:
-        needs = needs_hidden_state(self._model, adapter=self._adapter)
+        needs = needs_hidden_state(self.model, adapter=self._adapter)
         if self._codec is None or self._codec.keeps_sleep is not needs:
             if self._scratch is None:
-                self._scratch = self._adapter.module.MjData(self._model)
+                self._scratch = self._adapter.module.MjData(self.model)
             self._codec = CheckpointCodec(
-                self._model,
+                self.model,
                 HeldData(self._scratch),
                 digest=self._world.codec.digest,
                 adapter=self._adapter,
@@ -585,12 +576,12 @@ class Past:
 
     def _row_of_scratch(self) -> Row:
         row = np.empty(self._layout.size)
-        self._adapter.mj_getState(self._model, self._scratch, row, self._adapter.integration)
+        self._adapter.mj_getState(self.model, self._scratch, row, self._adapter.integration)
         return row
 
     def copy_to(self, data: Any, *, model: Any) -> None:
         """Copy the scratch data, where :meth:`bring` has put something, to ``data``."""
-        if needs_hidden_state(self._model, adapter=self._adapter):
+        if needs_hidden_state(self.model, adapter=self._adapter):
             self._adapter.copy_data(model, self._scratch, data)
         else:
             row = self._row_of_scratch()
@@ -602,4 +593,4 @@ class Past:
 
     def _options_of(self, stretch: Stretch) -> AbstractContextManager[None]:
         """Have them in the model."""
-        return self._in_force.having(self._model, stretch)
+        return self._in_force.having(self.model, stretch)

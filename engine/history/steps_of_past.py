@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.model_option_fields import field_width
 
 if TYPE_CHECKING:
     from stroboscope.engine.history.past import Past
@@ -33,7 +34,7 @@ class StepsOfPast:
 
     def shows(self, axis: int, first: Stretch, second: Stretch) -> bool:
         """Return whether what follows from the state of a row differs between two models."""
-        return self._past.shows(axis, first, second)
+        return self._past.computed(axis, first) != self._past.computed(axis, second)
 
     def values(self, stretch: Stretch, name: str) -> tuple[float, ...]:
         """Return what a field of the model had in a stretch."""
@@ -41,7 +42,7 @@ class StepsOfPast:
 
     def width(self, name: str) -> int:
         """Return how many numbers of a field belong to one object."""
-        return self._past.width(name)
+        return field_width(self._past.model, name)
 
     def stands_at(self, axis: int) -> tuple[Counters, int, float]:
         """Return the counters of a row, how many steps had ever been taken, and its time [s]."""
