@@ -27,20 +27,29 @@ class _Child:
     name: str
     process: "subprocess.Popen[bytes]"
     output: IO[bytes]
-    shows_file: bool = False
+    shows: str = ""
+    """The file that it was to show."""
 
 
 class ScriptProcesses(QObject):
     """Starts children and reports those that end with an error. They outlive the window.
 
-    ``report`` gets a name and a sentence with the child's last lines. One process more may wait
+    ``report`` gets a name and a sentence with the child's last lines, ``refused`` the path of a
+    file that could not be shown, and why. One process more may wait
     for a file to show: starting and importing would be most of what opening one takes. It ends
     with the window.
     """
 
-    def __init__(self, report: Callable[[str, str], None], parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        report: Callable[[str, str], None],
+        parent: QObject | None = None,
+        *,
+        refused: Callable[[str, str], None] = lambda _path, _why: None,
+    ) -> None:
         super().__init__(parent)
         self._report = report
+        self._refused = refused
         self._children: list[_Child] = []
         self._timer = QTimer(self)
         self._timer.setInterval(300)
@@ -59,7 +68,7 @@ class ScriptProcesses(QObject):
         except OSError as error:
             self._report(name, f"{name} can't be started: {error}")
             return
-        child.shows_file = arguments[0] == "open"
+        child.shows = arguments[-1] if arguments[0] == "open" else ""
         self._children.append(child)
         self._timer.start()
 
@@ -71,7 +80,7 @@ class ScriptProcesses(QObject):
         if child is None or not _tell(child, ahead.arguments_line(arguments)):
             self.start(name, ["open", *arguments])
             return
-        child.name, child.shows_file = name, True
+        child.name, child.shows = name, path
         self._children.append(child)
         self._timer.start()
 
@@ -93,7 +102,7 @@ class ScriptProcesses(QObject):
 
     def prepare_only_for_files(self) -> None:
         """Don't do that by itself any more, unless it is files that are looked at."""
-        if not any(child.shows_file for child in self._children):
+        if not any(child.shows for child in self._children):
             self._soon.stop()
 
     def close(self) -> None:
@@ -114,7 +123,10 @@ class ScriptProcesses(QObject):
                 continue
             self._children.remove(child)
             if code:
-                self._report(child.name, _failure(child, code))
+                failure = _failure(child, code)
+                self._report(child.name, failure)
+                if child.shows:
+                    self._refused(child.shows, failure)
             child.output.close()
         if not self._children:
             self._timer.stop()

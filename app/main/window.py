@@ -27,6 +27,7 @@ from stroboscope.app.main.status_line import StatusLine
 from stroboscope.app.main.timeline_link import LinkedRange, TimelineLink
 from stroboscope.app.main.touching import Touching
 from stroboscope.app.main.travel_parts import TravelParts
+from stroboscope.app.main.trusting import Trust
 from stroboscope.app.main.view_buttons import ViewButtons
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.element_values import ValueRow
@@ -99,7 +100,8 @@ class MainWindow(QMainWindow):
         self.store = PlotStore()
         self._plots_restored: set[str] = set()
         self._attached: set[int] = set()
-        self.processes = ScriptProcesses(self._on_process_failed, self)
+        self.trust = Trust(self, self.open_file)
+        self.processes = ScriptProcesses(self._on_process_failed, self, refused=self.trust.refused)
         self.drops = DroppedFiles(self, self.open_file, is_coming=self.processes.prepare)
         self.commands = Commands(self)
         self.actions_by_name = WindowActions(
@@ -505,6 +507,7 @@ class MainWindow(QMainWindow):
         for part in (self.transport, self.banner, self.scene_view, self.status, self.info):
             part.close_panel()
         self.processes.close()
+        self.trust.close()
         self.welcome.sessions.stop()
         super().closeEvent(event)
         self.closed.emit()

@@ -13,6 +13,7 @@ from typing import Any
 from stroboscope.engine.files.compression import needed
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.outside.limits import GuardLimits
+from stroboscope.engine.outside.trust import ASKS_TRUST
 
 __all__ = ["NamedFiles"]
 
@@ -136,7 +137,7 @@ class NamedFiles:
             linked = "" if real == file else f", which leads to {real}"
             raise self._refused(
                 f"{what} lies outside of the folder {self._root}{linked}",
-                f"if you trust its files: stroboscope open --trust FOLDER {self._path.name}, with "
+                f"if you trust its files: stroboscope open {ASKS_TRUST} {self._path.name}, with "
                 "a FOLDER that holds all of them",
             )
 

@@ -16,10 +16,12 @@ from stroboscope.engine.arguments import checked_path
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.atomic import write_file
 
-__all__ = ["own_folder", "trust_folder", "trusted_folders", "untrust_folder"]
+__all__ = ["ASKS_TRUST", "own_folder", "trust_folder", "trusted_folders", "untrust_folder"]
 
 _log = logging.getLogger(__name__)
 
+ASKS_TRUST = "--trust FOLDER"
+"""Words in the advice of who refuses a file that names others outside of its folder."""
 _FILE = "trusted_folders.json"
 _MOST_BYTES = 1 << 20
 

@@ -10,6 +10,7 @@ from stroboscope.app.main import cli
 from stroboscope.app.main.application import DesktopApplication
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.window_link import WindowLock
+from stroboscope.engine.outside.trust import trusted_folders
 
 pytest.importorskip("mujoco")
 
@@ -90,6 +91,36 @@ def test_a_dropped_file_that_wants_others_is_refused_in_the_window(
     assert line.source == "stranger.xml"
     assert "lies outside of the folder" in line.text
     wait_until(lambda: "stranger.xml" in desktop.window.banner.text.text())
+
+
+def test_a_folder_is_trusted_by_a_click_and_the_file_that_names_others_in_it_opens(
+    the_window, own_folders, wait_until, monkeypatch, click
+):
+    window = the_window.window
+    for place, name, text in (
+        ("shared", "part.xml", "<mujocoinclude><worldbody><body name='part'/></worldbody>"),
+        ("robot", "model.xml", '<mujoco><include file="../shared/part.xml"/>'),
+    ):
+        (own_folders / place).mkdir()
+        ending = "</mujocoinclude>" if name == "part.xml" else "</mujoco>"
+        (own_folders / place / name).write_text(text + ending, encoding="utf-8")
+    path = own_folders / "robot" / "model.xml"
+    chosen = [str(own_folders / "shared"), ""]
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: chosen.pop(0))
+    assert drop(window, path)
+    for _ in range(2):  # one that does not hold the model, and none: neither is of any use
+        wait_until(lambda: window.trust.dialog is not None, 90)
+        assert "part.xml" in window.trust.why.text()
+        click(window.trust.choose)
+    assert trusted_folders() == ()
+    wait_until(lambda: window.trust.dialog is not None)
+    chosen.append(str(own_folders))
+    click(window.trust.choose)
+    assert trusted_folders() == (own_folders.resolve(),)
+    sessions = the_window.sessions
+    wait_until(lambda: sessions.shown is not None and sessions.shown.description is not None, 90)
+    assert "part" in [body.name for body in sessions.shown.description.bodies]
+    assert window.trust.dialog is None
 
 
 def test_a_dropped_script_is_not_run(desktop, own_folders, wait_until):
