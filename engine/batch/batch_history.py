@@ -5,6 +5,7 @@ the newest are there of every environment. When the oldest makes room, the row o
 that is looked at stays, in a quarter of the budget.
 """
 
+import bisect
 import dataclasses
 import time
 from collections import deque
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.batch.field_notes import FieldNotes
+from stroboscope.engine.batch.state_edits import StateEdits
 from stroboscope.engine.history.budget import HistoryBudget
 from stroboscope.engine.history.segments import Options, SegmentList, Stretch
 
@@ -25,11 +27,13 @@ if TYPE_CHECKING:
     from stroboscope.engine.model_fields import ModelFields
     from stroboscope.engine.recording.batch_tap import EnvTap
 
-__all__ = ["BatchHistory", "written_text"]
+__all__ = ["EDITED_TEXT", "BatchHistory", "written_text"]
 
 Rows = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+EDITED_TEXT = "the state was changed between two steps"
+"""How a stretch begins with whose state the script has written into it by itself."""
 _DEEP_SHARE = 0.25
 _MOST_MATRICES = 100_000
 _MOST_REPLACEMENTS = 10_000
@@ -72,6 +76,7 @@ class BatchHistory:
     ) -> None:
         self._envs = environments
         self._fields = FieldNotes(environments, base=base)
+        self._edits = StateEdits(environments)
         self.layout = environments.layout
         self._budget = budget
         self._matrix_bytes = int(environments.state.nbytes)
@@ -119,6 +124,8 @@ class BatchHistory:
 
     def counted(self) -> None:
         """Hear that the step whose rows were copied last is done and counted."""
+        if self._rows:
+            self._edits.left(self._envs.counters.shared.axis + 1)
         for tap in self.taps:
             tap.counted()
 
@@ -152,16 +159,17 @@ class BatchHistory:
             self._fields.begin(counters.axis)
             self.version += 1
         else:
-            self.look_at_fields()
+            self.look()
         self._rows.append(matrix)
         self._steps.append((counters.single, self._timesteps_now(), time.monotonic()))
         self._last = matrix
         return matrix
 
-    def look_at_fields(self) -> None:
-        """Notice what the script has written into fields of the model since the last step."""
-        if self._rows and self._fields.look(self._envs.counters.shared.axis):
-            self.version += 1
+    def look(self) -> None:
+        """Notice what the script has written into states, and fields, since the last step."""
+        if self._rows:
+            axis = self._envs.counters.shared.axis
+            self.version += self._fields.look(axis) + self._edits.look(axis)
 
     def _timesteps_now(self) -> float | Rows:
         """Return the timestep of all, or of each: the same object while none has changed."""
@@ -204,6 +212,7 @@ class BatchHistory:
         first = self.first - len(self._deep)
         self.on_forget(first)
         self._fields.forget_before(first)
+        self._edits.forget_before(first)
         if self._replaced and self._replaced[0].axis < first:
             self._replaced = [each for each in self._replaced if each.axis >= first]
             self.version += 1
@@ -223,6 +232,7 @@ class BatchHistory:
         self._steps.clear()
         self._deep.clear()
         self._replaced.clear()
+        self._edits.clear()
         self._budget.forget(id(self))
         self.on_forget(self._envs.counters.shared.axis)
         self.version += 1
@@ -250,6 +260,7 @@ class BatchHistory:
         elif kind is SegmentKind.EPISODE:
             self.episodes[envs] += 1
         self.version += 1
+        self._edits.replaced(envs)
         for tap in self.taps:
             tap.replaced(kind, envs, text, parent_axis)
         if not self._rows:
@@ -363,9 +374,24 @@ class BatchHistory:
                 step_count=int(each.steps[1][at]), time=float(each.times[at]), text=each.text,
             )  # fmt: skip
             stretches.append(Stretch(segment, each.total_steps, {}))
-        for stretch in self._with_fields(env, stretches):
+        for stretch in self._with_fields(env, self._with_edits(env, stretches)):
             made.open(stretch)
         return made
+
+    def _with_edits(self, env: int, stretches: list[Stretch]) -> list[Stretch]:
+        """Return stretches, and one from each step on before which the state was written into."""
+        made = {each.segment.begin: each for each in stretches}
+        begins = sorted(made)
+        for axis in self._edits.begins_of(env):
+            if axis > begins[0] and axis not in made:
+                before = made[begins[bisect.bisect_left(begins, axis) - 1]].segment
+                segment = self._begun_at(env, axis, before, EDITED_TEXT)
+                made[axis] = Stretch(segment, self._step_of(axis), {})
+        return [made[axis] for axis in sorted(made)]
+
+    def edited_axes(self, env: int) -> Iterator[int]:
+        """Go through the steps before which the script has written into an environment's state."""
+        return self._edits.of(env)
 
     def _with_fields(self, env: int, stretches: list[Stretch]) -> list[Stretch]:
         """Return stretches with the fields of the model that the environment had in them.
@@ -381,12 +407,12 @@ class BatchHistory:
             made.append(dataclasses.replace(stretch, options=before[-1][1]))
             for axis, options, names in told:
                 if begin < axis < end:
-                    segment = self._written_at(env, axis, stretch.segment, names)
+                    segment = self._begun_at(env, axis, stretch.segment, written_text(names))
                     steps = self._step_of(axis)
                     made.append(Stretch(segment, steps, options))
         return made
 
-    def _written_at(self, env: int, axis: int, before: Segment, names: tuple[str, ...]) -> Segment:
+    def _begun_at(self, env: int, axis: int, before: Segment, text: str) -> Segment:
         row = self.row(env, axis)
         return msgspec.structs.replace(
             before,
@@ -396,7 +422,7 @@ class BatchHistory:
             physics_step=before.physics_step + axis - before.begin,
             step_count=before.step_count + self._step_of(axis) - self._step_of(before.begin),
             time=float(self._envs.time[env] if row is None else row[0]),
-            text=written_text(names),
+            text=text,
         )
 
     def _step_of(self, axis: int) -> int:

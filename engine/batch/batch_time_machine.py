@@ -119,7 +119,7 @@ class BatchTimeMachine(MujocoTimeMachine):
         """Return a row as a checkpoint: of all environments, as far back as they are remembered."""
         self._past.check(axis)
         history = self._rows
-        history.look_at_fields()
+        history.look()
         matrix = history.matrix(axis)
         steps, physics, _ = history.counts_at(axis)
         chosen = np.arange(self._envs.count)

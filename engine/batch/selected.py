@@ -19,6 +19,7 @@ from stroboscope.engine.batch.batch_history import BatchHistory
 from stroboscope.engine.batch.environments import OneEnvCounters
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.debug_draw import DebugDraw
+from stroboscope.engine.history.own_timesteps import OwnTimesteps
 from stroboscope.engine.history.segments import SegmentList
 from stroboscope.engine.history.spans import axes_of, last_before
 from stroboscope.engine.live_data import HeldData
@@ -229,6 +230,7 @@ class EnvHistory:
         self._counters = counters
         self._keeps = keeps
         self.ring = EnvRing(history, counters)
+        self.own_timesteps = OwnTimesteps()
         self.keyframes = _NoKeyframes()
         self.packing = _PlainRows(history.layout)
         self._segments = SegmentList()
@@ -266,7 +268,7 @@ class EnvHistory:
 
     def look_at_model(self) -> None:
         """Notice what the script has written into fields of the model since the last step."""
-        self._history.look_at_fields()
+        self._history.look()
 
     def lost_fields(self, axis: int) -> str:
         """Say of which fields of the model it is not known what they were then; or ""."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import SegmentKind
-from stroboscope.engine.batch.batch_history import written_text
+from stroboscope.engine.batch.batch_history import EDITED_TEXT, written_text
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.recording.env_changes import EnvChanges, own_fields
 from stroboscope.engine.recording.env_rows import EnvRows, EnvSteps
@@ -29,7 +29,6 @@ __all__ = [
 
 _BLOCK_BYTES = 4 << 20
 _FEWEST_ROWS, _MOST_ROWS = 8, 256
-_EDITED = "the state was changed between two steps"
 
 
 def steps_per_block(width: int, count: int) -> int:
@@ -164,7 +163,7 @@ class EnvTap:
             if before is not None and axis - 1 <= before:
                 self._flagged[place] = 1  # one of many in a row: a script that sets every state
             else:
-                self._pend(place, self._event(place, str(SegmentKind.EDIT), _EDITED))
+                self._pend(place, self._event(place, str(SegmentKind.EDIT), EDITED_TEXT))
         for place, names in self._changes.other_fields().items():
             if place not in self._pending:
                 text = written_text(names)

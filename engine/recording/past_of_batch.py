@@ -59,7 +59,7 @@ def saving_of_batch(scene: "BatchScene", wanted: TrajectoryFile) -> Saving:
 
 def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp]) -> None:
     notes, history = scene.recorders.notes, scene.batch_history
-    history.look_at_fields()
+    history.look()
     own = base_fields(scene.environments, base=scene.world.codec.fields)
     of_env: dict[int, list[FileEvent]] = {}
     for event in notes.events:
@@ -127,6 +127,9 @@ class _PastRows(RowSource):
         for stretch in _stretches(history, env):
             if first <= stretch.segment.begin < end:
                 self.flags[stretch.segment.begin - first] = 1
+        for axis in history.edited_axes(env):
+            if first <= axis < end:
+                self.flags[axis - first] = 1
         self.times = np.empty(0)
 
     def counted(self) -> int:

@@ -256,3 +256,40 @@ def test_a_row_of_environments_as_a_checkpoint_has_their_fields_and_timesteps_of
     assert "geom_condim had other values then, which are not remembered" in reason
     assert gains.tobytes() == then.tobytes()
     assert scene.restore(late, with_model=True).is_exact
+
+
+def test_a_saved_batch_tells_where_the_script_has_written_into_its_states(tmp_path: Path) -> None:
+    herd = Herd()
+    scene = herd.scene
+    qpos, qvel = (scene.bind(name) for name in ("qpos", "qvel"))
+    herd.step(5)
+    qvel[1, 2] = 0.5
+    herd.step(3)
+    qpos[1, [0, 1]] = qpos[1, [1, 0]]  # swapped
+    herd.step(5)
+    for _ in range(4):  # every state is set
+        qvel[2] *= 0.5
+        herd.step(1)
+    scene.reset(envs_idx=[0])
+    qvel[0, 2] = -0.5  # which is how the episode begins
+    herd.step(4)
+    qvel[0] *= 0.5  # where it stands
+    path = scene.save_history(tmp_path / "herd")
+    told = {}
+    for env in range(COUNT):
+        with physics.load_trajectory(path, scene=f"herd[{env}]") as trajectory:
+            found = trajectory.verify()
+            assert found.exit_code == 0, str(found)
+            told[env] = [axis for axis in found.changes if axis]
+    assert told == {0: [21], 1: [5, 8], 2: [13]}
+    machine = scene.backend.time_machine()
+    scene.selected.select(1)
+    segments = machine.history().segments
+    assert [(each.begin, each.kind.value) for each in segments] == [
+        (0, "begin"), (5, "edit"), (8, "edit"),
+    ]  # fmt: skip
+    assert [each.physics_step for each in segments] == [0, 5, 8]
+    for _ in machine.resimulate(5, steps=0, edits=(), name=""):
+        pass
+    (trial,) = machine.rollouts()
+    assert (trial.steps, trial.reproducible) == (3, "")
