@@ -30,6 +30,7 @@ def make_timeline(window: "MainWindow") -> QWidget:
     )
     window.timeline.add_button(a["link_times"], Icon.SYNC)
     window.timeline.try_wanted.connect(window.commands.travel.try_else)
+    window.timeline.ghost_wanted.connect(window.commands.travel.ghost_of_what_followed)
     window.timeline.loop_chosen.connect(lambda: window.commands.time.set_loops(True))
     window.timeline.repair_wanted.connect(window.damaged_files.ask_for_repair)
     return window.timeline

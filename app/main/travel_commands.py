@@ -11,6 +11,7 @@ from stroboscope.app.models.conditions import threshold_expression
 from stroboscope.app.models.editing import why_not_changeable
 from stroboscope.app.models.element_values import ValueRow
 from stroboscope.app.models.numbers import number_text, with_unit
+from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.signal_names import signal_reference
 from stroboscope.app.panels.tables.value_view import ValueView
@@ -194,6 +195,23 @@ class TravelCommands:
         ref = GhostRef(source=GhostSource.ROW, number=axis, scene_id=scene.scene_id)
         if problem := scene.ghosts.toggle(ref, label):
             self.tell(problem)
+
+    def ghost_of_what_followed(self, axis: int) -> None:
+        """Show what has followed a row, and was left behind, as a ghost that moves along."""
+        scene = self.scene
+        if scene is None or scene.is_stale:
+            return
+        name = f"what followed {scene.history.step_text(axis)}"
+
+        def show(rollout_id: int) -> None:
+            if problem := scene.ghosts.toggle(rollout_ref(scene.scene_id, rollout_id), name):
+                self.tell(problem)
+
+        for each in scene.rollouts.rollouts:
+            if (each.from_axis, each.name) == (axis, name):
+                show(each.rollout_id)
+                return
+        scene.rollouts.resimulate(axis, (), name=name, then=show, otherwise=self.tell)
 
     def clear_ghosts(self) -> None:
         """Show no ghosts any more."""

@@ -87,12 +87,14 @@ class TimelinePanel(QWidget):
 
     ``link_toggled`` (bool): whether plots and timeline are to show the same part of time.
     ``try_wanted`` (a row, or None: the one in view): something else is to be tried from there.
+    ``ghost_wanted`` (a row): what followed it, and was left behind, is to be a ghost.
     ``loop_chosen``: what is played again and again was chosen. ``repair_wanted``: of the file, as
     frames of it are lost.
     """
 
     link_toggled = Signal(bool)
     try_wanted = Signal(object)
+    ghost_wanted = Signal(int)
     loop_chosen = Signal()
     repair_wanted = Signal()
 
@@ -301,6 +303,12 @@ class TimelinePanel(QWidget):
         there.triggered.connect(lambda _=False: self._commands.choose(axis))
         other = menu.addAction(_TRY)
         other.triggered.connect(lambda _=False: self.try_wanted.emit(axis))
+        left = self.strip.lanes.lanes.at(axis)
+        if left is not None and left.lane:
+            segment = history.segment_at(axis)
+            first = left.begin if segment is None else max(left.begin, segment.begin)
+            ghost = menu.addAction(f"Ghost of what followed {history.step_text(first)}")
+            ghost.triggered.connect(lambda _=False: self.ghost_wanted.emit(first))
         if self.strip.lost_at(at.x()):
             repair = menu.addAction(f"Repair {history.recording}…")
             repair.triggered.connect(lambda _=False: self.repair_wanted.emit())

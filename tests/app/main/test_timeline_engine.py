@@ -1,8 +1,9 @@
 """Looking at the past of real MuJoCo scenes in the window: what is shown is what was executed."""
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
 
 from stroboscope.app.models.numbers import number_text
 from stroboscope.app.models.selection import Element, ElementKind
@@ -123,6 +124,70 @@ def test_a_script_that_has_registered_nothing_is_asked_about_once(desktop, run_s
         wait_until(lambda: scene.history.view is None)
         settle(scene, wait_until)
         step(desktop, wait_until, 2)
+
+
+def test_what_a_branch_has_left_behind_is_a_ghost_that_moves_along(desktop, run_script, wait_until):
+    run_script(script())
+    window, scene = desktop.window, desktop.sessions.shown
+    wait_until(lambda: scene.status is not None)
+    step(desktop, wait_until, 24)
+    expected = {}
+    for axis in (14, 17):
+        window.commands.time.choose(axis)
+
+        def is_seen(a=axis):
+            seen = scene.frame_set((Topic.POSE,))
+            return seen is not None and (seen.instant, seen.axis) == (Instant.PAST, a)
+
+        wait_until(is_seen)
+        expected[axis] = scene.frame_set((Topic.POSE,)).frames[Topic.POSE].arrays["xpos"].copy()
+    window.commands.time.choose(12)
+    wait_until(lambda: scene.history.view == 12)
+    press(desktop, Qt.Key.Key_Return)
+    press(desktop, Qt.Key.Key_Return)  # it asks: nothing was registered
+    wait_until(lambda: scene.history.branch is not None)
+    settle(scene, wait_until)
+    strip = window.timeline.strip
+    wait_until(lambda: strip.lanes.lanes.count == 2)
+
+    def offered(axis):
+        at = QPoint(round(strip.scale.x(axis)), strip.height() // 2)
+        strip.customContextMenuRequested.emit(at)
+        menus = window.timeline.findChildren(QMenu)
+        menu = next(m for m in menus if any(a.text() == "Loop from here" for a in m.actions()))
+        found = [each for each in menu.actions() if each.text().startswith("Ghost")]
+        return menu, found
+
+    def close(menu):
+        menu.close()
+        wait_until(lambda: menu not in window.timeline.findChildren(QMenu))
+
+    menu, found = offered(5)
+    assert not found, "the scene's own line"
+    close(menu)
+    menu, found = offered(20)
+    assert found[0].text() == "Ghost of what followed step 12"
+    found[0].trigger()
+    close(menu)
+    wait_until(lambda: scene.ghosts.entries)
+    assert scene.ghosts.entries[0].label == "what followed step 12"
+    for steps, axis in ((2, 14), (3, 17)):
+        step(desktop, wait_until, steps)
+        time = 0.002 * axis
+
+        def is_there(t=time):
+            frame = scene.latest(Topic.GHOSTS)
+            return frame is not None and abs(frame.time - t) < 1e-9
+
+        wait_until(is_there)
+        ghost = scene.latest(Topic.GHOSTS).arrays["xpos"][0]
+        assert np.array_equal(ghost, expected[axis].reshape(ghost.shape)), axis
+    # The same again takes it away, and nothing is simulated twice.
+    menu, found = offered(20)
+    found[0].trigger()
+    close(menu)
+    wait_until(lambda: not scene.ghosts.entries)
+    assert len(scene.rollouts.rollouts) == 1
 
 
 def test_a_past_whose_model_nobody_has_seen_says_so_where_it_is_continued_from(
