@@ -282,7 +282,8 @@ class BatchHistory:
     def nbytes(self) -> int:
         """Bytes of all that is kept."""
         deep = len(self._deep) * (self._matrix_bytes // self._envs.count)
-        return len(self._rows) * self._matrix_bytes + deep + self._fields.nbytes
+        beside = self._fields.nbytes + self._edits.nbytes
+        return len(self._rows) * self._matrix_bytes + deep + beside
 
     @property
     def is_empty(self) -> bool:

@@ -1,12 +1,12 @@
 """Which states of environments a script has written into between two steps: found by looking.
 
-A state is an array like any other, so nobody tells. A checksum of each, as a step has left it, is
-compared with that of the state which the next one begins with: less than another copy of them all.
+A state is an array like any other, so nobody tells. What a step has left is compared with what the
+next one begins with.
 """
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
 
 __all__ = ["StateEdits"]
-
-# Odd, so that each bit of a number counts; others for each column, so that two can't be swapped.
-_FACTOR: Final = 0x9E3779B97F4A7C15
-_MASK: Final = (1 << 64) - 1
 
 
 class StateEdits:
@@ -29,11 +25,8 @@ class StateEdits:
         count, inputs = environments.count, environments.layout.inputs
         # What the script gives to a step is none of the state that the one before has left.
         self._columns = slice(0, inputs.start)
-        factors = [(_FACTOR * (2 * at + 1)) & _MASK for at in range(inputs.start)]
-        self._factors = np.array(factors, dtype=np.uint64)
-        self._after = np.zeros(count, dtype=np.uint64)
-        self._now = np.zeros(count, dtype=np.uint64)
-        self._unequal = np.zeros(count, dtype=bool)
+        self._after = np.zeros((count, inputs.start), dtype=np.uint64)
+        self._unequal = np.zeros((count, inputs.start), dtype=bool)
         self._is_begun = np.zeros(count, dtype=bool)
         """Which states were replaced since the last step: what is written then is their begin."""
         self._known_at = -1
@@ -41,7 +34,7 @@ class StateEdits:
 
     def left(self, axis: int) -> None:
         """Note how a step has left the states; the next one is the step ``axis``."""
-        self._sum_up(self._after)
+        np.copyto(self._after, self._bits())
         self._is_begun[:] = False
         self._known_at = axis
 
@@ -53,11 +46,10 @@ class StateEdits:
         """Find what was written before the step ``axis``; return whether more was than before."""
         if self._known_at != axis:
             return False
-        self._sum_up(self._now)
-        np.not_equal(self._now, self._after, out=self._unequal)
+        np.not_equal(self._bits(), self._after, out=self._unequal)
         if not self._unequal.any():
             return False
-        edited = self._unequal & ~self._is_begun
+        edited = self._unequal.any(axis=1) & ~self._is_begun
         if not edited.any():
             return False
         known = self._found[-1] if self._found else (-1, edited)
@@ -66,9 +58,14 @@ class StateEdits:
         self._found.append((axis, edited))
         return known[0] < axis - 1 or not np.array_equal(known[1], edited)
 
-    def _sum_up(self, into: NDArray[np.uint64]) -> None:
-        bits = self._envs.state.view(np.uint64)[:, self._columns]
-        np.matmul(bits, self._factors, out=into)
+    def _bits(self) -> NDArray[np.uint64]:
+        bits: NDArray[np.uint64] = self._envs.state.view(np.uint64)[:, self._columns]
+        return bits
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is compared."""
+        return self._after.nbytes + self._unequal.nbytes
 
     def forget_before(self, axis: int) -> None:
         """Let go of what was written before ``axis``."""
