@@ -10,10 +10,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.conditions import SavedCondition
 from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.session_finder import find_sessions
+from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.debugger_protocol.topics import Instant
+from stroboscope.engine import load_trajectory
 
 pytest.importorskip("mujoco")
 
@@ -59,6 +63,7 @@ def test_a_run_that_every_panel_looked_at_ends_in_the_same_state(
         wait_until(lambda: desktop.sessions.shown.status is not None)
         wait_until(lambda: desktop.sessions.shown.session.has_control)
         _look_at_everything(desktop, click, wait_until)
+        _travel_in_time(desktop, wait_until)
         click(desktop.window.transport.buttons["fast_forward"])
         wait_until(lambda: process.poll() is not None, 60)
         out, err = process.communicate(timeout=60)
@@ -67,6 +72,11 @@ def test_a_run_that_every_panel_looked_at_ends_in_the_same_state(
         process.communicate()
     assert process.returncode == 0, err
     assert out == alone
+    (recorded,) = Path.cwd().glob("*.mcap")
+    with load_trajectory(recorded) as trajectory:
+        # Recorded from where it stood to its end, where it is what the script has had.
+        assert trajectory.axes[1] == 400
+        assert trajectory.frame(-1).row.tobytes().hex() == alone.strip()
 
 
 def _look_at_everything(desktop, click, wait_until) -> None:
@@ -96,3 +106,33 @@ def _look_at_everything(desktop, click, wait_until) -> None:
         click(window.transport.buttons["step"])
         wait_until(lambda n=before: scene.status.step_count == n + 1)
         wait_until(lambda: not scene.session.pending)
+
+
+def _travel_in_time(desktop, wait_until) -> None:
+    """Look back and from elsewhere, keep, watch, compare, try and record; go on from live."""
+    window, scene = desktop.window, desktop.sessions.shown
+    stands = scene.status.axis
+    scene.conditions.add(SavedCondition(expression="max(abs(qvel)) > 1e9"))
+    scene.recording.start("run", mode="exact", done=str, refused=pytest.fail)
+    wait_until(lambda: scene.conditions.conditions and scene.recording.running)
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Right):
+        view = scene.history.view
+        QTest.keyClick(window.scene_view.viewport, key)
+        wait_until(lambda v=view: scene.history.view != v)
+        wait_until(lambda: not scene.session.pending)
+    assert scene.history.view == stands - 1
+    window.commands.time.choose(7)
+    wait_until(lambda: scene.history.view == 7)
+    for name in ("checkpoint", "ghost_here"):
+        trigger(window.actions_by_name[name])
+    wait_until(lambda: scene.edits.checkpoints and scene.ghosts.entries)
+    half = WhatIf(kind=EditKind.OPTION, name="timestep", values=(0.0025,))
+    scene.rollouts.resimulate(3, (half,), name="half", steps=20)
+    wait_until(lambda: scene.rollouts.rollouts)
+    (tried,) = scene.rollouts.rollouts
+    scene.ghosts.add(rollout_ref(scene.scene_id, tried.rollout_id), tried.name)
+    wait_until(lambda: len(scene.ghosts.entries) == 2)
+    assert not window.scene_view.viewport.grab_image().isNull()
+    trigger(window.actions_by_name["go_live"])
+    wait_until(lambda: scene.history.view is None and not scene.session.pending)
+    assert scene.status.axis == stands
