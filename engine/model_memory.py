@@ -58,8 +58,11 @@ class MemoryPiece:
         before = self._before
         self._before = before[: place.begin] + content + before[place.end :]
 
-    def is_unchanged(self) -> bool:
-        """Return whether all bytes are as they were noted last; any thread."""
+    def is_unchanged(self, *, in_passing: bool = False) -> bool:
+        """Return whether all bytes are as they were noted last; any thread.
+
+        ``in_passing``: where it has to cost next to nothing, which this does.
+        """
         return self.view.tobytes() == self._before
 
     def written(self) -> set[str]:

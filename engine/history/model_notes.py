@@ -34,9 +34,9 @@ class ModelNotes:
             self._watch = ModelWatch(self._world, axis=self._axis())
         return self._watch
 
-    def look(self) -> None:
+    def look(self, *, in_passing: bool = False) -> None:
         """Find what was written by now, for who tells it later."""
-        self.watch.look(self._axis())
+        self.watch.look(self._axis(), in_passing=in_passing)
 
     @property
     def fields(self) -> Fields:

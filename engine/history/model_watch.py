@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.engine.data_views import raw_view, timestep_before_gravity
+from stroboscope.engine.history.large_piece import LargePiece
 from stroboscope.engine.model_fields import FieldChange, read_field
 from stroboscope.engine.model_memory import MemoryPiece, Place, joined_pieces
 from stroboscope.engine.model_option_fields import FIELD_OPTION, is_recordable
@@ -30,7 +31,7 @@ _OF_CAMERAS: Final = frozenset({
 _NOT_SIMULATED_ENDS: Final = ("_rgba", "_matid", "_group", "_user")
 # A step may take another one for a moment, and every row says its own.
 _TIMESTEP: Final = "opt.timestep"
-# Arrays larger than this are no numbers that scripts tune [bytes].
+# Arrays larger than this are no numbers that scripts tune, and not kept twice [bytes].
 _LARGEST: Final = 8 << 20
 _ASSETS: Final = ("mesh_", "bvh_", "oct_", "flex_elem", "flex_shell")
 _LARGEST_ASSET: Final = 256 << 10
@@ -67,7 +68,9 @@ class ModelWatch:
     def __init__(self, world: "World", *, axis: int) -> None:
         self._model = world.model
         self._base = world.codec.fields
-        self._pieces = _pieces(world.model, world.adapter.module)
+        self._pieces: list[MemoryPiece | LargePiece] = [
+            *_pieces(world.model, world.adapter.module), *_large_pieces(world.model)
+        ]  # fmt: skip
         options = [f"opt.{name}" for name in _option_names(world.model)]
         self._scalars: tuple[str, ...] = (*options, "stat.meaninertia")
         span = _span_of_options(world.model, world.adapter.module)
@@ -109,17 +112,20 @@ class ModelWatch:
         """What each of them had at first."""
         return self._first
 
-    def is_as_seen(self) -> bool:
-        """Return whether the model is as it was when it was looked at last; any thread."""
-        unchanged = all(piece.is_unchanged() for piece in self._pieces)
+    def is_as_seen(self, *, in_passing: bool = False) -> bool:
+        """Return whether the model is as it was when it was looked at last; any thread.
+
+        ``in_passing``: of large arrays only some numbers are looked at.
+        """
+        unchanged = all(piece.is_unchanged(in_passing=in_passing) for piece in self._pieces)
         return unchanged and self._numbers_asked() == self._seen
 
     def _numbers_asked(self) -> tuple[float, ...]:
         return tuple(float(read_field(self._model, name)) for name in self._asked)
 
-    def look(self, axis: int) -> ModelChange | None:
+    def look(self, axis: int, *, in_passing: bool = False) -> ModelChange | None:
         """Return what was written and is not told yet; the owner, before a physics step."""
-        if self.is_as_seen() and not self._is_new:
+        if self.is_as_seen(in_passing=in_passing) and not self._is_new:
             self._since = axis
             return self.pending
         seen = self._numbers_asked()
@@ -138,7 +144,8 @@ class ModelWatch:
         self.version += 1
         self.pending = pending or self.pending
         for piece in self._pieces:
-            piece.remember()
+            if isinstance(piece, MemoryPiece) or names.intersection(piece.names):
+                piece.remember()
         return self.pending
 
     def _written(self) -> set[str]:
@@ -283,6 +290,21 @@ def _pieces(model: Any, module: Any) -> list[MemoryPiece]:
     return joined_pieces(found)
 
 
+def _large_pieces(model: Any) -> Iterator[LargePiece]:
+    """Go through the arrays that a step reads and that are too large to be kept twice."""
+    for name in dir(type(model)):
+        value = None if name.startswith("_") else getattr(model, name)
+        if not isinstance(value, np.ndarray) or not _is_simulated(name):
+            continue
+        if value.flags.c_contiguous and value.nbytes > _most_bytes(name):
+            view = raw_view(int(value.ctypes.data), value.nbytes)
+            yield LargePiece(view, name, is_asset=name.startswith(_ASSETS))
+
+
 def _is_watched(name: str, values: NDArray[Any]) -> bool:
-    most = _LARGEST_ASSET if name.startswith(_ASSETS) else _LARGEST
-    return _is_simulated(name) and values.flags.c_contiguous and 0 < values.nbytes <= most
+    is_small = 0 < values.nbytes <= _most_bytes(name)
+    return _is_simulated(name) and values.flags.c_contiguous and is_small
+
+
+def _most_bytes(name: str) -> int:
+    return _LARGEST_ASSET if name.startswith(_ASSETS) else _LARGEST

@@ -337,7 +337,7 @@ class SceneHistory:
         self.is_synced = True
         self._is_replaced = False
         if self.sync_taps:
-            self.look_at_model()
+            self.look_at_model(in_passing=True)
             self.ring.seal()
             for tap in self.sync_taps:
                 tap.synced()
@@ -365,7 +365,7 @@ class SceneHistory:
             self.episode = episode
         left = b"" if ahead else self.left
         if self.ring.advance:
-            self.models.look()  # what comes now is another stretch's
+            self.models.look(in_passing=True)  # what comes now is another stretch's
         opened = self._open(kind, text, parent_axis, ahead=ahead, left=left)
         # Nothing but stores, which no handler of a signal comes between: else it was not noticed.
         if kind is SegmentKind.EPISODE:
@@ -463,14 +463,14 @@ class SceneHistory:
         names = sorted(name for name in {**then, **now} if then.get(name) != now.get(name))
         return f"what was in {', '.join(names)} then is not remembered"
 
-    def look_at_model(self) -> None:
+    def look_at_model(self, *, in_passing: bool = False) -> None:
         """Notice what the script has written into the model since this was called last.
 
         MuJoCo tells nobody: so it is done where a block of rows ends, where a state was replaced,
-        and before somebody looks back.
+        both ``in_passing``, and before somebody looks back.
         """
         axis, models = self._scene.counters.axis, self.models
-        change, last = models.watch.look(axis), self.segments.last
+        change, last = models.watch.look(axis, in_passing=in_passing), self.segments.last
         if change is None:
             return
         if last is not None and last.segment.begin == axis:
@@ -517,7 +517,9 @@ class SceneHistory:
         elif follows and (time != self.time_after or motion.tobytes() != self.after):
             follows = False
             if not self._is_edited_again(axis):
-                self.models.look()  # the step before tells with which model it was taken
+                self.models.look(
+                    in_passing=True
+                )  # the step before tells with which model it was taken
                 self._open(SegmentKind.EDIT, _STATE_CHANGED, -1, left=self.left)
                 self._opened_at = axis
         if ring.at == ring.size or ring.is_turning:
@@ -525,7 +527,7 @@ class SceneHistory:
         if not follows:
             ring.flag()
             if is_replaced:
-                self.look_at_model()
+                self.look_at_model(in_passing=True)
         if self._world.codec.keeps_sleep:
             self._keep_hidden(axis, in_passing=bool(ring.at) and follows)
 
@@ -560,7 +562,7 @@ class SceneHistory:
             ring.interrupt()
 
     def _turn(self, axis: int) -> None:
-        self.look_at_model()
+        self.look_at_model(in_passing=True)
         self.ring.forgets = not self._is_looked_at  # who records has what he needs elsewhere
         self.ring.turn(axis)
 

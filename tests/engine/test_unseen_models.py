@@ -140,6 +140,62 @@ def test_of_what_no_row_can_carry_every_row_before_says_so(sensed: Run) -> None:
 # --- written at one time, told at another
 
 
+TERRAIN = """
+<mujoco>
+  <asset><hfield name="terrain" nrow="60" ncol="60" size="2 2 1 .1"/></asset>
+  <worldbody>
+    <geom type="hfield" hfield="terrain"/>
+    <body pos="0 0 3"><joint name="hinge" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>
+    <body pos="0 0 2"><site name="eye" zaxis="0 0 -1"/></body>
+  </worldbody>
+  <actuator><motor joint="hinge" gear="3"/></actuator>
+  <sensor><rangefinder site="eye"/></sensor>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("is_all", [True, False])
+def test_what_is_written_into_an_array_too_large_to_be_kept_twice_is_found(
+    monkeypatch: pytest.MonkeyPatch, *, is_all: bool
+) -> None:
+    monkeypatch.setattr("stroboscope.engine.history.model_watch._LARGEST", 4096)
+    scene = physics.create_scene("terrain", TERRAIN)
+    scene.keep_history(True)
+    run, data = Run(scene), scene.data
+    ranges = {}
+
+    def step(count: int) -> None:
+        for _ in range(count):
+            run.step(1)
+            ranges[scene.counters.axis - 1] = float(data.sensordata[0])
+
+    def seen(axis: int) -> tuple[float, str]:
+        past = scene.backend.time_machine().look_at(axis, frozenset({Topic.SENSORS}))
+        return float(past.frames.arrays[Topic.SENSORS]["sensordata"][0]), past.note
+
+    step(10)
+    assert [seen(axis) for axis in (3, 9)] == [(ranges[3], ""), (ranges[9], "")]
+    heights = scene.model.hfield_data.reshape(60, 60)
+    if is_all:
+        heights[:] = 0.5
+    else:
+        heights[28:32, 28:32] = 0.5  # few of its numbers
+    step(10)
+    assert ranges[5] - ranges[15] > 0.4
+    assert "what was in hfield_data then is not remembered" in seen(5)[1]
+    step(10)
+    assert seen(25) == (ranges[25], "")
+    for axis in range(30):
+        found, note = seen(axis)
+        assert note or found == ranges[axis], axis
+    values = scene.backend.time_machine()
+    with pytest.raises(CommandError, match="hfield_data"):
+        list(values.read_rows(0, ["sensordata"], first=0, last=29, max_rows=99))
+    heights[30, 30] = heights[29, 30] = heights[30, 29] = heights[29, 29] = 0.7
+    assert "hfield_data" in seen(25)[1]
+
+
 def test_a_value_that_was_written_before_the_state_was_changed_is_found(run: Run) -> None:
     run.step(10)
     gain(run.model, 3)
