@@ -160,6 +160,8 @@ class SceneModel:
 
     def set_status(self, status: SceneStatus) -> None:
         """Take a new status."""
+        if self.status is not None and self.status.axis != status.axis:
+            self.stops.note_steps()
         self.status = status
         self.status_received = time.monotonic()
         self.history.note_mode(status.mode, status.axis)

@@ -185,6 +185,11 @@ def _of_past(scene: SceneModel) -> ShownState | None:
     return ShownState(StateKind.PAST, word, _joined(told.view_note, told.invalid))
 
 
+def _known_against(scene: SceneModel) -> tuple[str, str]:
+    """Return why a live state is not what the physics makes; empty texts: nothing is known."""
+    return scene.history.invalid, scene.stops.resetting
+
+
 def _joined(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
 
@@ -195,7 +200,7 @@ def _of_status(
     if (past := _of_past(scene)) is not None:
         return past
     elapsed = max(0.0, clock - scene.status_received)
-    doing = activity_text(status, elapsed=elapsed)
+    doing = _joined(scene.stops.resetting, activity_text(status, elapsed=elapsed))
     if status.waiting_for:
         return ShownState(StateKind.HELD, "WAITING", f"waiting for {status.waiting_for}")
     since = scene.session.pausing_since or scene.session.stepping_since
@@ -210,7 +215,7 @@ def _of_status(
         if status.held and (status.hold_reason or scene.session.mode is not PlaybackMode.PAUSED):
             place = f" ({status.location})" if status.location else ""
             reason = f"{status.hold_reason or 'held'}{place}"
-            return ShownState(StateKind.HELD, "HELD", _joined(reason, scene.history.invalid))
+            return ShownState(StateKind.HELD, "HELD", _joined(reason, *_known_against(scene)))
         if scene.history.is_replay:
             ends = f"The last frame of {scene.history.recording}. Enter: continue simulating."
             return ShownState(
@@ -223,7 +228,7 @@ def _of_status(
             Instant.PAST: "",  # the view is about to be live
         }
         detail = which[instant] if instant else doing
-        detail = _joined(scene.history.invalid, detail)
+        detail = _joined(*_known_against(scene), detail)
         if branch := scene.history.branch_text:
             began = f"It continued from {branch} of the past"
             return ShownState(StateKind.PAUSED, "PAUSED · BRANCH", f"{began}. {detail}")

@@ -115,6 +115,10 @@ def stop_text(stop: StopInfo) -> str:
     return "\n".join(lines)
 
 
+_QUIET = 10
+"""So many statuses of a scene that has gone on without a reset by its engine end the mark."""
+
+
 class StopsModel:
     """The stops and rules of one scene; what people choose is believed when it is told back.
 
@@ -128,6 +132,7 @@ class StopsModel:
         self._scene = scene
         # What was asked for and is not told back yet: quick clicks build on each other.
         self._asked: SetStopRules | None = None
+        self._quiet = _QUIET
 
     @property
     def is_known(self) -> bool:
@@ -146,6 +151,16 @@ class StopsModel:
         Fields of the same name in both messages.
         """
         return self._asked if self._asked is not None else self.told
+
+    @property
+    def resetting(self) -> str:
+        """How often the engine has reset the scene by itself, while it does; empty: it does not."""
+        if self._quiet >= _QUIET:
+            return ""
+        count = self.told.resets
+        return (
+            f"the engine resets it by itself: {count_text(count)} time{'s' * (count != 1)} so far"
+        )
 
     @property
     def standing(self) -> StopInfo | None:
@@ -174,8 +189,14 @@ class StopsModel:
 
     def receive(self, message: SceneStops) -> None:
         """Take what the application says."""
+        if message.resets > self.told.resets:
+            self._quiet = 0
         self.told = message
         self.changed.emit()
+
+    def note_steps(self) -> None:
+        """Note that the scene has gone on: a status says so."""
+        self._quiet = min(self._quiet + 1, _QUIET)
 
     def set_rules(
         self,

@@ -348,9 +348,13 @@ class TreePanel(QWidget):
         status = scene.status
         text, tip = "", f"{scene.name}\nowned by {scene.owner}" if scene.owner else scene.name
         if status is not None:
-            tip += f"\n{activity_text(status)}"
+            tip += "".join(
+                f"\n{each}" for each in (activity_text(status), scene.stops.resetting) if each
+            )
             if status.held and scene.session.mode is not PlaybackMode.PAUSED:
                 text = "held"
+            elif scene.stops.resetting:
+                text = "resetting"
             elif status.rtf is not None and status.mode is not PlaybackMode.PAUSED:
                 text = f"{number_text(status.rtf, 2 if status.rtf < 100 else 0)}×"
         if scene.is_stale:

@@ -13,6 +13,7 @@ from stroboscope.app.models.conditions import SavedCondition
 from stroboscope.app.models.numbers import unbroken
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.selection import Element, ElementKind
+from stroboscope.app.panels.tree_items import SIDE_ROLE
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import StopReason
 from stroboscope.debugger_protocol.topics import Instant, Topic
@@ -141,6 +142,33 @@ def test_c11_what_follows_from_a_step_without_room_for_its_contacts_is_said_not_
     wait_until(lambda: "step 41" in where.full_text)
     assert "missing" not in where.full_text
     assert where.property("level") == ""
+
+
+RESETTING = """
+import stroboscope.engine as physics
+
+scene = physics.create_scene("Wrist", model={model!r})
+if physics.debugger.attach(timeout_seconds=60.0, launch=False):
+    while physics.debugger.is_attached():
+        scene.ctrl[0] = 0.5
+        scene.step()
+"""
+
+
+def test_c02_a_scene_that_mujoco_resets_again_and_again_is_marked_and_not_shown_as_running(
+    desktop, attach, case_model, wait_until
+):
+    attach(RESETTING.format(model=str(case_model("C02"))))
+    scene = desktop.sessions.shown
+    scene.stops.set_rules(mark_only=True)
+    wait_until(lambda: scene.stops.told.mark_only)
+    desktop.sessions.fast_forward()
+    tree = desktop.window.tree
+    wait_until(lambda: scene.stops.told.resets > 20)
+    wait_until(lambda: tree._scene_items[id(scene)].row.data(SIDE_ROLE) == "resetting")
+    badge = desktop.window.transport.badge
+    wait_until(lambda: "resets it by itself" in badge.toolTip())
+    assert badge.word == "FAST FORWARD"
 
 
 def test_one_click_tries_half_the_timestep_as_a_ghost_that_ends_well_and_play_goes_on_unguarded(

@@ -56,6 +56,23 @@ def test_a_scene_stands_at_a_stop_only_while_that_is_what_holds_it(session, scen
     assert scene.stops.standing is None
 
 
+def test_a_scene_that_its_engine_resets_again_and_again_is_marked_until_it_no_longer_does(
+    session, scene, make_status
+):
+    session.receive(SceneStops(scene_id=7, stops=(), count=0))
+    assert scene.stops.resetting == ""
+    for axis in range(0, 60, 2):
+        session.receive(make_status(axis=axis))
+        session.receive(SceneStops(scene_id=7, stops=(), resets=1 + axis // 2))
+        assert scene.stops.resetting.endswith(f": {1 + axis // 2} time{'s' * (axis > 0)} so far")
+    for _ in range(30):
+        session.receive(make_status(axis=58))  # it stands: nothing says that it has ended
+    assert scene.stops.resetting
+    for axis in range(60, 80):
+        session.receive(make_status(axis=axis))
+    assert scene.stops.resetting == ""
+
+
 def test_a_stop_is_said_with_its_rule_once_and_with_its_place():
     assert stop_headline(_stop()) == "Exploding: qvel[1] of joint 'wrist' went to 1e6"
     said = _stop(reason=StopReason.AUTORESET, message="automatic reset: time went back")
