@@ -1,8 +1,10 @@
 """Memory that was freed, given back to the system."""
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 __all__ = ["FreedMemory"]
 
@@ -11,6 +13,7 @@ _WORTH_BYTES = 64 << 20
 _LOOK_S = 2.0
 # Giving back holds up every thread that allocates: 10 ms for 100 MiB.
 _SHARE_OF_TIME = 0.002
+_STATM = Path("/proc/self/statm")
 
 
 class _Heap(ctypes.Structure):
@@ -52,6 +55,8 @@ class FreedMemory:
         self._look, self._trim = look, trim
         # What is free stays in the count when it was given back, until it is used again.
         self._returned = 0
+        # What the process had besides what was in use: the least since it was given back.
+        self._besides: int | None = None
         self._next_look = 0.0
 
     def look_if_due(self) -> None:
@@ -67,9 +72,18 @@ class FreedMemory:
         """Give back what was freed since the last time if that is worth it; return whether."""
         if self._look is None:
             return False
-        free = self._look().fordblks
+        heap = self._look()
+        free = heap.fordblks
         self._returned = min(self._returned, free)
-        if free - self._returned < _WORTH_BYTES:
+        kept = free - self._returned
+        if self._besides is not None:
+            # What was used and freed again between two looks: as much is free as was given back,
+            # but the process has it. Its threads and files may be what has grown; then it is in
+            # vain, once.
+            besides = _besides(heap)
+            self._besides = min(self._besides, besides)
+            kept = max(kept, min(besides - self._besides, free))
+        if kept < _WORTH_BYTES:
             return False
         self.give_back()
         return True
@@ -78,4 +92,15 @@ class FreedMemory:
         """Give back all that is free."""
         if self._look is not None:
             self._trim(0)
-            self._returned = self._look().fordblks
+            heap = self._look()
+            self._returned, self._besides = heap.fordblks, _besides(heap)
+
+
+def _besides(heap: _Heap) -> int:
+    """Return how many bytes of memory this process has more than are in use in its heap."""
+    try:
+        pages = int(_STATM.read_text().split()[1])
+    except (OSError, ValueError, IndexError):  # no such folder: only what the heap says counts
+        return 0
+    used: int = heap.uordblks + heap.hblkhd
+    return pages * os.sysconf("SC_PAGESIZE") - used
