@@ -65,6 +65,16 @@ class MujocoAdapter:
             found.append("control")
         return tuple(found)
 
+    def callbacks_of_steps(self, model: Any) -> tuple[str, ...]:
+        """Return the names of installed callbacks that a physics step would call.
+
+        Those that recomputing would, and what writes controls within a step: what is computed
+        without it is of other controls.
+        """
+        called = self.callbacks_in_the_way(model)
+        is_more = self.has_control_callback() and "control" not in called
+        return (*called, "control") if is_more else called
+
     def _is_discrete(self, model: Any) -> bool:
         """Return whether constraints are solved in a metric that only mj_forward sets up."""
         member = getattr(self.module.mjtIntegrator, "mjINT_DISCRETE", None)

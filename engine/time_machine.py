@@ -154,8 +154,9 @@ class MujocoTimeMachine(TimeMachine):
         if axis == self._scene.counters.axis:
             source, steps = StandingState(self._scene), steps or _AHEAD_STEPS
         else:
-            source = RecordedStretch(self._past, self._scene, axis)
-            doubt = self._past.told_doubt(axis)
+            source = recorded = RecordedStretch(self._past, self._scene, axis)
+            end = min(recorded.end, axis + steps) if steps else recorded.end
+            doubt = self._past.told_doubt_within(axis, max(end, axis + 1))
         return self._rollouts.resimulate(
             source, axis, steps=steps, edits=edits, name=name, doubt=doubt
         )

@@ -6,7 +6,7 @@ begins there, as it leads to the next row with one of them only.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -149,7 +149,10 @@ def _of_model_only(stretch: Stretch, before: Stretch) -> Stretch:
     plain = {n: v for n, v in before.options.items() if not n.startswith(FIELD_OPTION)}
     fields = stretch.options if stretch.fields_before is None else stretch.fields_before
     model = {n: v for n, v in fields.items() if n.startswith(FIELD_OPTION)}
-    return dataclasses.replace(stretch, options={**plain, **model}, fields_before=None)
+    lost = stretch.lost if stretch.lost_before is None else stretch.lost_before
+    return dataclasses.replace(
+        stretch, options={**plain, **model}, lost=lost, fields_before=None, lost_before=None
+    )
 
 
 class _Found(NamedTuple):
@@ -174,7 +177,11 @@ def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _
         is_there = steps.leads_on(last, before)
     if is_there:
         # It was written into where it was looked at, at a reset most often; unless no step tells.
-        return _Found(-1, low if steps.leads_on(last, stretch) else last + 1, begin)
+        names = [name for name, _ in _parts(before, stretch, steps)]
+        is_open = steps.leads_on(last, stretch) and _shows(
+            names, before, stretch, steps, (low, last)
+        )
+        return _Found(-1, low if is_open else last + 1, begin)
     first = _first(low, last, lambda axis: not steps.leads_on(axis, before))
     if steps.leads_on(first, stretch):
         is_certain = first == low or not steps.leads_on(first - 1, stretch)
@@ -198,6 +205,8 @@ def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain
     last = stretch.segment.begin - 1
     at = last if known < 0 else known - is_old
     parts = list(_parts(base, other, steps))
+    if parts and stretch.lost != before.lost:  # no step can be asked of that
+        return True
     for name, part in parts if len(parts) > 1 else ():  # one alone is what was found
         written = name.removeprefix(FIELD_OPTION)
         if known < 0 and not written.startswith(_SHOWS_ALONE):
@@ -210,14 +219,20 @@ def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain
         rest = {n: v for n, v in base.options.items() if n != name}
         tried = dataclasses.replace(base, options={**rest, name: values})
         try:
-            if steps.leads_on(at, tried) and (
-                written.startswith(_SHOWN_ITSELF)
-                or any(steps.shows(axis, base, tried) for axis in {low, (low + last) // 2, last})
-            ):
+            if steps.leads_on(at, tried) and _shows([name], base, tried, steps, (low, last)):
                 return True
         except _NOTHING_TELLS:
             return True
     return False
+
+
+def _shows(
+    names: Sequence[str], first: Stretch, second: Stretch, steps: StepsAgain, rows: tuple[int, int]
+) -> bool:
+    """Return whether it shows in rows which of two models they have; ``names``: what differs."""
+    if any(name.removeprefix(FIELD_OPTION).startswith(_SHOWN_ITSELF) for name in names):
+        return True
+    return any(steps.shows(axis, first, second) for axis in {rows[0], sum(rows) // 2, rows[1]})
 
 
 def _parts(base: Stretch, other: Stretch, steps: StepsAgain) -> Iterator[tuple[str, slice]]:

@@ -28,6 +28,8 @@ _NOT_SIMULATED: Final = (
 _OF_CAMERAS: Final = frozenset({
     "cam_pos", "cam_quat", "cam_fovy", "cam_intrinsic", "cam_sensorsize", "cam_resolution",
 })  # fmt: skip
+# And what no ray meets, where none measures a distance: MuJoCo's leave out what is transparent.
+_OF_RAYS: Final = frozenset({"geom_rgba", "geom_matid", "mat_rgba"})
 _NOT_SIMULATED_ENDS: Final = ("_rgba", "_matid", "_group", "_user")
 # A step may take another one for a moment, and every row says its own.
 _TIMESTEP: Final = "opt.timestep"
@@ -278,13 +280,17 @@ def _pieces(model: Any, module: Any) -> list[MemoryPiece]:
     """Return the memory of all arrays that a step reads, in as few pieces as they are."""
     found: list[Place] = []
     camera = int(module.mjtObj.mjOBJ_CAMERA)
-    sees = bool((model.sensor_objtype == camera).any() or (model.sensor_reftype == camera).any())
+    seen: frozenset[str] = frozenset()
+    if (model.sensor_objtype == camera).any() or (model.sensor_reftype == camera).any():
+        seen |= _OF_CAMERAS
+    if (model.sensor_type == int(module.mjtSensor.mjSENS_RANGEFINDER)).any():
+        seen |= _OF_RAYS
     for prefix, owner in (("", model), ("opt.", model.opt)):
         for name in dir(type(owner)):
             value = None if name.startswith("_") else getattr(owner, name)
             if not isinstance(value, np.ndarray):
                 continue
-            if _is_watched(prefix + name, value) or (sees and name in _OF_CAMERAS and value.size):
+            if _is_watched(prefix + name, value) or (name in seen and value.size):
                 begin = int(value.ctypes.data)
                 found.append(Place(begin, begin + value.nbytes, (prefix + name,)))
     return joined_pieces(found)

@@ -307,6 +307,10 @@ class Past:
             return f"approximate: {lost}: what follows from the state is computed with those of now"
         return self._history.segments.doubt_of(axis)
 
+    def told_doubt_within(self, first: int, end: int) -> str:
+        """The same of the steps ``first`` to ``end`` - 1 of one stretch."""
+        return self.told_doubt(first) or self._history.segments.doubt_within(first, end)
+
     def _tells(self, axis: int) -> bool:
         """Return whether the step of a row tells with which model it was taken.
 
@@ -457,10 +461,7 @@ class Past:
             yield self.model
 
     def _callbacks(self) -> str:
-        names = list(self._adapter.callbacks_in_the_way(self.model))
-        if self._adapter.has_control_callback() and "control" not in names:
-            names.append("control")
-        return ", ".join(names)
+        return ", ".join(self._adapter.callbacks_of_steps(self.model))
 
     def _step(self, first: int, last: int, *, keeps: bool = False) -> str:
         """Step the scratch data from row ``first`` to row ``last``; return what went wrong.

@@ -22,6 +22,9 @@ class RecordedStretch:
     def __init__(self, past: Past, scene: "Scene", axis: int) -> None:
         past.check(axis)
         past.settle(axis)
+        later = scene.history.segments.after(past.stretch(axis))
+        if later is not None and later.has_unknown_begin:  # it may begin before it ends here
+            past.settle(max(axis, later.model_since), since=axis)
         self._past = past
         self._ring = scene.history.ring
         self._model = scene.world.model

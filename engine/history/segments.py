@@ -40,6 +40,8 @@ class Stretch:
     """What of the model had values that no row can carry, with a check of them."""
     fields_before: Options | None = None
     """The model's fields right before the begin; None where nothing was written after that."""
+    lost_before: Mapping[str, int] | None = None
+    """The same of ``lost``."""
     left: bytes = b""
     """Where the step before has led, which another state took the place of, as
     :func:`digest_of_motion` says it; empty where that is not known."""
@@ -52,19 +54,24 @@ class Stretch:
 
     def amended(self, options: Options, lost: Mapping[str, int], change: ModelChange) -> "Stretch":
         """Return it with what was written into the model once more, before its first step."""
-        before, since, text = self.fields_before, self.model_since, self.model_text
+        before, lost_before = self.fields_before, self.lost_before
+        since, text = self.model_since, self.model_text
         if before is None and self.has_unknown_begin:
-            before = self.options
+            before, lost_before = self.options, self.lost
         if since >= 0:
             change = ModelChange(since, change.axis, "; ".join(filter(None, (text, change.text))))
-        made = dataclasses.replace(self, options=options, lost=lost, fields_before=before)
+        made = dataclasses.replace(
+            self, options=options, lost=lost, fields_before=before, lost_before=lost_before
+        )
         return made.with_model(change)
 
     def settled(self) -> "Stretch":
         """Return it as if it was known that its model begins where it does."""
         if not self.has_unknown_begin:
             return self
-        return dataclasses.replace(self, model_since=self.segment.begin, fields_before=None)
+        return dataclasses.replace(
+            self, model_since=self.segment.begin, fields_before=None, lost_before=None
+        )
 
     def in_place_of(self, other: "Stretch") -> "Stretch":
         """Return it with what was written before ``other``, which nothing came of."""
@@ -74,12 +81,13 @@ class Stretch:
         if not other.has_unknown_begin:
             return dataclasses.replace(self, left=left)
         text = "; ".join(filter(None, (other.model_text, self.model_text)))
-        before = other.options if other.fields_before is None else other.fields_before
+        is_same = other.fields_before is None
         return dataclasses.replace(
             self,
             model_since=other.model_since,
             model_text=text,
-            fields_before=before,
+            fields_before=other.options if is_same else other.fields_before,
+            lost_before=other.lost if is_same else other.lost_before,
             left=left,
         )
 
@@ -197,6 +205,13 @@ class SegmentList:
         """Return why it is not known what the model was in a step; empty where it is."""
         at = bisect.bisect_right(self._doubts, axis, key=_first_of) - 1
         return self._doubts[at][2] if at >= 0 and axis < self._doubts[at][1] else ""
+
+    def doubt_within(self, first: int, end: int) -> str:
+        """The same of the steps ``first`` to ``end`` - 1, of the first one that has one."""
+        for begin, behind, text in self._doubts:
+            if begin < end and first < behind:
+                return text
+        return ""
 
     def of(self, axis: int) -> Stretch | None:
         """Return what ``axis`` lies in; None before the first."""

@@ -198,7 +198,7 @@ def _mode(world: "World", wanted: TrajectoryFile, *, every: int) -> RecordMode:
         return RecordMode(str(wanted.mode))
     adapter = world.adapter
     is_all = not world.codec.keeps_sleep and not world.codec.inexact_reason and every == 1
-    is_ours = not adapter.callbacks_in_the_way(world.model) and not adapter.has_control_callback()
+    is_ours = not adapter.callbacks_of_steps(world.model)
     return RecordMode.MINIMAL if is_all and is_ours else RecordMode.EXACT
 
 

@@ -63,8 +63,7 @@ def run_candidates(
     count, steps, _ = ctrl.shape
     states = np.full((count, steps + 1, layout.size), np.nan)
     run = _Run(model, start, ctrl, states, nstep, layout, words, adapter)
-    called_back = adapter.has_control_callback() or adapter.callbacks_in_the_way(model)
-    if called_back:
+    if adapter.callbacks_of_steps(model):
         # Callbacks are the script's, and it expects them on the thread that steps.
         ends = run.by_own_threads(range(count), threads=1)
     elif run.batch_fits():

@@ -119,9 +119,7 @@ def edited_model(
 
 def _refuse_callbacks(model: Any, adapter: MujocoAdapter) -> None:
     """Looking must not run the script's code, which may remember that it ran."""
-    called = list(adapter.callbacks_in_the_way(model))
-    if adapter.has_control_callback() and "control" not in called:
-        called.append("control")
+    called = adapter.callbacks_of_steps(model)
     if called:
         raise CommandError(
             f"not reproducible: script callback ({', '.join(called)}). It would be called again, "

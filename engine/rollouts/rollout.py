@@ -368,9 +368,7 @@ def _cores() -> int:
 
 def _inexact_reason(of_state: str, model: Any) -> str:
     adapter = load_mujoco()
-    called = list(adapter.callbacks_in_the_way(model))
-    if adapter.has_control_callback() and "control" not in called:
-        called.append("control")
+    called = adapter.callbacks_of_steps(model)
     if called:
         return (
             f"the script's callbacks ({', '.join(called)}) ran for every candidate in turn: what "

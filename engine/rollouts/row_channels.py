@@ -129,7 +129,7 @@ class RowChannels:
                 module.mj_comPos(model, data)
 
             return place
-        called = adapter.callbacks_in_the_way(model)
+        called = adapter.callbacks_of_steps(model)
         if called:
             raise CommandError(
                 f"{', '.join(sorted(others))} can't be read from the past: computing them would "

@@ -33,11 +33,8 @@ class StoredRows:
         """What they are to be computed with: has the timestep of the row that was returned last."""
         self._inputs = RowLayout(model, adapter=adapter).inputs
         # Then steps can't be taken again from rows alone.
-        self._is_mute = (
-            needs_hidden_state(model, adapter=adapter)
-            or bool(adapter.callbacks_in_the_way(model))
-            or adapter.has_control_callback()
-        )
+        needs_more = needs_hidden_state(model, adapter=adapter)
+        self._is_mute = needs_more or bool(adapter.callbacks_of_steps(model))
 
     def check_model(self) -> None:
         """Raise CommandError where somebody has written into the model since."""

@@ -69,7 +69,7 @@ def split_memory(edits: Sequence[WhatIf]) -> tuple[int | None, tuple[WhatIf, ...
 
 def needed_memory(model: Any, row: NDArray[np.float64], *, adapter: MujocoAdapter) -> int | None:
     """Return how many bytes the step that begins with ``row`` needs; None if that can't be told."""
-    if adapter.callbacks_in_the_way(model) or adapter.has_control_callback():
+    if adapter.callbacks_of_steps(model):
         return None
     if int(adapter.module.mj_sizeModel(model)) > _LARGEST_MODEL:
         return None

@@ -32,9 +32,7 @@ class StepsAgain:
         self._scene = scene = replayed.build()
         self._replayed, self._rows = replayed, rows
         self.adapter = adapter = scene.world.adapter
-        callbacks = list(adapter.callbacks_in_the_way(scene.world.model))
-        if adapter.has_control_callback() and "control" not in callbacks:
-            callbacks.append("control")
+        callbacks = adapter.callbacks_of_steps(scene.world.model)
         if callbacks:
             raise StateError(
                 "the steps of a recorded run can't be taken again: that would call the script's "

@@ -1,0 +1,223 @@
+"""Doubt where it belongs: in rows of which nobody knows with which model they were stepped."""
+
+from collections.abc import Callable
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from noted_run import Run
+
+import stroboscope.engine as physics
+from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.time_messages import RolloutInfo
+from stroboscope.debugger_protocol.topics import Topic
+
+Make = Callable[..., physics.Scene]
+SENSED = frozenset({Topic.SENSORS})
+
+TARGET = """
+<mujoco>
+  <worldbody>
+    <body name="target" pos="1 0 0">
+      <geom name="mark" size=".05" contype="0" conaffinity="0"/></body>
+    <site name="goal" pos="0 0 2"/>
+    <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0" damping=".1"/>
+      <geom name="link" type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+      <body pos=".3 0 0"><joint name="idle" axis="0 1 0"/><geom size=".04"/></body></body>
+  </worldbody>
+  <actuator><motor joint="hinge" gear="3"/><motor name="rests" joint="idle"/></actuator>
+  <sensor><actuatorpos actuator="rests"/></sensor>
+</mujoco>
+"""
+
+
+def move_target(model: Any) -> None:
+    model.body_pos[1] = (2.0, 1.0, 0.5)
+
+
+def gear_what_rests(model: Any) -> None:
+    model.actuator_gear[1, 0] = 4.0
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["goes on", "reset"])
+@pytest.mark.parametrize(
+    ("untold", "both"), [(move_target, ("body_pos", 3)), (gear_what_rests, ("actuator_gear", 0))]
+)
+def test_an_object_that_nothing_touches_is_in_doubt_beside_one_that_moves(
+    untold: Callable[[Any], None], both: tuple[str, int], resets: bool
+) -> None:
+    """Both are numbers of one field, or one is written at a reset: each may have its own time."""
+    scene = physics.create_scene("target", TARGET)
+    scene.keep_history(True)
+    seen = []
+
+    def step(count: int) -> None:
+        for k in range(count):
+            scene.ctrl[0] = 0.1 + 0.01 * k
+            scene.step()
+            seen.append((scene.data.xpos.tobytes(), scene.data.sensordata.tobytes()))
+
+    step(10)
+    untold(scene.model)
+    step(5)
+    if resets:
+        scene.model.body_mass[2] *= 2.0
+        scene.reset()
+    else:
+        field, moving = both
+        getattr(scene.model, field)[moving, 0] += 0.05
+    step(5)
+    machine = scene.backend.time_machine()
+    for axis, (places, values) in enumerate(seen):
+        frame = machine.look_at(axis, frozenset({Topic.POSE, Topic.SENSORS}))
+        arrays = frame.frames.arrays
+        is_true = (
+            arrays[Topic.POSE]["xpos"].tobytes() == places
+            and arrays[Topic.SENSORS]["sensordata"].tobytes() == values
+        )
+        assert is_true or frame.note, axis
+        assert not frame.note or axis < 15 + 5 * (not resets)
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["goes on", "reset"])
+def test_what_no_step_tells_and_nobody_sees_puts_nothing_in_doubt(
+    make_scene: Make, resets: bool
+) -> None:
+    """Friction of what touches nothing, as scripts randomise all of it at once."""
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(10)
+    run.model.geom_friction[:, 0] *= 1.5
+    run.model.dof_damping[:] *= 1.1
+    run.model.body_mass[1:] *= 1.1
+    run.model.actuator_gear[:, 0] *= 0.9
+    if resets:
+        run.scene.reset()
+    run.step(10)
+    machine = run.scene.backend.time_machine()
+    notes = {machine.look_at(axis, frozenset({Topic.STATE})).note for axis in range(20)}
+    assert notes == {""}
+
+
+SEEN_BY_A_RAY = """
+<mujoco>
+  <worldbody>
+    <geom name="wall" type="box" size=".1 1 1" pos="3 0 0"/>
+    <body name="mast"><site name="eye" pos="0 0 .5" zaxis="1 0 0"/></body>
+    <site name="goal" pos="1 0 0"/>
+    <body name="arm" pos="0 2 1"><joint name="hinge" axis="0 1 0" damping=".1"/>
+      <geom type="capsule" fromto="0 0 0 0 .3 0" size=".02"/>
+      <geom size=".05" pos=".1 0 0"/></body>
+  </worldbody>
+  <actuator><motor joint="hinge" gear="3"/></actuator>
+  <sensor><rangefinder site="eye"/><framepos objtype="site" objname="goal"/></sensor>
+</mujoco>
+"""
+
+
+@pytest.fixture
+def seen_by_a_ray() -> Run:
+    scene = physics.create_scene("ray", SEEN_BY_A_RAY)
+    scene.keep_history(True)
+    return Run(scene)
+
+
+def notes(run: Run, begin: int, end: int) -> set[str]:
+    """Return the first words of what is said of rows."""
+    machine = run.scene.backend.time_machine()
+    return {machine.look_at(axis, SENSED).note.split(":")[0] for axis in range(begin, end)}
+
+
+def trial(run: Run, axis: int, steps: int = 0) -> RolloutInfo:
+    machine = run.scene.backend.time_machine()
+    for _ in machine.resimulate(axis, steps=steps, edits=(), name=""):
+        pass
+    return machine.rollouts()[-1]
+
+
+def test_a_wall_made_invisible_is_not_met_by_rays_and_puts_rows_in_doubt(
+    seen_by_a_ray: Run,
+) -> None:
+    run = seen_by_a_ray
+    run.step(10)
+    before = run.scene.data.sensordata[0]
+    run.model.geom_rgba[0, 3] = 0.0
+    run.step(10)
+    assert run.scene.data.sensordata[0] == -1.0 != before
+    assert notes(run, 0, 20) == {"approximate"}
+
+
+def test_a_trial_that_runs_into_rows_in_doubt_says_so(seen_by_a_ray: Run) -> None:
+    run = seen_by_a_ray
+    run.step(10)
+    run.look(5)
+    run.step(5)
+    run.model.site_pos[0] = (5.0, 0.0, 0.0)
+    run.step(5)
+    assert notes(run, 0, 10) == {""}
+    assert notes(run, 10, 20) == {"approximate"}
+    assert trial(run, 2).reproducible.startswith("approximate: the model was written into")
+    assert not trial(run, 2, steps=8).reproducible
+    assert trial(run, 2, steps=9).reproducible
+
+
+def test_a_trial_ends_where_the_model_was_written_into_looked_at_or_not(make_scene: Make) -> None:
+    lengths = []
+    for is_looked_at in (False, True):
+        scene = make_scene("humanoid")
+        scene.keep_history(True)
+        run = Run(scene)
+        run.step(10)
+        run.look(5)
+        run.step(5)
+        run.model.actuator_gear[:, 0] *= 2.0
+        run.step(10)
+        if is_looked_at:
+            run.look(20)
+        told = trial(run, 2)
+        assert not told.reproducible
+        lengths.append(told.steps)
+    assert lengths == [13, 13]
+
+
+@pytest.mark.parametrize("how", ["reset", "restored", "edited"])
+def test_what_no_row_can_carry_is_not_said_of_rows_before_it_was_written(
+    seen_by_a_ray: Run, how: str
+) -> None:
+    run = seen_by_a_ray
+    standing = run.scene.checkpoint()
+    run.step(10)
+    run.model.actuator_gear[0, 0] = 9.0
+    run.step(5)
+    if how == "reset":
+        run.scene.reset()
+    elif how == "restored":
+        run.scene.restore(standing)
+    else:
+        run.scene.data.qvel[:] *= 0.5
+    run.model.sensor_objid[1] = 1  # the other site
+    run.step(5)
+    assert notes(run, 0, 15) == {"approximate"}
+    assert notes(run, 15, 20) == {""}
+
+
+def test_curves_are_refused_where_a_callback_writes_controls_within_steps(
+    seen_by_a_ray: Run,
+) -> None:
+    run = seen_by_a_ray
+
+    def control(_model: Any, data: Any) -> None:
+        data.ctrl[0] = np.sin(40.0 * data.time)
+
+    mujoco.set_mjcb_control(control)
+    try:
+        run.step(10)
+        for name in ("actuator_force", "qacc", "sensordata"):
+            with pytest.raises(CommandError, match=r"callbacks \(control\)"):
+                run.read(name)
+        axes, _ = run.read("qpos")
+        assert len(axes) == 10
+    finally:
+        mujoco.set_mjcb_control(None)
