@@ -107,7 +107,7 @@ def placed_where_it_was_written(stretch: Stretch, before: Stretch, steps: StepsA
     written = _of_model_only(stretch, before)
     try:
         search = _search(written, before, steps, since)
-        if not search.is_lost and _has_untold(search.known, written, before, steps, since):
+        if _has_untold(search, written, before, steps, since):
             search = search._replace(first=since, end=begin)
         known = search.known
         begun = [] if known < 0 else [_begun_at(known, written, before, steps)]
@@ -192,7 +192,9 @@ def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _
     return _Found(known, first, known, is_lost=True)
 
 
-def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> bool:
+def _has_untold(
+    found: _Found, stretch: Stretch, before: Stretch, steps: StepsAgain, low: int
+) -> bool:
     """Return whether something was written that no step tells, and that shows.
 
     Then it may have been written at another time than the rest. Each object's numbers count alone:
@@ -200,16 +202,21 @@ def _has_untold(known: int, stretch: Stretch, before: Stretch, steps: StepsAgain
     What nothing was written of before the state was replaced is from then, as scripts randomise at
     resets; unless it is of what shows wherever it stands.
     """
-    is_old = known < 0 or known > low
-    base, other = (before, stretch) if is_old else (stretch, before)
-    last = stretch.segment.begin - 1
-    at = last if known < 0 else known - is_old
+    known, last = found.known, stretch.segment.begin - 1
+    is_at_reset = known < 0 and not found.is_lost
+    old_until = found.first if found.is_lost else last + 1 if known < 0 else known
+    if old_until > low:  # a step that was taken with the model before
+        base, other, at = before, stretch, old_until - 1
+    elif known >= 0:
+        base, other, at = stretch, before, known
+    else:
+        return False  # none of them is known
     parts = list(_parts(base, other, steps))
     if parts and stretch.lost != before.lost:  # no step can be asked of that
         return True
     for name, part in parts if len(parts) > 1 else ():  # one alone is what was found
         written = name.removeprefix(FIELD_OPTION)
-        if known < 0 and not written.startswith(_SHOWS_ALONE):
+        if is_at_reset and not written.startswith(_SHOWS_ALONE):
             continue
         if written.startswith(_FOLLOWS) or (written.endswith("0") and written != "qpos0"):
             continue

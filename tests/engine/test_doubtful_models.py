@@ -203,6 +203,39 @@ def test_what_no_row_can_carry_is_not_said_of_rows_before_it_was_written(
     assert notes(run, 15, 20) == {""}
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (0, 2, 1)])
+def test_of_several_writes_in_a_row_each_is_asked_about(
+    seen_by_a_ray: Run, order: tuple[int, ...]
+) -> None:
+    run = seen_by_a_ray
+
+    def place() -> None:
+        run.model.site_pos[0] = (5.0, 0.0, 0.0)
+
+    def gear() -> None:
+        run.model.actuator_gear[0, 0] = 9.0
+
+    def mass() -> None:
+        run.model.body_mass[2] *= 2.0
+
+    seen: list[bytes] = []
+
+    def step(count: int) -> None:
+        for _ in range(count):
+            run.step(1)
+            seen.append(run.scene.data.sensordata.tobytes())
+
+    step(10)
+    for each in order:
+        (gear, mass, place)[each]()
+        step(5)
+    machine = run.scene.backend.time_machine()
+    for axis, values in enumerate(seen):
+        past = machine.look_at(axis, SENSED)
+        is_true = past.frames.arrays[Topic.SENSORS]["sensordata"].tobytes() == values
+        assert is_true or past.note, axis
+
+
 def test_curves_are_refused_where_a_callback_writes_controls_within_steps(
     seen_by_a_ray: Run,
 ) -> None:
