@@ -1,7 +1,7 @@
 """A part of a trajectory as a file of its own."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,6 +35,8 @@ _STRETCHES = frozenset({"begin", "episode", "restore", "branch", "edit"})
 _LASTING = frozenset({"foxglove.SceneUpdate"})
 # What holds until it is changed again.
 _STANDING = frozenset({"option", "model", "doubt"})
+# What such an event tells of the model.
+_OF_MODEL = ("model_since", "model", "fields", "lost")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -173,20 +175,57 @@ class _Parts:
         return range(max(begin, first) - first, max(min(end, behind), first) - first)
 
     def events(self, scene: int) -> list[FileEvent]:
-        """Return the events of a scene's part, and those before that still hold there."""
+        """Return the events of a scene's part, and those around it that still hold there."""
         first, last = self._axes[scene]
         before, within = [], []
         stretch: list[FileEvent] = []
+        behind: list[FileEvent] = []
         for event in self._reader.events(scene):
             if event.axis > last:
-                continue
-            if event.axis >= first:
+                if event.kind in _STRETCHES:
+                    behind.append(event)
+            elif event.axis >= first:
                 within.append(event)
             elif event.kind in _STRETCHES:
                 stretch = [event]
             elif event.kind in _STANDING:
                 before.append(event)
-        return [*before, *stretch, *within] if last >= first else []
+        if last < first:
+            return []
+        return [*before, *stretch, *within, *self._written_within(scene, behind)]
+
+    def _written_within(self, scene: int, behind: Sequence[FileEvent]) -> list[FileEvent]:
+        """Return what the model was found to be behind a part, and may have been in it already.
+
+        As it was before the stretch that the part has nothing else of, and right behind the part.
+        """
+        last = self._axes[scene][1]
+        begin = min((event.axis for event in behind), default=-1)
+        told = [event for event in behind if event.axis == begin]
+        since = [event.data.get("model_since") for event in told]
+        if not any(isinstance(each, int) and 0 <= each <= last for each in since):
+            return []
+        block, row = self._reader.locate(scene, self.frames[scene][1] - 1)
+        rows = self._reader.block(scene, block)
+        found = []
+        for event in told:
+            data = {key: event.data[key] for key in _OF_MODEL if key in event.data}
+            if "fields_before" in event.data:
+                data["fields"] = event.data["fields_before"]
+            told_of = msgspec.structs.replace(
+                event,
+                kind="edit",
+                axis=last + 1,
+                time=float(rows.rows[row, 0] + rows.timesteps[row]),
+                parent_axis=last,
+                physics_step=event.physics_step + last + 1 - event.axis,
+                text=f"the model was changed: {data.get('model', '')}",
+                data=data,
+            )
+            found.append(told_of)
+            if "fields_before" in event.data:
+                break  # what was written later came behind that stretch's begin
+        return found
 
     def messages(self) -> Iterator[Message]:
         """Yield signals and messages of the part."""

@@ -3,6 +3,7 @@
 See :mod:`stroboscope.engine.history.model_placing`: this is of the rows of a file.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,8 @@ def with_models_in_place(
         return list(stretches), []
     placed: list[Stretch] = []
     doubts: list[Placed] = []
-    for stretch in stretches:
+    for each in stretches:
+        stretch = _within(each, rows)
         if not placed or not stretch.has_unknown_begin:
             placed.append(stretch)
             continue
@@ -47,6 +49,17 @@ def with_models_in_place(
         if found.first < found.end:
             doubts.append(found)
     return placed, doubts
+
+
+def _within(stretch: Stretch, rows: RecordedRows) -> Stretch:
+    """Return a stretch whose model was written not before the first row, where that is not known.
+
+    A part of a file may hold only some of the rows that it may have been written at.
+    """
+    first = rows.axis(0)
+    if not stretch.has_unknown_begin or not stretch.model_since < first < stretch.segment.begin:
+        return stretch
+    return dataclasses.replace(stretch, model_since=first)
 
 
 class _RecordedSteps:
