@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.client import DebuggerClient, Frame
+from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
 from stroboscope.debugger_protocol.topics import Instant, Topic
 
 WAIT = [str(Path(sys.executable).with_name("stroboscope")), "run", "--wait", "60"]
@@ -165,6 +166,43 @@ def test_c35_pausing_and_inspecting_leaves_the_whole_state_bit_identical(
     assert out != bare(
         loop(400, setup=setup, control="data.ctrl[:] = U[k]", after=careless), case_model("C35")
     )
+
+
+def test_c19_a_careless_restore_is_told_by_what_it_misses_and_from_its_first_step_on(
+    start_warm: Start, wait_parked: Parked, case_model: Case
+) -> None:
+    setup = "U = np.random.default_rng(0).uniform(-1, 1, (500, model.nu))"
+    careless = (
+        "kept = (data.qpos.copy(), data.qvel.copy(), data.time) if k == 199 else kept\n"
+        "    if k == 499: data.qpos[:], data.qvel[:], data.time = kept"
+    )
+    source = loop(
+        801,
+        setup=f"{setup}; kept = None",
+        control="data.ctrl[:] = U[k if k < 500 else min(k - 300, 499)]",
+        after=careless,
+    )
+    script = start_warm(source, str(case_model("C19")), command=WAIT)
+    with script.connect() as client:
+        assert wait_parked(client)
+        (scene,) = client.scenes()
+        client.run_until(scene.scene_id, step_count=800)
+
+        def refs(source: GhostSource, *numbers: int) -> list[GhostRef]:
+            return [GhostRef(source=source, number=n, scene_id=scene.scene_id) for n in numbers]
+
+        states = client.compare(scene.scene_id, *refs(GhostSource.ROW, 200, 500))
+        assert {each.name.split()[0] for each in states.differences} == {"warmstart"}
+        again = [client.resimulate(scene.scene_id, axis=axis, steps=300) for axis in (200, 500)]
+        runs = client.compare(scene.scene_id, *refs(GhostSource.ROLLOUT, *again))
+        assert runs.first_bit in (0, 1), "not exact from step 200 on"
+        # What is put back whole leads to the very same.
+        exact = client.resimulate(scene.scene_id, axis=200, steps=300)
+        same = client.compare(scene.scene_id, *refs(GhostSource.ROLLOUT, again[0], exact))
+        assert (same.first_bit, same.differences) == (-1, ())
+        client.fast_forward()
+        code, _, err = script.end()
+    assert code == 0, err
 
 
 def test_r13_contact_forces_are_those_of_the_executed_step_also_while_paused(
