@@ -107,8 +107,10 @@ def placed_where_it_was_written(stretch: Stretch, before: Stretch, steps: StepsA
     written = _of_model_only(stretch, before)
     try:
         search = _search(written, before, steps, since)
-        if _has_untold(search, written, before, steps, since):
-            search = search._replace(first=since, end=begin)
+        untold = _untold_from(search, written, before, steps, since)
+        if untold >= 0:
+            known_doubt = search.first if search.first < search.end else untold
+            search = search._replace(first=min(untold, known_doubt), end=begin)
         known = search.known
         begun = [] if known < 0 else [_begun_at(known, written, before, steps)]
         is_all = known >= 0 and stretch.segment.kind is SegmentKind.EDIT
@@ -192,45 +194,50 @@ def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _
     return _Found(known, first, known, is_lost=True)
 
 
-def _has_untold(
+def _untold_from(
     found: _Found, stretch: Stretch, before: Stretch, steps: StepsAgain, low: int
-) -> bool:
-    """Return whether something was written that no step tells, and that shows.
+) -> int:
+    """Return from which row on something may have been written that no step tells, and that shows.
 
-    Then it may have been written at another time than the rest. Each object's numbers count alone:
-    a script that moves a target that nothing touches, and then the arm, writes one field twice.
-    What nothing was written of before the state was replaced is from then, as scripts randomise at
-    resets; unless it is of what shows wherever it stands.
+    -1: nothing. Then it may have been written at another time than the rest. Each object's numbers
+    count alone: a script that moves a target that nothing touches, and then the arm, writes one
+    field twice. What nothing was written of before the state was replaced is from then, as scripts
+    randomise at resets; unless it is of what shows wherever it stands.
     """
     known, last = found.known, stretch.segment.begin - 1
     is_at_reset = known < 0 and not found.is_lost
     old_until = found.first if found.is_lost else last + 1 if known < 0 else known
-    if old_until > low:  # a step that was taken with the model before
-        base, other, at = before, stretch, old_until - 1
-    elif known >= 0:
-        base, other, at = stretch, before, known
-    else:
-        return False  # none of them is known
-    parts = list(_parts(base, other, steps))
-    if parts and stretch.lost != before.lost:  # no step can be asked of that
-        return True
-    for name, part in parts if len(parts) > 1 else ():  # one alone is what was found
-        written = name.removeprefix(FIELD_OPTION)
-        if is_at_reset and not written.startswith(_SHOWS_ALONE):
-            continue
-        if written.startswith(_FOLLOWS) or (written.endswith("0") and written != "qpos0"):
-            continue
-        own, others = steps.values(base, name), steps.values(other, name)
-        values = (*own[: part.start], *others[part], *own[part.stop :])
-        # What comes last counts: an option may stand among the others by a name of its own.
-        rest = {n: v for n, v in base.options.items() if n != name}
-        tried = dataclasses.replace(base, options={**rest, name: values})
-        try:
-            if steps.leads_on(at, tried) and _shows([name], base, tried, steps, (low, last)):
-                return True
-        except _NOTHING_TELLS:
-            return True
-    return False
+    parts = list(_parts(before, stretch, steps))
+    asked = []  # of steps whose model is known
+    if old_until > low:
+        asked.append((low, old_until - 1, before, stretch))
+    if known >= 0:  # that it was not there yet may be told by the step before, and not that it is
+        asked.append((known if asked else low, known, stretch, before))
+    if asked and parts and stretch.lost != before.lost:  # no step can be asked of that
+        return low
+    for first, at, base, other in asked if len(parts) > 1 else ():  # one alone is what was found
+        for name, part in parts:
+            written = name.removeprefix(FIELD_OPTION)
+            if is_at_reset and not written.startswith(_SHOWS_ALONE):
+                continue
+            if written.startswith(_FOLLOWS) or (written.endswith("0") and written != "qpos0"):
+                continue
+            tried = _with_part(base, other, name, part, steps)
+            try:
+                if steps.leads_on(at, tried) and _shows([name], base, tried, steps, (low, last)):
+                    return first
+            except _NOTHING_TELLS:
+                return first
+    return -1
+
+
+def _with_part(base: Stretch, other: Stretch, name: str, part: slice, steps: StepsAgain) -> Stretch:
+    """Return a stretch with some numbers of a field as another one has them."""
+    own, others = steps.values(base, name), steps.values(other, name)
+    values = (*own[: part.start], *others[part], *own[part.stop :])
+    # What comes last counts: an option may stand among the others by a name of its own.
+    rest = {n: v for n, v in base.options.items() if n != name}
+    return dataclasses.replace(base, options={**rest, name: values})
 
 
 def _shows(

@@ -483,6 +483,27 @@ def test_a_field_that_moves_nothing_is_in_doubt_beside_one_that_does(sensed: Run
     assert machine.look_at(8, frozenset({Topic.SENSORS})).note.startswith("approximate: ")
 
 
+def test_of_two_values_the_later_one_is_in_doubt_where_no_step_had_told_it_yet() -> None:
+    two = SENSED.replace("</actuator>", '<motor joint="hinge" name="also" gear="2"/></actuator>')
+    scene = physics.create_scene("two", two)
+    scene.keep_history(True)
+    data, model, lengths = scene.data, scene.model, {}
+    for axis in range(30):
+        if axis == 10:
+            model.actuator_gear[0, 0] = 5.0
+        if axis == 15:
+            model.actuator_gear[1, 0] = 7.0  # which drives nothing from row 10 on
+        scene.ctrl[:] = (1.0, 0.0 if axis >= 10 else 1.0)
+        scene.step()
+        lengths[axis] = data.actuator_length.copy()
+    machine = scene.backend.time_machine()
+    for axis in range(30):
+        past = machine.look_at(axis, frozenset({Topic.STATE}))
+        same = past.frames.arrays[Topic.STATE]["actuator_length"].tobytes()
+        assert past.note or same == lengths[axis].tobytes(), axis
+        assert not (past.note and axis < 10), axis
+
+
 def test_who_goes_on_from_a_row_hears_that_the_model_is_another_one(run: Run) -> None:
     run.step(10)
     gain(run.model, 3)
