@@ -25,6 +25,10 @@ class OptionsInForce:
 
         And the fields of the model that were ever written into.
         """
+        return self.completed(stretch.options)
+
+    def completed(self, options: Options) -> Options:
+        """Return options of some time with those that were edited or written into later only."""
         history = self._history
         own = {
             **self._world.unedited_options, **history.recorded_options, **history.first_fields
@@ -32,8 +36,8 @@ class OptionsInForce:
         # An option may be told by its own name, and as a field of the model: what comes later in
         # the order counts.
         return {
-            **{name: own[name] for name in own if name not in stretch.options},
-            **stretch.options,
+            **{name: own[name] for name in own if name not in options},
+            **options,
         }
 
     @contextmanager

@@ -18,6 +18,7 @@ from stroboscope.debugger_protocol.time_messages import (
 )
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import SceneDestroyedError, StateError
+from stroboscope.engine.history.options_in_force import OptionsInForce
 from stroboscope.engine.history.rows_of_past import RowsOfPast
 from stroboscope.engine.model_fields import known_models
 from stroboscope.engine.model_option_fields import FIELD_OPTION
@@ -143,10 +144,14 @@ class RolloutDesk:
         if adapter.module.mj_sizeModel(model) <= _LARGE_MODEL or not models.has_copy:
             return None
         base, options = models.of_past(), dict(source.options or history.options_in_force())
-        then = source.timestep(axis)
-        return ModelAgain(
-            lambda: edited_model(base, options, edits, timestep=then, adapter=adapter)[0]
-        )
+        then, in_force = source.timestep(axis), OptionsInForce(history, self._world)
+
+        def make() -> Any:
+            # In the copy may be in force by then what nobody had written into yet.
+            whole = in_force.completed(options)
+            return edited_model(base, whole, edits, timestep=then, adapter=adapter)[0]
+
+        return ModelAgain(make)
 
     def standing_row(self) -> Row | None:
         """Return the state that the scene stands at; None when its data is gone."""

@@ -391,6 +391,36 @@ def test_a_what_if_has_the_model_of_when_it_was_asked_for(run: Run) -> None:
         assert force.tobytes() == run.seen[5 + step]["actuator_force"].tobytes()
 
 
+def test_a_trial_of_a_large_model_keeps_values_that_were_written_into_later_only() -> None:
+    large = SENSED.replace(
+        "<worldbody>",
+        '<asset><hfield name="terrain" nrow="1100" ncol="1100" size="5 5 1 1"/></asset><worldbody>',
+    )
+    scene = physics.create_scene("large", large)
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(10)
+    machine = scene.backend.time_machine()
+    read = []
+    for gravity_of_trial in (-1.0, -2.0):
+        values = (0.0, 0.0, gravity_of_trial)
+        edit = WhatIf(kind=EditKind.OPTION, name="gravity", values=values)
+        for _ in machine.resimulate(10, steps=10, edits=(edit,), name="trial"):
+            pass
+        read.append(trial_rows(machine))
+    scene.reset()
+    run.model.body_mass[1] *= 5.0
+    run.step(10)
+    run.look(15)  # with the mass in force
+    assert [trial_rows(machine, which) for which in (0, 1)] == read
+
+
+def trial_rows(machine: Any, which: int = -1) -> dict[int, bytes]:
+    info = machine.rollouts()[which]
+    rows = machine.read_rows(info.rollout_id, ["qacc"], first=0, last=9, max_rows=100)
+    return {axis: values.tobytes() for axis, values in pieces_of(rows).items()}
+
+
 def test_a_what_if_from_a_row_in_doubt_says_so(sensed: Run) -> None:
     sensed.step(5)
     sensed.look(2)
