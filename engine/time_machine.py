@@ -191,6 +191,7 @@ class MujocoTimeMachine(TimeMachine):
 
     def compare(self, first: GhostRef, second: GhostRef, *, tolerance: float) -> StatesCompared:
         """Compare two states or rollouts."""
+        self._history.look_at_model()
         return self._rollouts.compare(
             first, second, tolerance=tolerance, keeper=self.keeper, row_at=self._past.row
         )

@@ -382,7 +382,7 @@ class Past:
             self._tried[axis] = self.stretch(axis), doubt
         return doubt
 
-    def leads_on(self, axis: int, stretch: Stretch, *, before: Stretch, left: bytes = b"") -> bool:
+    def leads_on(self, axis: int, stretch: Stretch, *, left: bytes = b"") -> bool:
         """See :class:`StepsOfPast`; raises LookupError where nothing tells.
 
         ``left``: where the step has led, if that is in no row.
@@ -394,8 +394,7 @@ class Past:
         if row is None or not tells or self._callbacks():
             raise LookupError(axis)
         self._codec_of_scratch().put_row(row, hidden)
-        with self._options_of(before):
-            self._step_within(base, axis)
+        self._step(base, axis)
         if base < axis and not self._is_right(axis):
             return False
         with self._options_of(stretch):

@@ -30,7 +30,7 @@ class StepsOfPast:
         the other one was in force already.
         """
         left = self._left if axis + 1 == self._end else b""
-        return self._past.leads_on(axis, stretch, before=self._before, left=left)
+        return self._past.leads_on(axis, stretch, left=left)
 
     def shows(self, axis: int, first: Stretch, second: Stretch) -> bool:
         """Return whether what follows from the state of a row differs between two models."""

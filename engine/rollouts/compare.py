@@ -21,6 +21,7 @@ _CONTACTS_S = 0.25
 
 Array = NDArray[np.float64]
 ContactsOf = Callable[[Array], Contacts]
+BothContacts = tuple[ContactsOf, ContactsOf] | str
 
 
 def compare_states(
@@ -28,13 +29,14 @@ def compare_states(
     second: Array,
     *,
     names: RowNames,
-    contacts: ContactsOf | None,
+    contacts: BothContacts,
     tolerance: float = 0.0,
 ) -> StatesCompared:
     """Compare two rows, (row,); the most different first.
 
     Values of one kind (positions, velocities, …) are measured by the largest of their kind, so
-    that metres and radians per second stand in one order. ``contacts`` None: not compared.
+    that metres and radians per second stand in one order. ``contacts``: of the first and of the
+    second, each with its own model; or why they are not compared.
     """
     return _compared(
         first[None],
@@ -52,7 +54,7 @@ def compare_rollouts(
     second: Array,
     *,
     names: RowNames,
-    contacts: ContactsOf | None,
+    contacts: BothContacts,
     tolerance: float = 0.0,
 ) -> StatesCompared:
     """Compare two rollouts, (steps + 1, row) each, where both have a state of the same time.
@@ -102,7 +104,7 @@ def _compared(
     second: Array,
     *,
     names: RowNames,
-    contacts: ContactsOf | None,
+    contacts: BothContacts,
     tolerance: float,
     steps: NDArray[np.intp],
     note: str,
@@ -112,8 +114,10 @@ def _compared(
     beyond = distance > tolerance
     at_bit, at_beyond = _first(other_bits.any(axis=1)), _first(beyond.any(axis=1))
     at_contacts, contacts_note = -1, ""
-    if contacts is None:
-        contacts_note = "contacts were not compared: that would call the script's contact filter"
+    if isinstance(contacts, str):
+        contacts_note = f"contacts were not compared: {contacts}"
+    elif contacts[0] != contacts[1]:  # the same state may touch in one model only
+        at_contacts, contacts_note = _first_contacts(first, second, 0, contacts, steps)
     elif at_bit >= 0:
         at_contacts, contacts_note = _first_contacts(first, second, at_bit, contacts, steps)
     differences = _differences(first, second, distance, names, steps)
@@ -172,12 +176,16 @@ def _largest_finite(rows: Array) -> Array:
 
 
 def _first_contacts(
-    first: Array, second: Array, begin: int, contacts: ContactsOf, steps: NDArray[np.intp]
+    first: Array,
+    second: Array,
+    begin: int,
+    contacts: tuple[ContactsOf, ContactsOf],
+    steps: NDArray[np.intp],
 ) -> tuple[int, str]:
     """Return the first state with other contacts from ``begin`` on, and how far was looked."""
     deadline = clock.monotonic() + _CONTACTS_S
     for at in range(begin, len(first)):
-        if contacts(first[at]) != contacts(second[at]):
+        if contacts[0](first[at]) != contacts[1](second[at]):
             return at, ""
         if clock.monotonic() > deadline:
             return -1, f"contacts were compared up to step {steps[at]} only"

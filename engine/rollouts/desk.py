@@ -22,7 +22,11 @@ from stroboscope.engine.history.options_in_force import OptionsInForce
 from stroboscope.engine.history.rows_of_past import RowsOfPast
 from stroboscope.engine.model_fields import known_models
 from stroboscope.engine.model_option_fields import FIELD_OPTION
-from stroboscope.engine.rollouts.compare import compare_rollouts, compare_states
+from stroboscope.engine.rollouts.compare import (
+    BothContacts,
+    compare_rollouts,
+    compare_states,
+)
 from stroboscope.engine.rollouts.derived import derived_numbers_of
 from stroboscope.engine.rollouts.finished import FinishedScene, read_stored
 from stroboscope.engine.rollouts.model_again import ModelAgain
@@ -342,7 +346,7 @@ class RolloutDesk:
                 rollouts[0].rows,
                 rollouts[1].rows,
                 names=self.names,
-                contacts=self._contacts(),
+                contacts=self._contacts(rollouts),
                 tolerance=tolerance,
             )
         states = [
@@ -436,10 +440,17 @@ class RolloutDesk:
             )
         return self._names
 
-    def _contacts(self) -> Any:
-        """Return what finds contacts; None where that would call the script's code."""
-        return (
-            None
-            if self._adapter.callbacks_in_the_way(self._world.model)
-            else (self._probe.contacts)
-        )
+    def _contacts(self, rollouts: Sequence[StoredRollout] = ()) -> BothContacts:
+        """Return what finds contacts of two rollouts, none: of two states; or why nothing does."""
+        adapter, model = self._adapter, self._world.model
+        if adapter.callbacks_in_the_way(model):
+            return "that would call the script's contact filter"
+        if not rollouts:
+            if self._scene.history.first_fields:
+                return "the script has written into its model"
+            return self._probe.contacts, self._probe.contacts
+        one, other = (rollout.model for rollout in rollouts)
+        probe = RowProbe(one, adapter=adapter)
+        if one is other:
+            return probe.contacts, probe.contacts
+        return probe.contacts, RowProbe(other, adapter=adapter).contacts

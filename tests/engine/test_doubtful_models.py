@@ -10,7 +10,13 @@ from noted_run import Run
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.time_messages import RolloutInfo
+from stroboscope.debugger_protocol.time_messages import (
+    EditKind,
+    GhostRef,
+    GhostSource,
+    RolloutInfo,
+    WhatIf,
+)
 from stroboscope.debugger_protocol.topics import Topic
 
 Make = Callable[..., physics.Scene]
@@ -254,3 +260,59 @@ def test_curves_are_refused_where_a_callback_writes_controls_within_steps(
         assert len(axes) == 10
     finally:
         mujoco.set_mjcb_control(None)
+
+
+FALLS_SHORT = """
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 .1"/>
+    <body name="ball" pos="0 0 .5"><joint type="slide" axis="0 0 1" stiffness="500"/>
+      <geom name="skin" size=".2" mass="1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_contacts_of_two_trials_are_found_with_the_model_of_each() -> None:
+    scene = physics.create_scene("falls short", FALLS_SHORT)
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(20)
+    machine = scene.backend.time_machine()
+    lower = WhatIf(kind=EditKind.MODEL, name="geom_pos", index=5, values=(-0.4,))
+    other = WhatIf(kind=EditKind.OPTION, name="gravity", values=(0.0, 0.0, -9.0))
+    refs = []
+    for edits in ((), (lower,), (other,)):
+        for _ in machine.resimulate(5, steps=10, edits=edits, name=""):
+            pass
+        number = machine.rollouts()[-1].rollout_id
+        refs.append(GhostRef(source=GhostSource.ROLLOUT, number=number, scene_id=scene.scene_id))
+    assert machine.compare(refs[0], refs[1], tolerance=0.0).first_contacts == 0
+    assert machine.compare(refs[0], refs[2], tolerance=0.0).first_contacts == -1
+    scene.model.geom_pos[1, 2] = -0.4
+    assert machine.compare(refs[0], refs[2], tolerance=0.0).first_contacts == -1
+    rows = [
+        GhostRef(source=GhostSource.ROW, number=number, scene_id=scene.scene_id)
+        for number in (2, 15)
+    ]
+    told = machine.compare(*rows, tolerance=0.0)
+    assert "contacts were not compared: the script has written into its model" in told.text
+
+
+def test_a_second_write_is_placed_where_rows_do_not_say_what_sleeps() -> None:
+    if not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"):
+        pytest.skip("this MuJoCo has no sleep")
+    flag = '<mujoco><option><flag sleep="enable"/></option>'
+    scene = physics.create_scene("sleeps", SEEN_BY_A_RAY.replace("<mujoco>", flag))
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(10)
+    run.model.actuator_gear[0, 0] = 9.0
+    run.step(2)
+    run.look(11)
+    run.step(8)
+    run.model.actuator_gear[0, 0] = 2.0
+    run.step(10)
+    assert notes(run, 0, 30) == {"", "verified"}
+    begins = [each.begin for each in scene.backend.time_machine().history().segments]
+    assert begins == [0, 10, 20]
