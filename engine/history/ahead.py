@@ -63,7 +63,7 @@ class BlocksAhead:
 
     def forget_parent(self) -> None:
         """Begin anew; in a forked child the parent's thread is not there."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may come back here
         self._orders: queue.SimpleQueue[BlockOrder | DroppedOrder] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 

@@ -28,7 +28,7 @@ class HistoryBudget:
     def __init__(self, limits: HistoryLimits | None = None) -> None:
         self.limits = limits or HistoryLimits()
         self.ahead = BlocksAhead()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may come back here
         self._used: dict[int, int] = {}
 
     def share(self, scene: int, wanted: int) -> int:
@@ -55,7 +55,7 @@ class HistoryBudget:
 
     def forget_parent(self) -> None:
         """In a forked child: begin anew."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may come back here
         self.ahead.forget_parent()
 
     @property

@@ -562,9 +562,10 @@ class SceneHistory:
             ring.interrupt()
 
     def _turn(self, axis: int) -> None:
-        self.look_at_model(in_passing=True)
-        self.ring.forgets = not self._is_looked_at  # who records has what he needs elsewhere
-        self.ring.turn(axis)
+        with self._scene.link.owner.signals:  # what a handler does may end what is kept
+            self.look_at_model(in_passing=True)
+            self.ring.forgets = not self._is_looked_at  # who records has what he needs elsewhere
+            self.ring.turn(axis)
 
     def _is_begun(self, axis: int) -> bool:
         """Return whether a segment begins there already: behind a file, before any own row."""

@@ -197,3 +197,22 @@ def test_a_recording_that_a_control_callback_ends_has_the_steps_before_it(
     with physics.load_trajectory(tmp_path / "run.mcap") as run:
         assert run.time(-1) == pytest.approx(run.axis(-1) * TIMESTEP)
         assert {event.kind for event in run.events} <= {"begin"}
+
+
+def test_a_recording_that_a_handler_ends_while_a_block_of_rows_begins_ends_well(
+    tmp_path: Path,
+) -> None:
+    at, came = 0, True
+    while came:
+        scene = made()
+        recording = scene.start_recording(tmp_path / "run.mcap")
+        with interrupted_after(at, within=(f"{OURS[0]}/history/",), act=recording.stop) as signal:
+            scene.step()
+        for _ in range(2):
+            scene.step()
+        recording.stop()
+        assert (scene.step_count, steps_of(scene)) == (6, 6), at
+        with physics.load_trajectory(tmp_path / "run.mcap") as run:
+            assert {event.kind for event in run.events} <= {"begin"}
+        scene.destroy()
+        at, came = at + 3, signal.came
