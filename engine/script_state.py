@@ -19,8 +19,10 @@ from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.signal_handlers import goes_to_script
 from stroboscope.engine.arguments import plain_text, shown
 from stroboscope.engine.errors import StateCorruptError, StateError, StateMismatchError
+from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE, MOST_SCRIPT_OBJECTS
+from stroboscope.engine.msgpack_objects import objects_in
 
-__all__ = ["Getter", "ScriptStates", "Setter", "unpacked"]
+__all__ = ["Getter", "ScriptStates", "Setter", "too_much_for_a_file", "unpacked"]
 
 _log = logging.getLogger(__name__)
 
@@ -172,6 +174,15 @@ class ScriptStates:
             _log.exception("scene %r: the setter of %r raised", self._scene_name(), name)
             return False
         return True
+
+
+def too_much_for_a_file(packed: bytes) -> str:
+    """Return what of script state a file may not hold, in words; empty where it may."""
+    if len(packed) > LARGEST_SCRIPT_STATE:
+        return f"{len(packed):,} bytes, allowed are {LARGEST_SCRIPT_STATE:,}"
+    if objects_in(packed, most=MOST_SCRIPT_OBJECTS, nested=(_TUPLE,)) > MOST_SCRIPT_OBJECTS:
+        return f"more than {MOST_SCRIPT_OBJECTS:,} numbers, texts and lists; an array counts as one"
+    return ""
 
 
 def unpacked(packed: bytes) -> dict[str, Any]:

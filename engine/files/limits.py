@@ -36,5 +36,7 @@ LARGEST_MANIFEST = 16 << 20
 LARGEST_ATTACHMENT = 1 << 30
 # Bytes of what a script has registered, which take eight times that as Python's objects.
 LARGEST_SCRIPT_STATE = 64 << 20
+# Lists, numbers, texts and arrays among them, each some hundred bytes as one of Python's objects.
+MOST_SCRIPT_OBJECTS = 400_000
 # Each has two channels, and the container counts channels in 16 bits.
 MOST_SCENES = 20_000

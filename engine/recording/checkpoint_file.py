@@ -10,7 +10,6 @@ from stroboscope.engine.files.copying import whole_trajectory
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
 from stroboscope.engine.files.manifest import FIELDS_NAME, SCRIPT_NAME
 from stroboscope.engine.model_option_fields import is_recordable
 from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
@@ -18,6 +17,7 @@ from stroboscope.engine.recording.feed import Attachments, FinalRow
 from stroboscope.engine.recording.scene_records import manifest_of, records_of
 from stroboscope.engine.recording.scene_tap import begin_event, final_row
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
+from stroboscope.engine.script_state import too_much_for_a_file
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
@@ -96,11 +96,10 @@ def _add_script_state(scene: "Scene | BatchScene", attachments: Attachments, pat
         )  # fmt: skip
         return
     packed = script.capture()
-    if len(packed) > LARGEST_SCRIPT_STATE:
+    if too_much := too_much_for_a_file(packed):
         raise FileWriteError(
             path,
-            f"can't hold script state of {len(packed):,} bytes ({names}), allowed are "
-            f"{LARGEST_SCRIPT_STATE:,}",
-            "keep what is large in a file of the script's own",
+            f"can't hold the script state {names}: {too_much}",
+            "keep what is large in an array, or in a file of the script's own",
         )
     attachments[SCRIPT_NAME] = packed

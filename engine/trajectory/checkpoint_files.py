@@ -13,11 +13,10 @@ from stroboscope.engine.arguments import flag
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactness
 from stroboscope.engine.errors import ModelError, StateCorruptError, StateMismatchError
 from stroboscope.engine.files.errors import FileDamagedError, FileError, FileFormatError
-from stroboscope.engine.files.limits import LARGEST_SCRIPT_STATE
 from stroboscope.engine.files.manifest import FIELDS_NAME, SCRIPT_NAME
 from stroboscope.engine.model_fields import FieldTable
 from stroboscope.engine.scene_loading import show_scene
-from stroboscope.engine.script_state import unpacked
+from stroboscope.engine.script_state import too_much_for_a_file, unpacked
 from stroboscope.engine.trajectory.environment_states import (
     batch_of_file,
     environments_in,
@@ -138,8 +137,8 @@ def _script_of(trajectory: Trajectory) -> bytes:
     """Return what the script has registered, packed; raises FileDamagedError for anything else."""
     packed = trajectory.attachment(SCRIPT_NAME)
     try:
-        if len(packed) > LARGEST_SCRIPT_STATE:
-            raise StateCorruptError(f"{len(packed):,} bytes, allowed are {LARGEST_SCRIPT_STATE:,}")
+        if too_much := too_much_for_a_file(packed):
+            raise StateCorruptError(too_much)
         unpacked(packed)
     except StateCorruptError as error:
         raise FileDamagedError(

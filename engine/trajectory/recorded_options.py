@@ -12,11 +12,11 @@ from typing import Any, Final
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import OptionKind
 from stroboscope.engine.files.errors import FileDamagedError
-from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.model_fields import read_field
 from stroboscope.engine.model_option_fields import FIELD_OPTION, read_field_option
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
-from stroboscope.engine.option_codes import CHOICES, MOST_ITERATIONS, option_codes
+from stroboscope.engine.option_codes import CHOICES, MOST_ITERATIONS, endless_option, option_codes
 from stroboscope.engine.physics_options import option_info
 
 __all__ = ["check_options"]
@@ -31,18 +31,29 @@ def check_options(
 ) -> None:
     """Raise FileDamagedError, which names it, for an option that no recorded run can have had."""
     for stretch in stretches:
-        for name, values in stretch.options.items():
-            try:
-                wrong = _wrong_with(name, values, model, adapter)
-            except CommandError as error:
-                wrong = str(error)
-            if wrong:
-                raise FileDamagedError(
-                    path,
-                    f"has an impossible option from physics step {stretch.segment.begin:,} on: "
-                    f"{wrong}",
-                    "take it from its source again",
-                )
+        if wrong := _wrong_in(stretch.options, model, adapter):
+            raise FileDamagedError(
+                path,
+                f"has an impossible option from physics step {stretch.segment.begin:,} on: {wrong}",
+                "take it from its source again",
+            )
+
+
+def _wrong_in(options: Options, model: Any, adapter: MujocoAdapter) -> str:
+    """Return what is wrong with the options of a stretch; empty when nothing."""
+    for name, values in options.items():
+        try:
+            wrong = _wrong_with(name, values, model, adapter)
+        except CommandError as error:
+            wrong = str(error)
+        if wrong:
+            return wrong
+
+    def value_of(name: str) -> float:
+        told = [options[each] for each in (f"{_OPTIONS}{name}", name) if each in options]
+        return max((values[0] for values in told), default=float(getattr(model.opt, name, 0)))
+
+    return endless_option(value_of)
 
 
 def _wrong_with(name: str, values: tuple[float, ...], model: Any, adapter: MujocoAdapter) -> str:

@@ -126,7 +126,8 @@ def test_a_compiled_model_of_another_mujoco_is_refused_with_both_versions(
 @pytest.mark.parametrize(
     ("option", "value"),
     [("cone", 99), ("solver", -1), ("integrator", 55), ("jacobian", 7),
-     ("ccd_iterations", 9_200_000), ("ccd_iterations", -5), ("sdf_initpoints", 2**31 - 1)],
+     ("ccd_iterations", 9_200_000), ("ccd_iterations", -5), ("sdf_initpoints", 2**31 - 1),
+     ("iterations", 2**31 - 1), ("ls_iterations", 10**6), ("noslip_iterations", 2**30)],
 )  # fmt: skip
 def test_options_that_mujoco_believes_blindly_are_refused_by_name(
     option: str, value: int, tmp_path: Path, model_path: Callable[[str], Path]

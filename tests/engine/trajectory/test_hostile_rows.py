@@ -270,6 +270,7 @@ IMPOSSIBLE: dict[str, list[float]] = {
     "model.opt.ccd_iterations": [9_200_000.0],
     "iterations": [1.5],
     "sdf_initpoints": [1e300],
+    "noslip_iterations": [2e9],
     "gravity": [1.0],
     "timestep": [],
     "model.jnt_qposadr": [7.0],
