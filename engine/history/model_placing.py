@@ -180,8 +180,8 @@ def _search(stretch: Stretch, before: Stretch, steps: StepsAgain, low: int) -> _
     if is_there:
         # It was written into where it was looked at, at a reset most often; unless no step tells.
         names = [name for name, _ in _parts(before, stretch, steps)]
-        is_open = steps.leads_on(last, stretch) and _shows(
-            names, before, stretch, steps, (low, last)
+        is_open = stretch.lost != before.lost or _is_silent(
+            names, before, stretch, steps, low, last
         )
         return _Found(-1, low if is_open else last + 1, begin)
     first = _first(low, last, lambda axis: not steps.leads_on(axis, before))
@@ -208,14 +208,14 @@ def _untold_from(
     is_at_reset = known < 0 and not found.is_lost
     old_until = found.first if found.is_lost else last + 1 if known < 0 else known
     parts = list(_parts(before, stretch, steps))
-    asked = []  # of steps whose model is known
+    asked = []  # stretches of rows whose model is known
     if old_until > low:
-        asked.append((low, old_until - 1, before, stretch))
+        asked.append((low, low, old_until - 1, before, stretch))
     if known >= 0:  # that it was not there yet may be told by the step before, and not that it is
-        asked.append((known if asked else low, known, stretch, before))
+        asked.append((known if asked else low, known, last, stretch, before))
     if asked and parts and stretch.lost != before.lost:  # no step can be asked of that
         return low
-    for first, at, base, other in asked if len(parts) > 1 else ():  # one alone is what was found
+    for first, begin, end, base, other in asked if len(parts) > 1 else ():  # one alone was found
         for name, part in parts:
             written = name.removeprefix(FIELD_OPTION)
             if is_at_reset and not written.startswith(_SHOWS_ALONE):
@@ -223,12 +223,25 @@ def _untold_from(
             if written.startswith(_FOLLOWS) or (written.endswith("0") and written != "qpos0"):
                 continue
             tried = _with_part(base, other, name, part, steps)
-            try:
-                if steps.leads_on(at, tried) and _shows([name], base, tried, steps, (low, last)):
-                    return first
-            except _NOTHING_TELLS:
+            if _is_silent([name], base, tried, steps, begin, end):
                 return first
     return -1
+
+
+def _is_silent(
+    names: Sequence[str], base: Stretch, tried: Stretch, steps: StepsAgain, begin: int, end: int
+) -> bool:
+    """Return whether another model shows in a row whose step leads to the same with both.
+
+    Where it does not show it does no harm, and where it shows and the step tells, it is noticed.
+    """
+    for axis in {begin, (begin + end) // 2, end}:
+        try:
+            if steps.leads_on(axis, tried) and _shows(names, base, tried, steps, axis):
+                return True
+        except _NOTHING_TELLS:
+            return True
+    return False
 
 
 def _with_part(base: Stretch, other: Stretch, name: str, part: slice, steps: StepsAgain) -> Stretch:
@@ -241,12 +254,12 @@ def _with_part(base: Stretch, other: Stretch, name: str, part: slice, steps: Ste
 
 
 def _shows(
-    names: Sequence[str], first: Stretch, second: Stretch, steps: StepsAgain, rows: tuple[int, int]
+    names: Sequence[str], first: Stretch, second: Stretch, steps: StepsAgain, axis: int
 ) -> bool:
-    """Return whether it shows in rows which of two models they have; ``names``: what differs."""
+    """Return whether it shows in a row which of two models it has; ``names``: what differs."""
     if any(name.removeprefix(FIELD_OPTION).startswith(_SHOWN_ITSELF) for name in names):
         return True
-    return any(steps.shows(axis, first, second) for axis in {rows[0], sum(rows) // 2, rows[1]})
+    return steps.shows(axis, first, second)
 
 
 def _parts(base: Stretch, other: Stretch, steps: StepsAgain) -> Iterator[tuple[str, slice]]:
