@@ -46,6 +46,12 @@ class HistoryState:
     """The name of the file that rows before ``recording_end`` come from; empty: of none."""
     recording_end: int = 0
 
+    @property
+    def is_at_recorded_end(self) -> bool:
+        """Whether the scene stands at the last frame of its file, and nothing was begun there."""
+        begun = self.segments[-1].begin if self.segments else -1
+        return bool(self.recording) and self.live == self.recording_end > begun
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PastFrame:

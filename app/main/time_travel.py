@@ -101,6 +101,8 @@ class TimeTravel(QObject):
         told = history.told if history is not None else None
         usable = self._scene is not None and not self._scene.is_stale
         away = usable and history is not None and history.is_away
+        # The last frame of a file, where the scene stands, is a frame like the others.
+        ends = usable and history is not None and history.is_replay
         busy = usable and told is not None and bool(told.busy)
         back = usable and history is not None and not history.why_not_back()
         rows = usable and history is not None and history.has_rows
@@ -109,7 +111,7 @@ class TimeTravel(QObject):
             ("play_backwards", rows),
             ("loop", rows),
             ("go_first", back),
-            ("continue_here", away and not busy),
+            ("continue_here", (away or ends) and not busy),
             ("continue_inputs", away and not busy),
             ("go_live", away or busy),
             ("go_to", rows),
@@ -287,18 +289,17 @@ class TimeTravel(QObject):
 
     def enter(self) -> None:
         """Continue from here; a second time: yes, with the script's variables as they are."""
-        history = self.history
         if self._window.timeline.asks:
             self._window.timeline.confirm()
-        elif history is not None and history.is_replay and not history.is_away:
-            self._sessions.toggle()
         else:
             self.continue_here(with_script=True)
 
     def continue_here(self, *, with_script: bool, sure: bool = False) -> None:
         """Move the scene to what is looked at. ``sure``: the script's own variables may stay."""
         scene, history = self._scene, self.history
-        if scene is None or history is None or history.told is None or not history.is_away:
+        if scene is None or history is None or history.told is None:
+            return
+        if not (history.is_away or (with_script and history.is_replay)):
             return
         self.stop_playing()
         key = scene.session.key

@@ -424,9 +424,7 @@ class TimeDesk:
     def _continue(self, machine: TimeMachine, ticket: Ticket, *, with_script: bool) -> bool:
         axis, clock = self.view, self._shown_clock
         if axis is None or clock is None:
-            raise CommandError(
-                "the view is live: look at a row of the past first, then continue from there"
-            )
+            axis, clock = self._recorded_end(machine, with_script=with_script)
         self.works.check_may_look()
         where = f"step {clock.step_count}, {clock.time:.6g} s"
         before = self._link.backend.capture_initial()
@@ -447,6 +445,20 @@ class TimeDesk:
         title = f"re-simulating from {where}"
         self.works.add(Work(ticket, steps, finish=finish, title=title, moves=True))
         return False
+
+    def _recorded_end(self, machine: TimeMachine, *, with_script: bool) -> "tuple[int, Clock]":
+        """Return where the scene stands, at the last frame of a file: that, too, was recorded."""
+        state = machine.history()
+        if not state.is_at_recorded_end:
+            raise CommandError(
+                "the view is live: look at a row of the past first, then continue from there"
+            )
+        if not with_script:
+            raise CommandError(
+                f"this is the last frame of {state.recording}: no recorded inputs lead on from it; "
+                "look at an earlier frame first, or continue without them"
+            )
+        return state.live, self._link.backend.clock()
 
     def _moved(self, ticket: Ticket, reason: str, before: bytes) -> None:
         """Answer a command that has put the scene somewhere else."""

@@ -32,8 +32,15 @@ class Branches:
     def continue_from(self, axis: int) -> Segment:
         """Put the scene, and what the script has registered, into a row; a branch.
 
-        What becomes of the script's own state is in the segment's text.
+        What becomes of the script's own state is in the segment's text. The last frame of a file,
+        where the scene stands, is no row: it goes on from there as it is.
         """
+        history = self._scene.history
+        if axis == self._scene.counters.axis and history.is_at_recorded_end:
+            text = f"from the last frame of {history.recording}"
+            return history.begin(
+                SegmentKind.BRANCH, text, parent_axis=axis, episode=history.episode
+            )
         return self._put(axis, with_script=True)
 
     def _put(self, axis: int, *, with_script: bool) -> Segment:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 import stroboscope.engine as physics
 from stroboscope.app.models.rollouts import rollout_ref
@@ -58,3 +60,21 @@ def test_one_click_tries_what_a_recorded_stop_offers(
     wait_until(lambda: scene.ghosts.has(rollout_ref(scene.scene_id, rollout.rollout_id)))
     wait_until(lambda: "no stop" in details.outcomes[label].text())
     assert scene.status.axis == STOPS_AT  # the recording stays what it is
+
+
+def test_enter_continues_from_the_frame_that_a_crash_opens_with(
+    desktop: Any, run_script: Any, wait_until: Any, path: Path
+) -> None:
+    run_script(SHOW.format(path=str(path)))
+    window = desktop.window
+    wait_until(lambda: desktop.sessions.shown is not None)
+    scene, badge = desktop.sessions.shown, window.transport.badge
+    wait_until(lambda: badge.word == "REPLAY · END")
+    wait_until(lambda: scene.session.has_control)
+    assert not window.actions_by_name["continue_inputs"].isEnabled()
+    assert window.actions_by_name["continue_here"].isEnabled()
+    QTest.keyClick(window.scene_view.viewport, Qt.Key.Key_Return)
+    wait_until(lambda: badge.word == "PAUSED · BRANCH")
+    assert "from the last frame of crash.mcap" in scene.history.segments[-1].text
+    QTest.keyClick(window.scene_view.viewport, Qt.Key.Key_Right)
+    wait_until(lambda: len(scene.stops.stops) == 2)  # it blows up again: nothing was changed

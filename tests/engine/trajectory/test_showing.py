@@ -13,6 +13,7 @@ from plain_recording import PlainRun, record_plain
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol import ctl
+from stroboscope.debugger_protocol.exceptions import CommandError
 
 MODEL = """
 <mujoco>
@@ -127,6 +128,24 @@ def test_it_is_continued_from_any_row_and_goes_on_as_plain_mujoco_does(
         # What was recorded is still there.
         recorded = run.rows[150, 1 : 1 + nq]
         assert _qpos(client, scene.scene_id, 150).tobytes() == recorded.tobytes()
+
+
+def test_it_is_continued_from_its_last_frame_where_it_stands(
+    run: PlainRun, shown: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with shown(run.path) as (client, scene):
+        client.goto(scene.scene_id, axis=200)
+        with pytest.raises(CommandError, match=r"last frame of run\.mcap: no recorded inputs lead"):
+            client.continue_from_here(scene.scene_id, with_script=False)
+        assert ctl.main(["continue"]) == 0
+        assert "branch, from axis 200  from the last frame of run.mcap" in capsys.readouterr().out
+        (branch,) = client.branches(scene.scene_id)
+        assert (branch.begin, branch.episode) == (200, 1)
+        with pytest.raises(CommandError, match="the view is live"):
+            client.continue_from_here(scene.scene_id)
+        client.step(scene.scene_id, 30)
+        expected = run.after(200, 29)[1 : 1 + run.model.nq]
+        assert _qpos(client, scene.scene_id, 229).tobytes() == expected.tobytes()
 
 
 def test_the_first_branch_stays_when_it_is_stepped_and_its_inputs_can_be_run_again(
