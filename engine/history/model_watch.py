@@ -122,6 +122,21 @@ class ModelWatch:
         unchanged = all(piece.is_unchanged(in_passing=in_passing) for piece in self._pieces)
         return unchanged and self._numbers_asked() == self._seen
 
+    def unseen_since(self) -> int:
+        """Return since when something may have been written that nobody has seen; -1: nothing was.
+
+        Any thread. The timestep does not count: a step may take another one for a moment.
+        """
+        since = self._since
+        if self.is_as_seen():
+            return -1
+        names = self._written() - {_TIMESTEP}
+        changed = {each.field: each for each in self._base.changes(self._model, only=names)}
+        found = _Found(dict(self._other), dict(self._first), dict(self._lost))
+        for name in names:
+            found.take(name, changed.get(name), model=self._model, base=self._base)
+        return since if found.text else -1
+
     def _numbers_asked(self) -> tuple[float, ...]:
         return tuple(float(read_field(self._model, name)) for name in self._asked)
 

@@ -24,6 +24,7 @@ from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock
 from stroboscope.engine.files.in_use import refuse_if_written, writer_of
 from stroboscope.engine.files.writer import TrajectoryWriter
 from stroboscope.engine.recording.block_builder import BlockBuilder
+from stroboscope.engine.recording.doubts import unseen_event
 from stroboscope.engine.recording.feed import (
     Attachments,
     FinalRow,
@@ -94,6 +95,8 @@ class FileThread:
         self._blocks = self._largest_block = self._frames_here = 0
         self._standing: dict[int, tuple[int, float]] = {}
         """Axis and time [s] of the newest row of each scene."""
+        self._doubted: dict[int, int] = {}
+        """Up to which axis of a scene it was said that nobody has seen its model."""
         self.frames = 0
         """How many frames were written."""
         self._moved: set[Path] = set()
@@ -255,6 +258,8 @@ class FileThread:
                     is_sealed = item.is_sealed  # asked before it is counted
                     self._take(item, builder)
                     if not is_sealed:
+                        if flush:
+                            self._tell_unseen(item, feed.index)
                         break
                     item.release()
                 elif isinstance(item, FinalRow):
@@ -292,6 +297,16 @@ class FileThread:
             ]
         )
         builder.begin_anew()
+
+    def _tell_unseen(self, item: RowSource, index: int) -> None:
+        """Say of which steps the model may be one that nobody has seen, should this be the end."""
+        since, end = item.unseen_since(), item.begin + item.taken
+        first = max(since, self._doubted.get(index, since))
+        if since < 0 or first >= end:
+            return
+        self._doubted[index] = end
+        time_ = float(item.times[max(first - item.begin, 0)])
+        self._writer.write_events([unseen_event(first, end, index=index, time=time_)])
 
     def _write_final(self, item: FinalRow, builder: BlockBuilder) -> None:
         builder.flush()

@@ -50,6 +50,13 @@ class RowSource:
         """
         return False
 
+    def unseen_since(self) -> int:
+        """Return from which axis on its steps may be those of a model that nobody has seen; or -1.
+
+        Asked of rows that are being written: whoever seals them looks.
+        """
+        return -1
+
     def release(self) -> None:
         """Say that nobody reads it any more."""
 
@@ -114,6 +121,10 @@ class RowsEntry(RowSource):
         if self._watch is None or self._is_of_other_model or is_sealed:
             return self._is_of_other_model
         return self._watch.version != self._model or not self._watch.is_as_seen()
+
+    def unseen_since(self) -> int:
+        """Return from which axis on nobody has seen the model of its steps; or -1."""
+        return -1 if self._watch is None or self.is_sealed else self._watch.unseen_since()
 
     def read(self, places: slice, out: NDArray[np.float64]) -> None:
         """Write rows into ``out``."""
