@@ -17,6 +17,7 @@ from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.outside.guard import GuardedModel, guarded_model
+from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.scene import Scene
 from stroboscope.engine.scene_loading import scene_of
 
@@ -39,15 +40,35 @@ def build_scene(reader: TrajectoryReader, record: SceneRecord) -> Scene:
     called = scene_names(reader)[record.index]
     scene = scene_of(_tried_model(reader, record), name=called, n_envs=None, is_part=True)
     assert isinstance(scene, Scene)  # noqa: S101 - it was asked for none of many
-    width = scene.history.packing.layout.size
-    if width != record.width:
+    layout = scene.history.packing.layout
+    if wrong := _other_rows(record, layout):
         scene.destroy()
         raise ModelError(
-            f"{reader.path}: its rows have {record.width} numbers, states of its model here have "
-            f"{width}: it was recorded with {reader.manifest.engine} "
-            f"{reader.manifest.engine_version}, open it with that one"
+            f"{reader.path}: {wrong}: it was recorded with {reader.manifest.engine} "
+            f"{reader.manifest.engine_version}, open it with that one, or take it from its source "
+            "again"
         )
     return scene
+
+
+def _other_rows(record: SceneRecord, layout: RowLayout) -> str:
+    """Return what a file says of its rows that states of its model are not; empty when nothing."""
+    if layout.size != record.width:
+        return f"its rows have {record.width} numbers, states of its model here have {layout.size}"
+    told = {each.name: (each.begin, each.begin + each.count) for each in record.columns}
+    parts = {name: (part.start, part.stop) for name, part in layout.parts.items()}
+    for name in {**parts, **told}:
+        here, there = _place(parts.get(name)), _place(told.get(name))
+        if here != there:
+            return f"its rows have {name} in {there}, not in {here}"
+    inputs = layout.inputs.start, layout.inputs.stop
+    if tuple(record.inputs) != inputs:
+        return f"its rows have inputs in {_place(record.inputs)}, not in {_place(inputs)}"
+    return ""
+
+
+def _place(columns: tuple[int, int] | None) -> str:
+    return "no columns" if columns is None else f"the columns {columns[0]} to {columns[1]}"
 
 
 def compiled_model(reader: TrajectoryReader, record: SceneRecord) -> Any:

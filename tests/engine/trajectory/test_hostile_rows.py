@@ -12,17 +12,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import mujoco
 import numpy as np
 import pytest
 from plain_recording import record_plain, state_of
 from random_models import disturb, random_model
+from rewritten_file import rewrite_file
 
 import stroboscope.engine as physics
 from stroboscope.engine.checkpoint import Checkpoint
-from stroboscope.engine.errors import StateCorruptError
+from stroboscope.engine.errors import ModelError, StateCorruptError
 from stroboscope.engine.files.errors import FileDamagedError
-from stroboscope.engine.files.frames import FileEvent, RecordMode
+from stroboscope.engine.files.frames import FileEvent, RecordMode, SceneRecord
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.row_indices import RowIndices
 from stroboscope.engine.row_layout import RowLayout
@@ -293,4 +295,40 @@ def test_options_that_no_run_can_have_had_are_refused_by_name(name: str, tmp_pat
         with pytest.raises(FileDamagedError, match=f"from physics step 4 on: .*{name}"):
             _ = trajectory.scene
         with pytest.raises(FileDamagedError, match="impossible option"):
+            trajectory.verify(jobs=1)
+
+
+def _shifted(record: SceneRecord) -> SceneRecord:
+    columns = [
+        msgspec.structs.replace(each, begin=each.begin + 1) if each.name == "qpos" else each
+        for each in record.columns
+    ]
+    return msgspec.structs.replace(record, columns=tuple(columns))
+
+
+def _exchanged(record: SceneRecord) -> SceneRecord:
+    others = {"qpos": "qvel", "qvel": "qpos"}
+    columns = [
+        msgspec.structs.replace(each, name=others.get(each.name, each.name))
+        for each in record.columns
+    ]
+    return msgspec.structs.replace(record, columns=tuple(columns))
+
+
+def _all_inputs(record: SceneRecord) -> SceneRecord:
+    return msgspec.structs.replace(record, inputs=(0, record.width))
+
+
+@pytest.mark.parametrize("forge", [_shifted, _exchanged, _all_inputs])
+def test_columns_that_the_model_does_not_have_are_not_believed(
+    forge: Callable[[SceneRecord], SceneRecord], tmp_path: Path
+) -> None:
+    """With everything an input there was nothing left to compare: any numbers reproduced."""
+    model = mujoco.MjModel.from_xml_string(SMALL)
+    record_plain(tmp_path / "run.mcap", model, steps=9, control=lambda step, data: None)
+    path = rewrite_file(tmp_path / "run.mcap", tmp_path / "forged.mcap", record=forge)
+    with load_trajectory(path) as trajectory:
+        with pytest.raises(ModelError, match=r"its rows have .* in the columns"):
+            _ = trajectory.scene
+        with pytest.raises(ModelError, match=r"its rows have .* in the columns"):
             trajectory.verify(jobs=1)
