@@ -18,8 +18,12 @@ def rewrite_file(
     *,
     record: Callable[[SceneRecord], SceneRecord] = lambda record: record,
     event: Callable[[FileEvent], FileEvent] = lambda event: event,
+    keeps: Callable[[int, int], bool] = lambda scene, number: True,
 ) -> Path:
-    """Write the scenes, frames and events of a file into another one; return that."""
+    """Write the scenes, frames and events of a file into another one; return that.
+
+    ``keeps``: which blocks, by the scene's index and their number.
+    """
     with TrajectoryReader(source) as reader:
         scenes = tuple(record(each) for each in reader.manifest.scenes)
         manifest = msgspec.structs.replace(reader.manifest, scenes=scenes)
@@ -27,7 +31,8 @@ def rewrite_file(
         attachments.pop("stroboscope/manifest.json", None)
         with TrajectoryWriter(target, manifest, attachments=attachments) as writer:
             for place in reader.block_order():
-                writer.write_block(reader.block(*place))
+                if keeps(*place):
+                    writer.write_block(reader.block(*place))
             for index in reader.scenes:
                 writer.write_events([event(each) for each in reader.events(index)])
     return target

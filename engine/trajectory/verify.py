@@ -79,10 +79,11 @@ class Verification:
     """What was found: ``checked`` of ``frames`` were reached by a step and compared.
 
     ``changes``: physics steps before which the state was replaced or edited, as the file says
-    itself. ``seen``: frames that no known step leads to, as the script took them by itself and told
-    by sync(). ``models``: what the script has written into the model, and before which step.
-    ``differing``: how many frames are not what leads to them. ``note``: why a difference
-    may be there, or nothing could be verified.
+    itself, or its rows do; of several steps in a row the first. ``seen``: frames that no known step
+    leads to, as the script took them by itself and told by sync(). ``models``: what the script has
+    written into the model, and before which step. ``differing``: how many frames are not what leads
+    to them. ``lost``: what can't be read, or is not there. ``note``: why a difference may be there,
+    or nothing could be verified.
     """
 
     outcome: Outcome
@@ -145,6 +146,10 @@ class _Part:
     models: dict[int, int] = dataclasses.field(default_factory=dict)
     """By stretch, the first step that was found to be one of the model that it begins with, before
     its begin."""
+    changed: list[int] = dataclasses.field(default_factory=list)
+    """Steps before which the state must have been changed, as rows say and no event does."""
+    gaps: list[str] = dataclasses.field(default_factory=list)
+    """Which steps are missing, and no event says why."""
 
 
 class _Steps:
@@ -239,12 +244,13 @@ def verify_rows(
     local = threading.local()
     done = 0
     lock = threading.Lock()
+    told = frozenset(each.segment.begin for each in stretches)
 
     def check(block: int) -> _Part:
         nonlocal done
         if not hasattr(local, "checker"):
             steps = _Steps(model_of(), stretches, digest=digest, adapter=adapter, options=options)
-            local.checker = _Checker(rows_of(), steps)
+            local.checker = _Checker(rows_of(), steps, told=told)
         part: _Part = local.checker.check(block)
         with lock:
             done += 1
@@ -261,15 +267,22 @@ def _summary(
 ) -> Verification:
     first = next((part.first for part in parts if part.first is not None), None)
     lost = tuple(part.lost for part in parts if part.lost)
+    gaps = [gap for part in parts for gap in part.gaps]
+    lost += tuple(gaps[:_SHOWN]) + (f"and {len(gaps) - _SHOWN:,} times more",) * (
+        len(gaps) > _SHOWN
+    )
     begin = rows.axis(0)
     seen = sum(part.seen for part in parts)
-    changes = tuple(
+    told = {
         each.segment.begin
         for each in stretches
         if each.segment.kind.value == "edit"
         and each.segment.begin > begin
         and (each.model_since < 0 or not rows.follows_at(each.segment.begin))
-    )
+    }
+    untold = {axis for part in parts for axis in part.changed}
+    # A script may set every state: of several steps in a row the first is named.
+    changes = tuple(sorted(told | {axis for axis in untold if axis - 1 not in untold | told}))
     models = _models(rows, stretches, parts)
     checked = sum(part.checked for part in parts)
     note = _NOTE_SEEN.format(seen) if seen else ""
@@ -325,9 +338,11 @@ def _models(
 class _Checker:
     """Checks blocks, on one thread."""
 
-    def __init__(self, rows: RecordedRows, steps: _Steps) -> None:
+    def __init__(self, rows: RecordedRows, steps: _Steps, *, told: frozenset[int]) -> None:
         self._rows = rows
         self._steps = steps
+        self._told = told
+        """The steps at which events say that rows do not follow."""
         self._inputs = slice(*rows.record.inputs)
 
     def check(self, number: int) -> _Part:
@@ -340,6 +355,7 @@ class _Checker:
         block = self._block(number, part)
         if block is not None:
             part.seen = int(np.count_nonzero(block.flags & RowFlag.SEEN))
+            self._find_breaks(block, number, part)
         if block is None or (self._steps.keeps_sleep and not block.hidden):
             return part
         self._steps.put(block.rows[0], block.hidden)
@@ -350,6 +366,24 @@ class _Checker:
                 break
             block = following
         return part
+
+    def _find_breaks(self, block: RowBlock, number: int, part: _Part) -> None:
+        """Find where rows do not follow, and no event says why: nothing is compared there."""
+        axes = block.axes.astype(np.int64)
+        last = self._rows.index.last_axis[number - 1] if number else axes[0] - 1
+        before = np.concatenate(([last], axes[:-1]))
+        is_jump = axes != before + 1
+        for at in np.flatnonzero(is_jump | (block.flags != 0)).tolist():
+            axis, previous = int(axes[at]), int(before[at])
+            if axis in self._told or (not number and not at):
+                continue
+            if not is_jump[at]:
+                if not block.flags[at] & RowFlag.SEEN:
+                    part.changed.append(axis)
+            elif axis > previous:
+                part.gaps.append(f"steps {previous + 1:,} to {axis - 1:,} are not in the file")
+            else:
+                part.gaps.append(f"step {axis:,} stands behind step {previous:,}")
 
     def _block(self, number: int, part: _Part) -> RowBlock | None:
         try:

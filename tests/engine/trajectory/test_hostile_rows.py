@@ -332,3 +332,35 @@ def test_columns_that_the_model_does_not_have_are_not_believed(
             _ = trajectory.scene
         with pytest.raises(ModelError, match=r"its rows have .* in the columns"):
             trajectory.verify(jobs=1)
+
+
+def _without_edits(event: FileEvent) -> FileEvent:
+    return msgspec.structs.replace(event, kind="log") if event.kind == "edit" else event
+
+
+def test_what_a_file_does_not_say_of_its_rows_they_say_themselves(tmp_path: Path) -> None:
+    """Else any row could be taken out of what is compared."""
+    scene = physics.create_scene("edited", mujoco.MjModel.from_xml_string(SMALL))
+    with scene.start_recording(tmp_path / "run.mcap") as made:
+        for step in range(30):
+            if step in (10, 11, 20):
+                scene.data.qvel[0] += 1.0
+            scene.step()
+    path = rewrite_file(made.path, tmp_path / "forged.mcap", event=_without_edits)
+    with load_trajectory(made.path) as honest, load_trajectory(path) as forged:
+        assert forged.verify(jobs=1).changes == honest.verify(jobs=1).changes == (10, 20)
+
+
+def test_steps_that_are_not_in_a_file_are_named(tmp_path: Path) -> None:
+    scene = physics.create_scene("small", mujoco.MjModel.from_xml_string(SMALL))
+    wanted = physics.TrajectoryFile(tmp_path / "run.mcap", chunk_size=10)
+    with scene.start_recording(wanted) as made:
+        for _ in range(50):
+            scene.step()
+    path = rewrite_file(
+        made.path, tmp_path / "forged.mcap", keeps=lambda _scene, number: number != 2
+    )
+    with load_trajectory(path) as trajectory:
+        found = trajectory.verify(jobs=1)
+    assert found.exit_code == 2
+    assert "steps 20 to 29 are not in the file" in str(found)
