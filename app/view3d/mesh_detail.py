@@ -39,8 +39,15 @@ KEPT_PER_ROOT = 20.0
 SMALLEST = 1500  # faces; smaller meshes stay as they are
 KEPT_MOVING = 0.4  # of the coarse level's faces
 SMALLEST_MOVING = 150  # faces
+# A mesh that loses more than this by it gets more faces, or keeps all: thin limbs of many loose
+# triangles would be gone. Of its surface, of its size, and how much of it lies how far away.
+_LEAST_AREA = 0.8
+_MOST_SHRUNK = 0.02
+_MOST_AWAY, _AWAY = 0.01, 0.04
+_SAMPLES, _SAMPLES_OF_COARSE = 600, 6000
+_TRIED = (1.0, 1.5, 2.0, 3.0)  # times the faces
 _CACHE_BYTES = 256 << 20
-_VERSION = 3
+_VERSION = 4
 Arrays = Mapping[str, NDArray[np.generic]]
 
 
@@ -133,9 +140,10 @@ def kept_faces(count: int) -> int:
 
 
 def coarse_mesh(digest: str, arrays: Arrays, cache: DetailCache) -> Mesh | None:
-    """Return the mesh ``arrays`` with at most a quarter of its faces, None when that fails.
+    """Return the mesh ``arrays`` with a quarter of its faces or less, None when that fails.
 
-    Its normals are new: smooth, except across edges of more than 40°.
+    With more, or all, where it would not look like itself. Its normals are new: smooth, except
+    across edges of more than 40°.
     """
     return _kept_mesh(digest, arrays, cache, target=kept_faces)
 
@@ -179,15 +187,71 @@ def _decimated(
     low = vertices.min(axis=0)
     size = float((vertices.max(axis=0) - low).max()) or 1.0
     unit = (vertices - low) / np.float32(size)
-    points, triangles = simplify(
-        np.ascontiguousarray(unit, dtype=np.float32),
+    for times in _TRIED:
+        if times * target >= len(faces):
+            break
+        found = _simplified(unit, faces, round(times * target))
+        if _is_alike(unit, faces, *found):
+            points, triangles = found
+            return (points * np.float32(size) + low).astype(np.float32), triangles
+    return vertices, faces  # kept as well: nobody has to try again
+
+
+def _simplified(
+    points: NDArray[np.float32], faces: NDArray[np.int64], target: int
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    found, triangles = simplify(
+        np.ascontiguousarray(points, dtype=np.float32),
         np.ascontiguousarray(faces, dtype=np.int32),
         target_count=target,
     )[:2]
-    corners = points[triangles]
-    area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    triangles = triangles[np.abs(area).max(axis=1) > 1e-12]
-    if not len(triangles):
-        return None
-    found = np.asarray(points, dtype=np.float32) * np.float32(size) + low
-    return found.astype(np.float32), np.asarray(triangles, dtype=np.int64)
+    found = np.asarray(found, dtype=np.float32)
+    triangles = np.asarray(triangles, dtype=np.int64)
+    return found, triangles[_areas(found, triangles) > 1e-12]
+
+
+def _areas(points: NDArray[np.float32], faces: NDArray[np.int64]) -> NDArray[np.float32]:
+    corners = points[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas: NDArray[np.float32] = 0.5 * np.linalg.norm(normals, axis=1)
+    return areas
+
+
+def _is_alike(
+    points: NDArray[np.float32],
+    faces: NDArray[np.int64],
+    coarse_points: NDArray[np.float32],
+    coarse_faces: NDArray[np.int64],
+) -> bool:
+    """Return whether a simplified mesh of size 1 still covers the one that it is of."""
+    if not len(coarse_faces):
+        return False
+    areas, coarse_areas = _areas(points, faces), _areas(coarse_points, coarse_faces)
+    if coarse_areas.sum() < _LEAST_AREA * areas.sum():
+        return False
+    used, coarse_used = points[faces].reshape(-1, 3), coarse_points[coarse_faces].reshape(-1, 3)
+    shrunk = np.abs(used.min(axis=0) - coarse_used.min(axis=0)).max()
+    grown = np.abs(used.max(axis=0) - coarse_used.max(axis=0)).max()
+    if max(shrunk, grown) > _MOST_SHRUNK:
+        return False
+    wanted = _samples(points, faces, areas, _SAMPLES)
+    there = _samples(coarse_points, coarse_faces, coarse_areas, _SAMPLES_OF_COARSE)
+    # |a - b|² without all the differences: hundreds times thousands of them.
+    squares = (wanted**2).sum(axis=1)[:, None] + (there**2).sum(axis=1) - 2.0 * wanted @ there.T
+    away = squares.min(axis=1) > _AWAY**2
+    return bool(away.mean() <= _MOST_AWAY)
+
+
+def _samples(
+    points: NDArray[np.float32], faces: NDArray[np.int64], areas: NDArray[np.float32], count: int
+) -> NDArray[np.float32]:
+    """Return points (count, 3) spread over a surface, the same ones each time."""
+    random = np.random.default_rng(0)
+    ends = np.cumsum(areas, dtype=np.float64)
+    chosen = faces[
+        np.searchsorted(ends, random.uniform(0.0, ends[-1], count)).clip(0, len(faces) - 1)
+    ]
+    first, second = np.sqrt(random.uniform(size=count)), random.uniform(size=count)
+    weights = np.stack((1 - first, first * (1 - second), first * second), axis=1)
+    samples: NDArray[np.float32] = np.einsum("nk,nkd->nd", weights, points[chosen])
+    return samples

@@ -332,7 +332,8 @@ class Past:
 
     def _is_where_it_led(self, axis: int, left: bytes) -> bool:
         """Return whether the scratch data is where the step of a row has led; LookupError."""
-        if self.follows_at(axis + 1):
+        is_last = axis + 1 == self._scene.counters.axis  # the script's data may be gone
+        if self.follows_at(axis + 1) and not (is_last and left):
             return self._is_right(axis + 1)
         if not left:
             raise LookupError(axis)

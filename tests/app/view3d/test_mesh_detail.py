@@ -1,7 +1,9 @@
 """Levels of detail: a quarter of the faces, the same shape, kept on disk and never trusted."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from stroboscope.app.view3d.mesh_detail import (
     DetailCache,
     coarse_mesh,
     kept_faces,
+    moving_mesh,
     worth_decimating,
 )
 from stroboscope.app.view3d.scene_geometry import Detail
@@ -44,6 +47,39 @@ def test_a_quarter_of_the_faces_is_left_and_the_shape_stays(cache: DetailCache) 
     assert reach == pytest.approx(np.ones(len(reach)), abs=0.03)
     outwards = np.einsum("ij,ij->i", mesh.normals, mesh.vertices)
     assert outwards.min() > 0.0
+
+
+def area(vertices: NDArray[np.generic], faces: NDArray[np.generic]) -> float:
+    corners = np.asarray(vertices, dtype=np.float64)[np.asarray(faces)]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return float(0.5 * np.linalg.norm(normals, axis=1).sum())
+
+
+@pytest.mark.parametrize("name", ["hip", "calf", "thigh"])
+def test_a_limb_of_a_robot_keeps_its_surface_and_its_ends(
+    name: str, cache: DetailCache, robot_model: Callable[[str], Path]
+) -> None:
+    """Calves became blades, and thighs were gone, while the robot moved."""
+    model = mujoco.MjModel.from_xml_path(str(robot_model("go1")))
+    mesh = model.mesh(name)
+    first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
+    begin, faces = int(mesh.faceadr[0]), int(mesh.facenum[0])
+    arrays = {
+        "vertices": model.mesh_vert[first : first + count],
+        "faces": model.mesh_face[begin : begin + faces],
+    }
+    coarse = coarse_mesh(name, arrays, cache)
+    assert coarse is not None
+    moving = moving_mesh(name, coarse, cache)
+    assert moving is not None
+    size = np.ptp(arrays["vertices"], axis=0).max()
+    whole = area(arrays["vertices"], arrays["faces"])
+    for level in (coarse, moving):
+        assert len(level.faces) < 0.5 * faces
+        assert area(level.vertices, level.faces) > 0.7 * whole
+        for end in (np.min, np.max):
+            ends = end(level.vertices, axis=0) - end(arrays["vertices"], axis=0)
+            assert np.abs(ends).max() < 0.05 * size
 
 
 def test_a_small_mesh_stays_as_it_is() -> None:

@@ -80,7 +80,9 @@ def test_an_opened_file_stands_at_the_stop_of_the_environment_that_stopped(
     scene = physics.create_scene("Many", model_path("arm"), n_envs=5)
     keep_last = 0.2 if how == "flight" else None
     recording = scene.start_recording(
-        physics.TrajectoryFile(tmp_path / "crash", keep_last=keep_last, save_on_stop=True)
+        physics.TrajectoryFile(
+            tmp_path / "crash", keep_last=keep_last, save_on_stop=keep_last is not None
+        )
     )
     for _ in range(200):
         scene.step()
