@@ -103,7 +103,8 @@ class TransportBar(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(100)
         self._timer.timeout.connect(self.refresh)
-        # News of one frame of a scene that stands come one after the other: shown once.
+        # News of one frame of a scene that stands, and of the session that brings them, come one
+        # after the other: shown once.
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
@@ -292,7 +293,7 @@ class TransportBar(QWidget):
     # --- following the models
 
     def _on_session_changed(self, _session: object) -> None:
-        self.refresh()
+        self._refresh_soon()
 
     def _on_shown_changed(self, scene: SceneModel | None) -> None:
         self._throttled_since = None
@@ -328,12 +329,19 @@ class TransportBar(QWidget):
         if mode is None or mode is not self._shown_mode:
             self.refresh()
         elif mode is PlaybackMode.PAUSED:
-            self._soon.start()
+            self._refresh_soon()
         elif not self._timer.isActive():
             self._timer.start()
 
+    def _refresh_soon(self) -> None:
+        if not self._soon.isActive():
+            self._soon.start()
+
     def refresh(self) -> None:
         """Show what the models say now."""
+        # All that was to be shown later is shown by this: no frame is shown twice.
+        self._soon.stop()
+        self._timer.stop()
         scene = self._sessions.shown
         self._shown_mode = scene.mode if scene is not None else None
         session = self._sessions.active_session

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stroboscope.app.models.view_options import FloorStyle, ViewOptions
 from stroboscope.app.view3d.drawn_scene import DrawnScene
 from stroboscope.app.view3d.light_rig import SELECTION_COLOR, rgb
-from stroboscope.debugger_protocol.scene_description import GeomInfo, TextureKind
+from stroboscope.debugger_protocol.scene_description import GeomInfo, TextureInfo, TextureKind
 from stroboscope.resources.themes import Palette
 
 __all__ = ["Checker", "Floor", "FloorPattern", "find_checker", "floors_of", "highlighted"]
@@ -189,20 +189,24 @@ def _model_floor(
     texture = int(items.texture[item])
     repeat = _plane_repeat(mapping, half)
     checker = checkers.get(texture)
+    in_squares = checker is not None
     themed = options.floor is FloorStyle.THEME
     if options.floor is FloorStyle.AUTO:
         # A checker is scenery, not data: it keeps its squares and wears the theme's colours.
         # A wall is no floor: what is painted on it may be what somebody wants to see.
         level = scene.item_mat[item][2, 2] > 0.99 and items.body[item] == 0
-        themed = (checker is not None and level) or not items.has_own_look[item]
+        # Most images of floors are checkers: one that is still to come is taken for one, else a
+        # white floor flashed up in a dark window.
+        in_squares = in_squares or (level and _is_awaited(scene, texture))
+        themed = (in_squares and level) or not items.has_own_look[item]
     offset, line_period = _plane_offset(repeat, half), 1.0
     color_b, line, line_width = rgba, (0.0, 0.0, 0.0, 0.0), 0.012
     pattern = FloorPattern.LINES
     if themed:
         pattern = FloorPattern.CHECKER
         color_a, color_b, line, cell = _themed(palette, extent=extent, alpha=rgba[3])
-        squares = (2.0 * repeat[0], 2.0 * repeat[1]) if checker is not None else (cell, cell)
-        offset = (2.0 * offset[0], 2.0 * offset[1]) if checker is not None else (0.0, 0.0)
+        squares = (2.0 * repeat[0], 2.0 * repeat[1]) if in_squares else (cell, cell)
+        offset = (2.0 * offset[0], 2.0 * offset[1]) if in_squares else (0.0, 0.0)
         surface = (*surface[:3], max(surface[3], 0.12))
         rgba, repeat = color_a, squares
     elif checker is not None:
@@ -213,7 +217,7 @@ def _model_floor(
             line = (*_times(checker.line, rgba)[:3], 1.0)
         rgba, repeat = rgba_a, (2.0 * repeat[0], 2.0 * repeat[1])
         offset, line_period = (2.0 * offset[0], 2.0 * offset[1]), 2.0
-    elif texture >= 0 and _has_image(scene, texture):
+    elif _has_image(scene, texture):
         pattern = FloorPattern.IMAGE
     else:
         # A flat colour gives no sense of scale or speed: fine lines, a little off the colour.
@@ -269,8 +273,20 @@ def _is_endless(scene: DrawnScene, item: int, extent: float) -> bool:
     return bool(isinstance(info, GeomInfo) and info.collides and info.body == 0 and level and large)
 
 
+def _is_awaited(scene: DrawnScene, texture: int) -> bool:
+    """Return whether an image has not arrived yet; one that is damaged has."""
+    info = _image_info(scene, texture)
+    return info is not None and scene.asset(info.digest) is None
+
+
 def _has_image(scene: DrawnScene, texture: int) -> bool:
-    if scene.description is None or texture >= len(scene.description.textures):
-        return False
+    info = _image_info(scene, texture)
+    return info is not None and scene.asset(info.digest) is not None
+
+
+def _image_info(scene: DrawnScene, texture: int) -> TextureInfo | None:
+    """Return what is known of a texture that is an image, None of anything else."""
+    if scene.description is None or not 0 <= texture < len(scene.description.textures):
+        return None
     info = scene.description.textures[texture]
-    return info.kind is TextureKind.TWO_D and scene.asset(info.digest) is not None
+    return info if info.kind is TextureKind.TWO_D else None

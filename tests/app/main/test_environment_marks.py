@@ -8,6 +8,7 @@ from event_loop import trigger
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from samples import few
+from view_pixels import image_pixels, view_pixels
 
 from stroboscope.app.main.view_grid import Arrangement
 from stroboscope.app.models.selection import Element, ElementKind
@@ -91,13 +92,11 @@ def double_click(view, at):
     QTest.mouseDClick(surface, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, point)
 
 
-def has_color(image, color):
-    """Whether some pixels have the hue of a colour, as lit lines have."""
-    data = np.frombuffer(image.convertToFormat(image.Format.Format_RGBA8888).bits(), np.uint8)
-    pixels = data.reshape(image.height(), -1, 4)[:, : image.width(), :3].astype(float)
+def has_color(pixels, color):
+    """How many pixels have the hue of a colour, as lit lines have."""
     wanted = np.array(color[:3])
     length = np.linalg.norm(pixels, axis=2)
-    cosine = (pixels @ wanted) / np.maximum(length * np.linalg.norm(wanted), 1.0)
+    cosine = (pixels.astype(float) @ wanted) / np.maximum(length * np.linalg.norm(wanted), 1.0)
     return int((cosine[length > 60.0] > 0.995).sum())
 
 
@@ -112,17 +111,17 @@ def test_one_environment_has_no_number_and_several_have_and_a_frame_is_around_th
     assert [number.number for number in written(view) if number.is_selected] == [0]
     # A frame is around the one that is looked at.
     accent = view._scene.environments.colors[0]
-    with_frame = has_color(view.grab_image(), accent)
+    with_frame = has_color(view_pixels(view), accent)
     trigger(desktop.window.actions_by_name["environment_marks"])
     wait_until(lambda: not view.options.environment_marks)
-    assert with_frame > has_color(view.grab_image(), accent) + 50
+    assert with_frame > has_color(view_pixels(view), accent) + 50
     view.draw_now()
     wait_until(lambda: written(view) == [])
     # A picture without overlays has neither, a picture with them has both.
     trigger(desktop.window.actions_by_name["environment_marks"])
     wait_until(lambda: view.options.environment_marks)
-    bare = has_color(view.still(Still(overlays=False, labels=False)), accent)
-    assert has_color(view.still(Still()), accent) > bare + 50
+    bare = has_color(image_pixels(view.still(Still(overlays=False, labels=False))), accent)
+    assert has_color(image_pixels(view.still(Still())), accent) > bare + 50
     # The mouse says which environment it is on.
     surface = view.focusProxy()
     place = pixels_of_poles(view)[3]

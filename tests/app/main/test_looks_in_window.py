@@ -1,8 +1,7 @@
 """A script that paints or moves something in its model, in the real window."""
 
-import numpy as np
 import pytest
-from PySide6.QtGui import QImage
+from view_pixels import view_pixels
 
 from stroboscope.debugger_protocol.topics import Topic
 
@@ -25,10 +24,7 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
 
 def share(desktop, channel: int) -> float:
     """How much of the view has one colour alone, bright."""
-    picture = desktop.window.scene_view.viewport.grab_image()
-    picture = picture.convertToFormat(QImage.Format.Format_RGB888)
-    rows = np.frombuffer(picture.constBits(), np.uint8).reshape(picture.height(), -1)
-    image = rows[:, : 3 * picture.width()].reshape(picture.height(), -1, 3).astype(int)
+    image = view_pixels(desktop.window.scene_view.viewport)
     others = [c for c in range(3) if c != channel]
     return float((image[..., channel] > image[..., others].max(axis=-1) + 80).mean())
 

@@ -12,9 +12,9 @@ import pytest
 from event_loop import trigger
 from plain_recording import PlainRun, record_plain
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
+from view_pixels import view_pixels
 
 from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.panels.tree_items import TreeNode
@@ -100,14 +100,6 @@ def menu_of(desktop, scene) -> dict[str, Any]:
     return {action.text(): action for action in menu.actions()}
 
 
-def picture(desktop) -> np.ndarray:
-    image = desktop.window.scene_view.viewport.grab_image()
-    image = image.convertToFormat(QImage.Format.Format_RGB32)
-    pixels = np.frombuffer(image.constBits(), np.uint8)
-    pixels = pixels.reshape(image.height(), image.bytesPerLine())[:, : 4 * image.width()]
-    return pixels.reshape(image.height(), image.width(), 4)[..., :3].astype(np.int16)
-
-
 def look(desktop, wait_until, axis: int) -> None:
     scene = desktop.sessions.shown
     desktop.window.commands.time.choose(axis)
@@ -122,7 +114,8 @@ def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
     other = opened(record("other", arm(timestep=0.004), steps=75, swing=-1.0))
     assert desktop.sessions.shown is first
     look(desktop, wait_until, 20)
-    without = picture(desktop)
+    view = desktop.window.scene_view.viewport
+    without = view_pixels(view)
     trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])
     # 20 steps of 10 ms are 50 of 4 ms.
     wait_until(lambda: other.history.view == 50)
@@ -132,7 +125,7 @@ def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
     drawn = desktop.window.scene_view.drawn_scene
     wait_until(lambda: len(desktop.window.scene_view.viewport._scene.others) == 1)
     assert drawn is first
-    with_ghost = picture(desktop)
+    with_ghost = view_pixels(view)
     assert (np.abs(with_ghost - without).max(axis=-1) > 24).sum() > 200
     look(desktop, wait_until, 10)
     wait_until(lambda: other.history.view == 25)
@@ -140,7 +133,7 @@ def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
     wait_until(lambda: not desktop.window.scene_view.viewport._scene.others)
     look(desktop, wait_until, 20)
     # But for what blinks: a ghost has hundreds of pixels.
-    assert (np.abs(picture(desktop) - without).max(axis=-1) > 24).sum() < 20
+    assert (np.abs(view_pixels(view) - without).max(axis=-1) > 24).sum() < 20
     assert other.history.view == 25
     # Shown again, the legend says when it is of another time: it ends at 0.3 s.
     trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])

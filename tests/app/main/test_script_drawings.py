@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtGui import QImage
+from view_pixels import view_pixels
 
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.topics import Topic
@@ -30,10 +30,7 @@ if physics.debugger.attach(timeout_seconds=60.0, launch=False):
 
 def _share(desktop, channel: int, *, above: int, below: int) -> float:
     """How much of the view is bright in two channels and dark in ``channel``."""
-    picture = desktop.window.scene_view.viewport.grab_image()
-    picture = picture.convertToFormat(QImage.Format.Format_RGB888)
-    rows = np.frombuffer(picture.constBits(), np.uint8).reshape(picture.height(), -1)
-    image = rows[:, : 3 * picture.width()].reshape(picture.height(), -1, 3)
+    image = view_pixels(desktop.window.scene_view.viewport)
     others = [c for c in range(3) if c != channel]
     hit = (image[..., channel] < below) & (image[..., others] > above).all(axis=-1)
     return float(hit.mean())

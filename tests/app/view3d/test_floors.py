@@ -75,11 +75,19 @@ def textured(scene: SceneDescription) -> SceneDescription:
     )
 
 
-def floors(description: SceneDescription, poses: tuple[Any, Any], style: FloorStyle) -> list[Floor]:
+def floors(
+    description: SceneDescription,
+    poses: tuple[Any, Any],
+    style: FloorStyle,
+    *,
+    image: NDArray[np.uint8] | None = None,
+    arrived: bool = True,
+) -> list[Floor]:
+    image = checker_image() if image is None else image
     drawn = DrawnScene()
-    drawn.set_description(description, {"t": {"data": checker_image()}})
+    drawn.set_description(description, {"t": {"data": image}} if arrived else {})
     drawn.set_poses(*poses)
-    checkers: dict[int, Checker | None] = {0: find_checker(checker_image())}
+    checkers: dict[int, Checker | None] = {0: find_checker(image)} if arrived else {}
     return floors_of(
         drawn,
         options=ViewOptions(floor=style),
@@ -98,6 +106,21 @@ def test_a_checker_floor_keeps_its_squares_and_wears_the_theme(
     assert floor.repeat == pytest.approx((1.0, 2.0))
     assert floor.color_a[:3] == pytest.approx(rgb(DARK.floor_a))
     assert floor.half is None  # a floor: things touch it beyond its size too
+
+
+def test_a_floor_whose_image_is_still_to_come_is_not_white_meanwhile(
+    scene: SceneDescription, poses: tuple[Any, Any]
+) -> None:
+    (awaited,) = floors(textured(scene), poses, FloorStyle.AUTO, arrived=False)
+    (there,) = floors(textured(scene), poses, FloorStyle.AUTO)
+    # Most are checkers: nothing changes when it comes.
+    for name in ("pattern", "color_a", "color_b", "line", "repeat", "offset", "surface"):
+        assert getattr(awaited, name) == getattr(there, name), name
+    # What is painted on it is shown when it is there.
+    grey = np.full((60, 60, 3), 90, np.uint8)
+    grey[5:9, 20:50] = 200
+    (painted,) = floors(textured(scene), poses, FloorStyle.AUTO, image=grey)
+    assert painted.pattern is FloorPattern.IMAGE
 
 
 def test_a_floor_wears_the_models_colours_when_asked(

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from front_view import BALL, BOX, Read, looking, replace_options
+from view_pixels import view_pixels
 
 from stroboscope.app.models.selection import Element, ElementKind
 from stroboscope.app.models.view_options import (
@@ -70,7 +71,10 @@ def test_on_software_gl_a_still_picture_is_refined_once(
     assert front._refine_timer.interval() == REFINE_DELAY_MS
     front._refine_timer.setInterval(150)  # soon
     replace_options(front, quality=Quality.AUTO)
+    moving = view_pixels(front)
     wait_until(lambda: front._refined and not front._surface.busy)
+    # What tests compare is the same before and after.
+    assert (view_pixels(front) == moving).all()
     frames = front.stats.frames
     QTest.qWait(300)
     assert front.stats.frames == frames
