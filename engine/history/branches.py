@@ -70,6 +70,12 @@ class Branches:
             for name, values in then.items()
             if read_option(world.model, name, adapter=world.adapter) != values
         ]
+        history = self._scene.history
+        now = self._scene.nominal_timestep or float(world.model.opt.timestep)
+        if axis >= history.recording_end:  # of rows of a file it is not known what the model had
+            whole, _ = history.own_timesteps.of(axis, history.ring.timestep(axis))
+            if whole != now:
+                names.insert(0, f"timestep ({whole:g} s, {now:g} s now)")
         if not names:
             return self._scene.history.lost_fields(axis)
         more = f" (+{len(names) - _MOST_NAMED} more)" if len(names) > _MOST_NAMED else ""

@@ -262,6 +262,26 @@ def test_curves_are_refused_where_a_callback_writes_controls_within_steps(
         mujoco.set_mjcb_control(None)
 
 
+def test_who_goes_back_to_the_original_run_hears_that_a_trial_s_timestep_stays(
+    make_scene: Make,
+) -> None:
+    scene = make_scene("arm")
+    scene.keep_history(True)
+    run = Run(scene)
+    own = scene.model.opt.timestep
+    run.step(10)
+    machine = scene.backend.time_machine()
+    assert "timestep" not in machine.continue_from(8).text
+    scene.backend.edit_option("timestep", (0.5 * own,))
+    run.step(10)
+    told = machine.continue_from(5).text
+    assert f"other values then of timestep ({own:g} s, {0.5 * own:g} s now)" in told
+    assert "timestep" not in machine.continue_from(12).text
+    scene.step(0.25 * own)  # cut: no edit
+    run.step(1)
+    assert "timestep" not in machine.continue_from(scene.counters.axis - 2).text
+
+
 FALLS_SHORT = """
 <mujoco>
   <worldbody>
