@@ -3,7 +3,15 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QStringListModel, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QFontDatabase, QFontMetrics, QKeyEvent
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFont,
+    QFontDatabase,
+    QFontMetrics,
+    QHideEvent,
+    QKeyEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QCompleter, QLabel, QLineEdit, QListView, QVBoxLayout, QWidget
 
 from stroboscope.app.models.expressions import completions, expression_problem, fit_problem
@@ -46,6 +54,26 @@ class _Line(QLineEdit):
         super().focusOutEvent(event)
         if event.reason() != Qt.FocusReason.PopupFocusReason:
             self.left.emit()
+
+
+class _Popup(QListView):
+    """Hands the focus on to the line it belongs to only while it is seen.
+
+    Without a window manager a display may give it the focus after it was hidden: the line would
+    take the keys of somebody who has long been elsewhere.
+    """
+
+    def __init__(self, line: QLineEdit) -> None:
+        super().__init__()
+        self._line = line
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self.setFocusProxy(self._line)
+        super().showEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.setFocusProxy(None)  # type: ignore[arg-type]  # Qt takes none
 
 
 class ExpressionField(QWidget):
@@ -98,7 +126,7 @@ class ExpressionField(QWidget):
         completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         completer.setMaxVisibleItems(_SHOWN_COMPLETIONS)
         completer.setWidget(self.line)
-        popup = QListView()
+        popup = _Popup(self.line)
         completer.setPopup(popup)
         self._completer, self._popup = completer, popup
         self.line.is_completing = popup.isVisible

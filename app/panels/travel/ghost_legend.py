@@ -27,7 +27,7 @@ __all__ = ["GhostLegend"]
 _AnyGhost = GhostEntry | SceneGhost
 _NAME_WIDTH = 190
 # Of the picture, at most; names are as wide as they need.
-_WIDEST = 0.4
+_WIDEST = 0.5
 _SHOWN = 8
 _SWATCH = 10
 _BESIDE_NAME = 114

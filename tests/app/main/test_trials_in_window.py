@@ -118,6 +118,8 @@ def test_another_gain_from_a_step_of_the_past_becomes_a_ghost_and_a_curve_and_th
     # Before it begins the ghost stands at its first state: not where it was then.
     window.commands.time.choose(70)
     wait_until(lambda: legend.names[0].full_text == f"from {BEGIN} on · {made.name}")
+    wait_until(lambda: legend.names[0].height() < legend.height())
+    assert "…" not in legend.names[0].text(), "there is room in the picture"
     window.commands.time.choose(STEPS - 12)
     wait_until(lambda: legend.names[0].full_text == made.name)
     window.panels.show("plots")
