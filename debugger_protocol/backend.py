@@ -25,7 +25,7 @@ from stroboscope.debugger_protocol.topics import Topic
 if TYPE_CHECKING:
     from stroboscope.debugger_protocol.time_machine import TimeMachine
 
-__all__ = ["Clock", "SceneBackend", "SignalSource", "TopicFrames"]
+__all__ = ["Clock", "SceneBackend", "SignalSource", "Stayed", "TopicFrames"]
 
 
 class Clock(msgspec.Struct, frozen=True, gc=False):
@@ -52,6 +52,19 @@ class TopicFrames:
 
     arrays: Mapping[Topic, Arrays]
     notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stayed:
+    """What of a model a restore has left as it is, though it was something else then.
+
+    ``text``: "timestep stays 0.001 s: it was 0.002 s then". ``option``: which one it is, where it
+    is one, and ``then`` its values.
+    """
+
+    text: str
+    option: str = ""
+    then: tuple[float, ...] = ()
 
 
 WriteRow = Callable[[int], None]
@@ -140,10 +153,12 @@ class SceneBackend(abc.ABC):
         """Return the complete state for somebody to keep: :meth:`restore_initial` takes it, too."""
         return self.capture_initial()
 
-    @property
-    def compares_models(self) -> bool:
-        """Whether :meth:`restore_initial` says what the model of a kept state was changed to."""
-        return False
+    def stayed(self, state: bytes) -> tuple[Stayed, ...] | None:
+        """Return what of the model is not as it was when a state that was restored was captured.
+
+        None: this engine does not compare models.
+        """
+        return None
 
     def restore_initial(self, state: bytes) -> None:
         """Put the scene back to ``state``, all of it or nothing (CommandError)."""

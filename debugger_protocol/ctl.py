@@ -315,7 +315,9 @@ def _step(arguments: argparse.Namespace, out: TextIO) -> int:
 def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
         hint = _checkpoint_meant(client, arguments.scene)
-        client.restore_initial(find_scene(client, arguments.scene, hint=hint).scene_id)
+        scene_id = find_scene(client, arguments.scene, hint=hint).scene_id
+        client.restore_initial(scene_id)
+        ctl_edits.tell_last_edit(client, scene_id, out)
         if holds and _is_paused(client):
             _hold(client, "restored", out)
     return 0

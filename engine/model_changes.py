@@ -1,14 +1,16 @@
 """What was written into a scene's model since the scene got it, and how a checkpoint sees that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.backend import Stayed
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, SavedField
 from stroboscope.engine.errors import StateMismatchError
 from stroboscope.engine.model_fields import read_field, write_field
+from stroboscope.engine.physics_options import options_stayed
 
 if TYPE_CHECKING:
     from stroboscope.engine.world import World
@@ -79,21 +81,47 @@ class ModelChanges:
         if not record.compared:
             return self._edits(checkpoint)
         model, first = self._world.model, self._fields
+        texts = [
+            f"{name} was written into since"
+            if then is None
+            else first.value_text(name, then, read_field(model, name), "at the checkpoint", "now")
+            for name, then in self._different(record)
+        ]
+        more = f" (+{len(texts) - _SHOWN} more)" if len(texts) > _SHOWN else ""
+        said = f"the model differs: {'; '.join(texts[:_SHOWN])}{more}" if texts else ""
+        return "; ".join(filter(None, (said, record.doubt)))
+
+    def stayed(self, record: CheckpointRecord) -> tuple[Stayed, ...]:
+        """Return what of the model a restore of a named checkpoint has left as it is."""
+        world = self._world
+        model, first = world.model, self._fields
+        found: list[Stayed] = []
+        for name, then in self._different(record):
+            if then is None:
+                found.append(Stayed(f"{name} stays as it was written since then"))
+                continue
+            now = read_field(model, name)
+            options = options_stayed(name, then=then, now=now, adapter=world.adapter)
+            if options:
+                found += options
+            else:
+                text = first.value_text(name, now, then, "now", "then")
+                found.append(Stayed(f"the model stays as it is: {text}"))
+        return tuple(found)
+
+    def _different(self, record: CheckpointRecord) -> Iterator[tuple[str, NDArray[Any] | None]]:
+        """Yield fields that have other values than at a checkpoint, and those; None: not known."""
+        first = self._fields
         wanted = {saved.field: saved for saved in record.changes}
-        texts = []
         for name in dict.fromkeys(self._world.codec.compared.changed()) | wanted:
             before = first.value(name)
             if before is None:
                 if name not in wanted:
-                    texts.append(f"{name} was written into since")
+                    yield name, None
                 continue
             then = wanted[name].values(before) if name in wanted else before
-            now = read_field(model, name)
-            if then.tobytes() != now.tobytes():
-                texts.append(first.value_text(name, then, now, "at the checkpoint", "now"))
-        more = f" (+{len(texts) - _SHOWN} more)" if len(texts) > _SHOWN else ""
-        said = f"the model differs: {'; '.join(texts[:_SHOWN])}{more}" if texts else ""
-        return "; ".join(filter(None, (said, record.doubt)))
+            if then.tobytes() != read_field(self._world.model, name).tobytes():
+                yield name, then
 
     def _edits(self, checkpoint: Checkpoint) -> str:
         edits = self._world.edits

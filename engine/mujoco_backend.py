@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stroboscope.debugger_protocol.backend import Clock, SceneBackend, SignalSource, TopicFrames
+from stroboscope.debugger_protocol.backend import (
+    Clock,
+    SceneBackend,
+    SignalSource,
+    Stayed,
+    TopicFrames,
+)
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import EditField, Finding, LogLevel, Perturb
 from stroboscope.debugger_protocol.scene_description import OptionInfo, SceneDescription
@@ -21,6 +27,7 @@ from stroboscope.engine.errors import SceneDestroyedError, StateError
 from stroboscope.engine.expression_channels import ExpressionScope
 from stroboscope.engine.interventions import LARGEST_VALUE
 from stroboscope.engine.lint import lint
+from stroboscope.engine.model_changes import ModelChanges
 from stroboscope.engine.physics_options import (
     check_option,
     option_info,
@@ -149,15 +156,16 @@ class MujocoBackend(SceneBackend):
         """Return a checkpoint that says what was written into the model."""
         return self._scene.states.take(name).to_bytes()
 
-    @property
-    def compares_models(self) -> bool:
-        """Whether :meth:`restore_initial` says what has changed in the model."""
-        return True
+    def stayed(self, state: bytes) -> tuple[Stayed, ...]:
+        """Return what of the model is not as it was at a named checkpoint; of others nothing."""
+        record = Checkpoint.from_bytes(state).record
+        return ModelChanges(self._scene.world).stayed(record) if record.compared else ()
 
     def restore_initial(self, state: bytes) -> None:
         """Put a checkpoint back; CommandError with the reason when it no longer fits.
 
-        A named one of the script has compared the model: what differs since is logged.
+        What of a named one may not go on exactly as it did is logged, the model's part apart: see
+        :meth:`stayed`.
         """
         scene = self._scene
         try:
@@ -166,11 +174,12 @@ class MujocoBackend(SceneBackend):
             if not checkpoint.record.compared:
                 scene.states.restore(state)
                 return
-            exactness = scene.states.restore_checkpoint(checkpoint)
+            scene.states.restore_checkpoint(checkpoint)
         except StateError as error:
             raise CommandError(str(error)) from error
-        if not exactness.is_exact:
-            text = f"checkpoint {checkpoint.name!r} goes on only approximately: {exactness.reason}"
+        reasons = "; ".join(filter(None, (checkpoint.exactness.reason, checkpoint.record.doubt)))
+        if reasons:
+            text = f"checkpoint {checkpoint.name!r} goes on only approximately: {reasons}"
             scene.link.log_text(LogLevel.WARNING, text)
 
     def exactness(self) -> str:

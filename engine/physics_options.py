@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.backend import Stayed
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.edit_texts import option_stayed
 from stroboscope.debugger_protocol.near_names import suggestion
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 from stroboscope.engine.model_option_fields import (
@@ -28,6 +30,7 @@ __all__ = [
     "describe_options",
     "option_info",
     "option_values",
+    "options_stayed",
     "read_option",
     "write_option",
 ]
@@ -158,6 +161,32 @@ def write_option(
     if known is None or tuple(values) != tuple(known):
         check_option(option.info, values)
     option.write(model.opt, values)
+
+
+def options_stayed(
+    field: str, *, then: NDArray[Any], now: NDArray[Any], adapter: MujocoAdapter
+) -> list[Stayed]:
+    """Return which options are others than when ``field`` of a model was ``then``."""
+    owner, _, name = field.partition(".")
+    if owner != "opt":
+        return []
+    plain = adapter.module.MjOption()
+    before, after = _OneOther(plain, name, then), _OneOther(plain, name, now)
+    return [
+        option_stayed(option.info, then=old, now=new)
+        for option in _options(adapter).values()
+        if (old := option.read(before)) != (new := option.read(after))
+    ]
+
+
+class _OneOther:
+    """The options of a model, one of whose fields is another."""
+
+    def __init__(self, opt: Any, name: str, value: NDArray[Any]) -> None:
+        self._opt, self._name, self._value = opt, name, value
+
+    def __getattr__(self, name: str) -> Any:
+        return self._value if name == self._name else getattr(self._opt, name)
 
 
 def check_option(info: OptionInfo, values: Sequence[float]) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from stroboscope.debugger_protocol.backend import SceneBackend
+from stroboscope.debugger_protocol.backend import SceneBackend, Stayed
 from stroboscope.debugger_protocol.messages import EditField
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 
-__all__ = ["change_text", "option_text", "override_text", "state_text"]
+__all__ = ["change_text", "option_stayed", "option_text", "override_text", "state_text"]
 
 # More values than people read in a line.
 _MOST = 7
@@ -34,13 +34,24 @@ def state_text(
 
 def option_text(info: OptionInfo, old: Sequence[float], new: Sequence[float]) -> str:
     """Return "timestep: 0.002 → 0.001 s"."""
+    unit = f" {info.unit}" if info.unit else ""
+    return f"{info.name}: {_option_word(info, old)} → {_option_word(info, new)}{unit}"
+
+
+def option_stayed(info: OptionInfo, *, then: Sequence[float], now: Sequence[float]) -> Stayed:
+    """Return "timestep stays 0.001 s: it was 0.002 s then"."""
+    unit = f" {info.unit}" if info.unit else ""
+    words = [f"{_option_word(info, values)}{unit}" for values in (now, then)]
+    text = f"{info.name} stays {words[0]}: it was {words[1]} then"
+    return Stayed(text, info.name, tuple(then))
+
+
+def _option_word(info: OptionInfo, values: Sequence[float]) -> str:
     if info.kind is OptionKind.FLAG:
-        words = [["off", "on"][bool(values[0])] for values in (old, new)]
-        return f"{info.name}: {words[0]} → {words[1]}"
+        return ["off", "on"][bool(values[0])]
     if info.kind is OptionKind.CHOICE:
-        words = [info.choices[int(values[0])] for values in (old, new)]
-        return f"{info.name}: {words[0]} → {words[1]}"
-    return f"{info.name}: {change_text(old, new, info.unit)}"
+        return info.choices[int(values[0])]
+    return _numbers(values)
 
 
 def override_text(name: str, unit: str, *, old: float | None, new: float | None) -> str:

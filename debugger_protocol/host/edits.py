@@ -6,14 +6,16 @@ edit: undoing it leads to what was before the drag, and the log has one line abo
 
 import dataclasses
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from stroboscope.debugger_protocol.backend import Stayed
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.checkpoints import Checkpoints, MadeByScript
 from stroboscope.debugger_protocol.host.edit_texts import (
     change_text,
+    option_stayed,
     option_text,
     override_text,
     state_text,
@@ -52,6 +54,9 @@ AT_REST_FIELDS = frozenset({EditField.QPOS, EditField.QVEL, EditField.ACT})
 
 COALESCE_S = 1.0
 """An edit of the same thing within this time [s] goes on with the one before."""
+
+# What a restore leaves as it is, and says so.
+_MOST_STAYED = 3
 
 # A Python float, and its place in a tuple.
 _BYTES_PER_NUMBER = 32
@@ -96,6 +101,8 @@ class _Undo:
     run: Callable[[], str]
     bytes_kept: int = 0
     at_rest: bool = False
+    option: tuple[str, tuple[float, ...]] | None = None
+    """Which option, and its values before."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -125,8 +132,9 @@ class SceneEditor:
         self._undo: dict[int, _Undo] = {}
         self._drag: _Drag | None = None
         self._next_id = 1
-        # Options as clients have left them, by name.
+        # Options as clients have left them, by name; and as they were at the initial state.
         self._options: dict[str, tuple[float, ...]] = {}
+        self._options_at_first: dict[str, tuple[float, ...]] = {}
 
     def perform(self, command: Command, client: int) -> str:
         """Do what ``command`` says, all of it or nothing; raises CommandError.
@@ -166,7 +174,8 @@ class SceneEditor:
         """Put the scene back to its first state; raises CommandError."""
         before = self._backend.capture_initial()
         self._backend.restore_initial(state)
-        self.record_replacement("the initial state was restored", before)
+        stayed = self._stayed(state, self._options_at_first)
+        self.record_replacement(f"the initial state was restored{stayed}", before)
 
     def release(self, reason: str, *, everything: bool) -> None:
         """End what clients do beside the script, or only the perturbation: ``reason`` says why."""
@@ -190,6 +199,7 @@ class SceneEditor:
         self._undo = {}
         self._drag = None
         self._options = {}
+        self._options_at_first = {}
         if ended:
             self._link.log_text(LogLevel.WARNING, f"{ended} ended: the model was replaced")
         if dropped:
@@ -200,6 +210,7 @@ class SceneEditor:
         """Begin anew with another session; while no owner runs an edit. Lock held."""
         self.checkpoints.begin_session()
         self._undo, self._drag, self.edits = {}, None, ()
+        self._options_at_first = {}
 
     def list_made(self, made: MadeByScript, *, approximate: str) -> None:
         """List a checkpoint that the script has just made."""
@@ -306,13 +317,13 @@ class SceneEditor:
         new = self._backend.option(name)
         key = (client, EditOption, name)
         before = self._before(key, old)
-        undo = _Undo(partial(self._write_option, name, before))
+        undo = _Undo(partial(self._write_option, name, before), option=(name, before))
         self._record(option_text(info, before, new), undo, key=key, before=before)
 
     def _write_option(self, name: str, values: tuple[float, ...]) -> str:
         old = self._backend.option(name)
         self._backend.edit_option(name, values)
-        self._options.setdefault(name, old)
+        self._options_at_first.setdefault(name, old)
         for kept in self.checkpoints.kept():
             kept.options.setdefault(name, old)
         self._options[name] = self._backend.option(name)
@@ -345,18 +356,8 @@ class SceneEditor:
         before = self._backend.capture_initial()
         self._backend.restore_initial(kept.state)
         reason = f"checkpoint {kept.info.name!r} was restored"
-        self.record_replacement(reason, before)
-        # Those that compare the whole model: the engine says what differs.
-        is_compared = kept.is_of_script or self._backend.compares_models
-        options = {} if is_compared else self._options
-        changed = [
-            option_text(self._backend.option_info(name), then, now)
-            for name, now in options.items()
-            if (then := kept.options.get(name, now)) != now
-        ]
-        if changed:
-            text = f"{reason}, and goes on differently than it did: {', '.join(changed)} since then"
-            self._link.log_text(LogLevel.WARNING, text)
+        stayed = self._stayed(kept.state, kept.options)
+        self.record_replacement(f"{reason}{stayed}", before)
         return reason
 
     def _restore_from(self, source: int, checkpoint_id: int) -> str:
@@ -366,8 +367,37 @@ class SceneEditor:
         before = self._backend.capture_initial()
         self._backend.restore_initial(kept.state)
         reason = f"checkpoint {kept.info.name!r} of {link.name!r} was restored"
-        self.record_replacement(reason, before)
+        self.record_replacement(f"{reason}{self._stayed(kept.state, kept.options)}", before)
         return reason
+
+    def _stayed(self, state: bytes, options: Mapping[str, tuple[float, ...]]) -> str:
+        """Return what a restore of ``state`` has left as it is, to be said behind another sentence.
+
+        ``options`` are those of then that clients have edited, for an engine that does not compare.
+        """
+        backend = self._backend
+        found = backend.stayed(state)
+        if found is None:
+            found = tuple(
+                option_stayed(backend.option_info(name), then=then, now=now)
+                for name, then in options.items()
+                if (now := backend.option(name)) != then
+            )
+        texts = [each.text + self._way_back(each) for each in found[:_MOST_STAYED]]
+        texts += [f"+{len(found) - _MOST_STAYED} more"] * (len(found) > _MOST_STAYED)
+        return "".join(f"; {text}" for text in texts)
+
+    def _way_back(self, stayed: Stayed) -> str:
+        """Return how to have the values of then in one go, where an edit leads there."""
+        wanted = (stayed.option, stayed.then)
+        found = [
+            edit.edit_id
+            for edit in self.edits
+            if not edit.reverted
+            and (undo := self._undo.get(edit.edit_id)) is not None
+            and undo.option == wanted
+        ]
+        return f" (undo edit {found[-1]} to have that again)" if found else ""
 
     def _restore_bytes(self, state: bytes, reason: str) -> str:
         self._backend.restore_initial(state)

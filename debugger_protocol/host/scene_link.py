@@ -479,7 +479,8 @@ class SceneLink(SceneSignals):
         self.needs_initial = False
         self.touched = True
         try:
-            self.initial = self.backend.capture_initial()
+            # By a name: so an engine that compares models can say what a restore leaves as it is.
+            self.initial = self.backend.capture_checkpoint("the initial state")
         except BaseException as error:  # the user's simulation goes on
             if goes_to_script(error):
                 self.needs_initial = True

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.arrays import Arrays
-from stroboscope.debugger_protocol.backend import Clock, TopicFrames
+from stroboscope.debugger_protocol.backend import Clock, Stayed, TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.messages import EditField, Finding, LogLevel
 from stroboscope.debugger_protocol.topics import Topic
@@ -123,17 +123,27 @@ class BatchBackend(MujocoBackend):
 
     def restore_initial(self, state: bytes) -> None:
         """Put a checkpoint back: of all environments, or, of one world, into the selected one."""
-        chosen = None if is_batch_checkpoint(state) else np.array([self._selected.env])
+        chosen = self._chosen(state)
         try:
             given: object = state
             if chosen is None:
                 given = BatchCheckpoint.from_bytes(state)
-            exactness = self._batch.states.restore(given, chosen)
+            told = self._batch.states.restore(given, chosen)
         except StateError as error:
             raise CommandError(str(error)) from error
-        if isinstance(given, BatchCheckpoint) and given.name and not exactness.is_exact:
-            text = f"checkpoint {given.name!r} goes on only approximately: {exactness.reason}"
+        # What the model alone is to blame for, whoever restores says: see `stayed`.
+        is_all_said = told.reason == self._batch.states.model_difference(given, chosen)
+        if isinstance(given, BatchCheckpoint) and given.name and not is_all_said:
+            text = f"checkpoint {given.name!r} goes on only approximately: {told.reason}"
             self._batch.link.log_text(LogLevel.WARNING, text)
+
+    def _chosen(self, state: bytes) -> NDArray[np.intp] | None:
+        """Return the environments that a checkpoint is put into; None: those that it is of."""
+        return None if is_batch_checkpoint(state) else np.array([self._selected.env])
+
+    def stayed(self, state: bytes) -> tuple[Stayed, ...]:
+        """Return what of environments' models is not as it was at a checkpoint."""
+        return self._batch.states.stayed(state, self._chosen(state))
 
     def exactness(self) -> str:
         """Return why a captured state may not continue bit for bit; empty when it does."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.backend import Stayed
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint, is_batch_checkpoint
@@ -314,6 +315,23 @@ class BatchStates:
         if envs.is_inexact and SLEEP_REASON not in first.exactness.reason:
             reasons.append(SLEEP_REASON)
         return Exactness("; ".join(reason for reason in reasons if reason))
+
+    def model_difference(self, given: object, chosen: Indices | None) -> str:
+        """Return which fields of models are others than at a checkpoint; empty when none is."""
+        return self._fields.difference(*self._fields_then(given, chosen))
+
+    def stayed(self, given: object, chosen: Indices | None) -> tuple[Stayed, ...]:
+        """Return the same with the values of then and now."""
+        return self._fields.stayed(*self._fields_then(given, chosen))
+
+    def _fields_then(self, given: object, chosen: Indices | None) -> tuple[Fields, Indices]:
+        """Return the fields of models that a checkpoint has, and the environments they go to."""
+        checkpoint = self._as_checkpoint(given)
+        if isinstance(checkpoint, BatchCheckpoint):
+            targets, taken = self._targets(checkpoint, chosen)
+            return {name: each[taken] for name, each in checkpoint.fields.items()}, targets
+        targets = np.arange(self._envs.count) if chosen is None else chosen
+        return self._fields.of(checkpoint, len(targets), with_model=False), targets
 
     def _warn(self, text: str) -> None:
         _log.warning("scene %r: %s", self._scene.name, text)

@@ -1,14 +1,17 @@
 """Model fields that environments have values of their own of, against those of a checkpoint."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.backend import Stayed
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 from stroboscope.engine.model_fields import ModelFields
+from stroboscope.engine.physics_options import options_stayed
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
@@ -70,27 +73,56 @@ class EnvFields:
 
     def difference(self, fields: Fields, targets: Indices) -> str:
         """Return which fields have other values now; empty when none has."""
-        different, first = [], len(targets)
-        for name in self._names(fields):
-            then = self._then(name, fields, len(targets))
-            own = self._envs.expanded.get(name)
-            now = self._then(name, {}, len(targets)) if own is None else own[targets]
-            if then is None or now is None or then.shape != now.shape:
-                different.append(name)
-                first = 0
-                continue
-            unequal = (then != now) & ~((then != then) & (now != now))
-            rows = np.flatnonzero(unequal.reshape(len(targets), -1).any(axis=1))
-            if len(rows):
-                different.append(name)
-                first = min(first, int(rows[0]))
-        if not different or not len(targets):
+        different = list(self._different(fields, targets))
+        if not different:
             return ""
         have = "has" if len(different) == 1 else "have"
+        first = min(places[0] for _, places, _, _ in different)
         return (
-            f"{', '.join(different)} {have} other values now than at the checkpoint "
-            f"(in environment {int(targets[first])})"
+            f"{', '.join(name for name, *_ in different)} {have} other values now than at the "
+            f"checkpoint (in environment {int(targets[first])})"
         )
+
+    def stayed(self, fields: Fields, targets: Indices) -> tuple[Stayed, ...]:
+        """Return what of environments' models a restore has left as it is, each of the first."""
+        found: list[Stayed] = []
+        for name, places, then, now in self._different(fields, targets):
+            where = f" in environment {int(targets[places[0]])}"
+            where += f" (+{len(places) - 1} more)" if len(places) > 1 else ""
+            if then is None or now is None:
+                found.append(Stayed(f"{name} stays as it was written since then{where}"))
+                continue
+            options = options_stayed(name, then=then, now=now, adapter=self._envs.adapter)
+            if options:
+                found += [
+                    dataclasses.replace(
+                        each,
+                        text=f"{each.text}{where}",
+                        option=each.option if len(places) == 1 else "",  # an edit is of one
+                    )
+                    for each in options
+                ]
+            else:
+                text = self._base.value_text(name, now, then, "now", "then")
+                found.append(Stayed(f"the model stays as it is: {text}{where}"))
+        return tuple(found)
+
+    def _different(
+        self, fields: Fields, targets: Indices
+    ) -> Iterator[tuple[str, list[int], NDArray[Any] | None, NDArray[Any] | None]]:
+        """Yield fields with other values: the places, and the first one's values then and now."""
+        count = len(targets)
+        for name in self._names(fields) if count else ():
+            then = self._then(name, fields, count)
+            own = self._envs.expanded.get(name)
+            now = self._then(name, {}, count) if own is None else own[targets]
+            if then is None or now is None or then.shape != now.shape:
+                yield name, [0], None, None
+                continue
+            unequal = (then != now) & ~((then != then) & (now != now))
+            rows = np.flatnonzero(unequal.reshape(count, -1).any(axis=1))
+            if len(rows):
+                yield name, rows.tolist(), then[rows[0]], now[rows[0]]
 
     def _names(self, fields: Fields) -> list[str]:
         return sorted({*fields, *self._envs.expanded})

@@ -359,10 +359,39 @@ def test_a_checkpoint_outlives_an_edited_timestep_and_says_what_is_different(
     a.client.step(a.id, 5)
     a.client.restore_checkpoint(a.id, number)
     assert a.state() == state
-    told = "the model differs: opt.timestep: 0.002 at the checkpoint, 0.001 now"
-    a.wait_log(f"checkpoint 'a' goes on only approximately: {told}")
+    edit = a.client.edits(a.id)[0].edit_id
+    stays = f"timestep stays 0.001 s: it was 0.002 s then (undo edit {edit} to have that again)"
+    assert a.last_edit()[1] == f"checkpoint 'a' was restored; {stays}"
+    a.wait_log(f"checkpoint 'a' was restored; {stays}")
     a.client.restore_initial(a.id)
     assert a.client.scenes()[0].step_count == 0
+    assert a.last_edit()[1] == f"the initial state was restored; {stays}"
+    a.client.revert_edit(a.id, edit)
+    a.client.restore_initial(a.id)
+    assert a.last_edit()[1] == "the initial state was restored"
+    a.client.edit_option(a.id, "integrator", "rk4")
+    a.client.edit_option(a.id, "disable.contact", "on")
+    a.client.edit_option(a.id, "gravity", 0, 0, -1)
+    a.client.edit_option(a.id, "gravity", 0, 0, -2)
+    a.client.restore(a.id, number)
+    told = a.last_edit()[1]
+    assert "; integrator stays rk4: it was implicitfast then (undo edit" in told
+    assert "; disable.contact stays on: it was off then (undo edit" in told
+    assert "; gravity stays (0, 0, −2) m/s²: it was (0, 0, −9.81) m/s² then (undo edit" in told
+
+
+def test_what_the_script_has_written_into_its_model_stays_and_is_told_too(
+    arm: Callable[..., Arm],
+) -> None:
+    a = arm(before="if k == 1: model.actuator_gainprm[0, 0] = 5.0; model.opt.gravity[0] = 1.0")
+    gain = a.description.actuators[0].gainprm[0]
+    a.client.step(a.id, 2)
+    a.client.restore_initial(a.id)
+    told = a.last_edit()[1]
+    assert "; gravity stays (1, 0, −9.81) m/s²: it was (0, 0, −9.81) m/s² then" in told
+    name = a.description.actuators[0].name
+    assert f"actuator_gainprm[0] of actuator {name!r}: 5.0 now, {gain} then" in told
+    assert "undo" not in told
 
 
 def test_a_checkpoint_that_no_longer_fits_is_refused_and_says_why(arm: Callable[..., Arm]) -> None:
@@ -522,7 +551,10 @@ def test_the_terminal_edits_lists_and_undoes(
     assert "given back" in run("undo")
     assert "mine" in run("checkpoint", "mine")
     assert run("keyframe", "home") == "keyframe home was loaded\n"
-    assert run("back", "mine") == "checkpoint 'mine' was restored\n"
+    told = run("back", "mine").splitlines()
+    assert len(told) == 1
+    assert told[0].startswith("checkpoint 'mine' was restored")
+    assert run("restore").startswith("the initial state was restored; ")
     assert run("undo", "2") == "disable.contact: back to off (undone: → on)\n"
     assert "(undone)" in run("edits")
     assert run("lint")

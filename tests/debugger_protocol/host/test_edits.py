@@ -1,6 +1,6 @@
 """Edits of one scene are bounded, told a few times a second, logged once, and undone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
@@ -24,6 +24,7 @@ from stroboscope.debugger_protocol.messages import (
     SaveCheckpoint,
     SceneEdited,
 )
+from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 
 
 class Clock:
@@ -205,6 +206,41 @@ def test_what_an_engine_does_not_offer_is_refused_with_a_sentence(served: Served
             served.give(make, **fields)
     served.give(m.Lint)
     assert served.link.changes.findings is not None
+
+
+class Springy(Oscillator):
+    """An engine that has an option and compares no models."""
+
+    stiffness = 1.0
+
+    def option_info(self, name: str) -> OptionInfo:
+        return OptionInfo(name=name, kind=OptionKind.NUMBER, unit="N/m")
+
+    def option(self, name: str) -> tuple[float, ...]:
+        return (self.stiffness,)
+
+    def edit_option(self, name: str, values: Sequence[float]) -> None:
+        (self.stiffness,) = values
+
+
+def test_an_engine_that_compares_no_models_has_edited_options_told_of_a_restore() -> None:
+    served = Served(Limits())
+    served.scene.backend.__class__ = Springy
+
+    def restored() -> str:
+        served.host.restore_initial(served.link.scene_id)
+        served.serve()
+        return served.link.changes.editor.edits[-1].text
+
+    served.give(SaveCheckpoint, name="soft")
+    served.give(m.EditOption, option="stiffness", values=(3.0,))
+    stays = "stiffness stays 3 N/m: it was 1 N/m then (undo edit 1 to have that again)"
+    served.give(RestoreCheckpoint, checkpoint_id=1)
+    told = served.link.changes.editor.edits[-1].text
+    assert told == f"checkpoint 'soft' was restored; {stays}"
+    assert restored() == f"the initial state was restored; {stays}"
+    served.give(RevertEdit, edit_id=1)
+    assert restored() == "the initial state was restored"
 
 
 def test_numbers_kept_for_undoing_count_like_states() -> None:

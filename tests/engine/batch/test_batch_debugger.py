@@ -398,7 +398,12 @@ def test_clients_edit_override_restore_and_fork_environments(
     )
     assert compared.differences
     client.restore(batch.id, kept)
+    stays = (
+        "gravity stays (0, 0, 0) m/s²: it was (0, 0, −9.81) m/s² then in environment 0 (+2 more)"
+    )
+    assert client.edits(batch.id)[-1].text == f"checkpoint 'all of them' was restored; {stays}"
     client.restore_initial(batch.id)
+    assert client.edits(batch.id)[-1].text == f"the initial state was restored; {stays}"
     assert batch.state()[:, 1 : 1 + NQ].tobytes() == begin[:, 1 : 1 + NQ].tobytes()
 
 
