@@ -1,5 +1,6 @@
 """Recording some scenes into a file while they run."""
 
+import dataclasses
 import functools
 import logging
 import threading
@@ -45,7 +46,10 @@ class FileRecording(Recording):
         self._wanted = wanted
         self._scenes = tuple(scenes)
         self._lock = threading.RLock()
-        self._told = False
+        self._told: set[int] = set()
+        """Ids of scenes by whose step, or end, somebody has learnt that the file is full."""
+        self._lacks_end = False
+        """Whether a scene has ended when nothing was written any more."""
         self._registry = scenes[0].runtime.recordings
         self._registry.check_free(wanted.path)
         self._attachments = attachments = Attachments()
@@ -135,14 +139,38 @@ class FileRecording(Recording):
         if thread.is_full:
             return RecordingFullError(
                 f"{thread.path} has reached its max_size of {self._wanted.max_size:,} bytes with "
-                f"{thread.frames:,} frames, and was closed; record with a larger max_size, with "
-                "rotate=True, or with every=…"
+                f"{thread.frames:,} frames, and was closed{self._left_out()}; record with a larger "
+                "max_size, with rotate=True, or with every=…"
             )
         if thread.error is not None:
             return RecordingError(
                 f"recording has stopped after {thread.frames:,} frames: {thread.error}"
             )
         return None
+
+    def _left_out(self) -> str:
+        parts = self._thread.left_out
+        if not parts:
+            return ""
+        one = dataclasses.replace(
+            parts[0],
+            frames=sum(each.frames for each in parts),
+            events=sum(each.events for each in parts),
+            values=sum(each.values for each in parts),
+        )
+        return f"; {one.words} that waited at the end were left out"
+
+    def untold_error(self, scene: "Scene | BatchScene | None" = None) -> RecordingError | None:
+        """Return why it stopped by itself; of a full file only what no step has raised, once."""
+        error = self.error
+        if not isinstance(error, RecordingFullError):
+            return error
+        is_whole = not self._thread.left_out and not self._lacks_end
+        told = id(scene) in self._told if scene is not None else bool(self._told)
+        if is_whole or told:
+            return None
+        self._told.add(id(scene))
+        return error
 
     # --- the end
 
@@ -153,10 +181,18 @@ class FileRecording(Recording):
     def shut_down(self) -> None:
         """Stop recording because the script ends: wait for nobody who may not step again."""
         self._end(self._scenes, patience=SHORT_PATIENCE_S)
+        self._log_untold()
 
     def end_scene(self, scene: AnyScene, *, saves: bool) -> None:
         """Record one of the scenes no more; the file is complete when it was the last."""
         self._end([scene], patience=PATIENCE_S)
+        if not saves and not self._taps:
+            self._log_untold()
+
+    def _log_untold(self) -> None:
+        error = self.untold_error()
+        if isinstance(error, RecordingFullError):  # what a disk did is in the log already
+            _log.warning("%s", error)
 
     def _end(self, scenes: Sequence[AnyScene], *, patience: float) -> None:
         with self._lock:
@@ -165,6 +201,7 @@ class FileRecording(Recording):
         for tap in taps:
             tap.scene.recorders.remove(self)
         reads = self._thread.is_reading()
+        self._lacks_end |= bool(taps) and not reads
         endings = [OwnersTask(tap.scene, _ending(tap, reads=reads), late=tap.leave) for tap in taps]
         wait_for(endings, patience=patience)
         if is_last:
@@ -213,6 +250,7 @@ class FileRecording(Recording):
             tap.leave()
             tap.scene.link.log_text(LogLevel.WARNING, str(self.error))
             if raised is not None:
+                self._told.add(id(tap.scene))
                 raise raised
 
         return tell

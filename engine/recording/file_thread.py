@@ -34,6 +34,7 @@ from stroboscope.engine.recording.feed import (
     wall_ns,
 )
 from stroboscope.engine.recording.for_tools import ForTools
+from stroboscope.engine.recording.left_out import LeftOut, left_out_of
 from stroboscope.engine.recording.rows_entry import RowSource
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
@@ -47,6 +48,8 @@ FLUSH_S: Final = 0.25
 # What closing a file adds per block, and besides that.
 _END_BYTES_PER_BLOCK: Final = 256
 _END_BYTES: Final = 16 << 10
+# What an event takes that says how much was left out.
+_EVENT_BYTES: Final = 512
 # Values are written before they are due when so many of them wait.
 _MANY_VALUES: Final = 8192
 
@@ -88,6 +91,8 @@ class FileThread:
         """Why it stopped writing: the disk."""
         self.is_full = False
         """Whether it stopped writing because the file has its size."""
+        self.left_out: tuple[LeftOut, ...] = ()
+        """What waited then, and is not in the file."""
         self._feeds: list[SceneFeed] = []
         self._builders: list[BlockBuilder] = []
         self._begun: dict[int, FileEvent] = {}
@@ -353,11 +358,16 @@ class FileThread:
 
     def _check_size(self) -> None:
         """End the file when another block might make it larger than is wanted."""
-        end = _END_BYTES + _END_BYTES_PER_BLOCK * (self._blocks + self._for_tools.chunks)
-        if self._writer.nbytes + 2 * self._largest_block + end > self._wanted.max_size:
+        nbytes = self._writer.nbytes + 2 * self._largest_block + self._end_bytes
+        if nbytes > self._wanted.max_size:
             if not self._wanted.rotate:
                 raise _FullError
             self._next_file()
+
+    @property
+    def _end_bytes(self) -> int:
+        """What closing the file adds."""
+        return _END_BYTES + _END_BYTES_PER_BLOCK * (self._blocks + self._for_tools.chunks)
 
     # --- files
 
@@ -370,6 +380,16 @@ class FileThread:
         for builder in self._builders:
             with contextlib.suppress(_FullError):
                 builder.flush()  # there is some room left for that
+        nothing = -1, 0.0
+        found = []
+        for feed in self._feeds:
+            last, time_ = self._standing.get(feed.index, nothing)
+            found.append(left_out_of(feed, last=last, time=time_))
+        self.left_out = tuple(each for each in found if each)
+        size = self._wanted.max_size
+        # As many as there is room for: environments lose about the same.
+        most = max((size - self._writer.nbytes - self._end_bytes) // _EVENT_BYTES, 1)
+        self._writer.write_events([each.event(size) for each in self.left_out[:most]])
         self._close()
 
     def _close(self) -> None:

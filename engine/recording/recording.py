@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from stroboscope.engine.errors import RecordingError, RecordingFullError
+from stroboscope.engine.errors import RecordingError
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
@@ -58,15 +58,24 @@ class Recording:
         """Why it stopped by itself: the disk failed, or the file has its size; None: it didn't."""
         raise NotImplementedError
 
+    def untold_error(self, scene: "Scene | BatchScene | None" = None) -> RecordingError | None:
+        """Return why it stopped by itself, where whoever ends it (``scene``) is to learn that."""
+        return self.error
+
     def stop(self) -> Path:
         """Stop recording, wait until the file is complete, and return its path.
 
         The last frame is the state that each scene stands in. Twice is harmless. Raises
-        RecordingError where the disk has failed: what was written before that is in the file.
+        RecordingError where the disk has failed: what was written before that is in the file. And
+        RecordingFullError, once, where the file did not take the newest frames, unless a step has.
         """
         self.finish()
-        error = self.error
-        if error is not None and not isinstance(error, RecordingFullError):
+        return self.told()
+
+    def told(self, scene: "Scene | BatchScene | None" = None) -> Path:
+        """Return the file; raises what went wrong with it, if nobody has been told."""
+        error = self.untold_error(scene)
+        if error is not None:
             raise error
         return self.path
 
@@ -133,7 +142,10 @@ class Recording:
 def stop_of_scene(scene: "Scene | BatchScene", recording: Recording) -> Path:
     """Record a scene no more, by its owner; return the file, complete when it was the last one.
 
-    Raises RecordingError where the disk has failed.
+    Raises what :meth:`Recording.stop` does.
     """
     recording.end_scene(scene, saves=True)
-    return recording.path if recording.is_recording else recording.stop()
+    if recording.is_recording:
+        return recording.path
+    recording.finish()
+    return recording.told(scene)

@@ -115,7 +115,8 @@ class RecordingMethods:
         """End the newest recording of this scene; return the file, which is complete.
 
         One of several scenes goes on with the others. Raises RecordingError when nothing is
-        recorded, or where the disk has failed: what was written before that is in the file.
+        recorded, or where the disk has failed: what was written before that is in the file; and
+        RecordingFullError where the file had its size before the newest frames were written.
         """
         self._guard()
         recordings = self.recorders.recordings
