@@ -103,6 +103,14 @@ class MujocoAdapter:
         """Return whether the script set ``mjcb_control``, which writes ctrl inside a step."""
         return self.module.get_mjcb_control() is not None
 
+    def has_user_sensors(self, model: Any) -> bool:
+        """Return whether ``mjcb_sensor`` would be called: ``model`` has sensors for it to fill."""
+        return bool((model.sensor_type == int(self.module.mjtSensor.mjSENS_USER)).any())
+
+    def has_sensor_callback(self, model: Any) -> bool:
+        """Return whether the script set ``mjcb_sensor``, and ``model`` has sensors for it."""
+        return self.module.get_mjcb_sensor() is not None and self.has_user_sensors(model)
+
     def sleeps(self, model: Any) -> bool:
         """Return whether islands of ``model`` may fall asleep (no state vector holds that)."""
         flag = getattr(self.module.mjtEnableBit, "mjENBL_SLEEP", None)

@@ -73,6 +73,7 @@ class StepRows:
             or time != history.time_after
             or ring.next_axis != self._counters.axis
             or self._motion.tobytes() != history.after
+            or history.senses
         ):
             history.arrive(time=time, motion=self._motion)
         ring.capture(time)

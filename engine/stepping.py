@@ -36,10 +36,12 @@ class Stepper(StepRows):
         """Tells what a handler of a signal has raised when ``_mj_step`` was about to return."""
         self._get_state = adapter.mj_getState
         self._mask = adapter.integration
+        # Where sensors are the script's, nothing is usual: see SceneHistory.senses.
+        memory = None if scene.history.senses else scene.history.packing.memory
         self._at_hand = (
             self._live, scene.link, scene.history, scene.history.ring, scene.counters,
             scene.link.monotonic, views.time, views.timestep, views.motion, views.warnings,
-            self._watch.seen, scene.history.packing.memory, adapter.module.mju_norm, views.qvel,
+            self._watch.seen, memory, adapter.module.mju_norm, views.qvel,
             views.mocap,
         )  # fmt: skip
         self._last_slow_step = (0, 0.0)

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from stroboscope.engine.model_fields import ModelFields
     from stroboscope.engine.world import World
 
-__all__ = ["Fields", "ModelChange", "ModelWatch"]
+__all__ = ["SENSOR_CALLBACK", "Fields", "ModelChange", "ModelWatch"]
+
+SENSOR_CALLBACK: Final = "mjcb_sensor"
+"""Belongs to a model as if it were a field of it that no row can carry: a step leads to the same
+without it, so no step tells whether it was there."""
 
 # What only changes how things look, what they are called, or what a reset writes into a state.
 _NOT_SIMULATED: Final = (
@@ -96,6 +100,9 @@ class ModelWatch:
         """What was found and is not told yet: whoever has told it takes it away."""
         self.version = 0
         """Changes whenever a look finds the model other than the one before."""
+        self._adapter = world.adapter
+        if self._is_sensed():
+            self._lost[SENSOR_CALLBACK] = 1
         self._seen = self._numbers_asked()
         self._since = axis
 
@@ -120,7 +127,14 @@ class ModelWatch:
         ``in_passing``: of large arrays only some numbers are looked at.
         """
         unchanged = all(piece.is_unchanged(in_passing=in_passing) for piece in self._pieces)
-        return unchanged and self._numbers_asked() == self._seen
+        return unchanged and self._numbers_asked() == self._seen and self.is_sensed_as_seen()
+
+    def is_sensed_as_seen(self) -> bool:
+        """Return whether ``mjcb_sensor`` is set, or not, as when it was looked at last."""
+        return self._is_sensed() == (SENSOR_CALLBACK in self._lost)
+
+    def _is_sensed(self) -> bool:
+        return self._adapter.has_sensor_callback(self._model)
 
     def unseen_since(self) -> int:
         """Return since when something may have been written that nobody has seen; -1: nothing was.
@@ -152,7 +166,10 @@ class ModelWatch:
         # Those that others follow from come first, see FieldChange.
         for name in (*changed, *sorted(names - changed.keys())):
             found.take(name, changed.get(name), model=self._model, base=self._base)
-        told = ModelChange(self._since, axis, found.text) if found.text else None
+        # Before each step somebody looks at that.
+        since = self._since if found.text else axis
+        found.take_callback(is_set=self._is_sensed())
+        told = ModelChange(since, axis, found.text) if found.text else None
         pending = told if self.pending is None or told is None else self.pending.and_then(told)
         losses = self.losses + bool(found.newly_lost)
         # Nothing but stores, which no handler of a signal comes between.
@@ -211,6 +228,14 @@ class _Found:
             self._carry(key, change)
         else:
             self._lose(key, change, base.check_of(model, name))
+
+    def take_callback(self, *, is_set: bool) -> None:
+        """Take in whether ``mjcb_sensor`` is set."""
+        if is_set and SENSOR_CALLBACK not in self.lost:
+            self.lost[SENSOR_CALLBACK] = 1
+            self._texts_of_lost.append(f"{SENSOR_CALLBACK} was set")
+        elif not is_set and self.lost.pop(SENSOR_CALLBACK, None) is not None:
+            self._texts.append(f"{SENSOR_CALLBACK} was taken out")
 
     def _can_carry(self, key: str, change: FieldChange) -> bool:
         values = change.now

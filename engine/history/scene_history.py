@@ -89,6 +89,8 @@ class SceneHistory:
         self._opened_at = -1
         """Where the last one was opened for a row that nobody has arrived at yet."""
         self._world: World
+        self.senses = False
+        """Whether the script may fill sensors: each step is looked at for who fills them."""
         self.models: ModelNotes
         """Knows what was written into the model, as far as somebody has looked."""
         self.packing: RowPacking
@@ -116,6 +118,7 @@ class SceneHistory:
             tap.leaving(self._world)
         self._world = world
         self.models = ModelNotes(world, axis=lambda: self._scene.counters.axis)
+        self.senses = world.adapter.has_user_sensors(world.model)
         self.packing = RowPacking(world.model, world.live, adapter=world.adapter)
         self.recording, self.recording_end = "", 0
         self.recorded_options, self.recorded_signals = {}, NoSignals()
@@ -502,6 +505,8 @@ class SceneHistory:
 
     def _arrive(self, time: float, motion: Any) -> None:
         ring, axis = self.ring, self._scene.counters.axis
+        if self.senses and not self.models.watch.is_sensed_as_seen():
+            self.look_at_model(in_passing=True)
         is_replaced, is_opened = self._is_replaced, self._opened_at == axis
         follows = not is_replaced and not is_opened
         if ring.next_axis != axis and self._due[0] != axis:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.history.model_watch import ModelWatch
+from stroboscope.engine.history.model_watch import SENSOR_CALLBACK, ModelWatch
 from stroboscope.engine.history.segments import Options
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 
@@ -132,6 +132,10 @@ class ToldModels:
         return told
 
     def _other_than_in_file(self) -> list[str]:
-        """Return the fields that no row can carry, and that are other ones than in the file."""
+        """Return the fields that no row can carry, and that are other ones than in the file.
+
+        Of a callback that was there at first the file itself says that it lacks it.
+        """
         now, own = self._watch.lost, self._lost
-        return sorted(name for name in {**now, **own} if now.get(name) != own.get(name))
+        names = sorted(name for name in {**now, **own} if now.get(name) != own.get(name))
+        return [name for name in names if name in now or name != SENSOR_CALLBACK]

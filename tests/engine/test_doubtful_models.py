@@ -1,6 +1,7 @@
 """Doubt where it belongs: in rows of which nobody knows with which model they were stepped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -336,3 +337,54 @@ def test_a_second_write_is_placed_where_rows_do_not_say_what_sleeps() -> None:
     assert notes(run, 0, 30) == {"", "verified"}
     begins = [each.begin for each in scene.backend.time_machine().history().segments]
     assert begins == [0, 10, 20]
+
+
+SENSED_BY_THE_SCRIPT = SEEN_BY_A_RAY.replace(
+    '<rangefinder site="eye"/>', '<user name="felt" dim="1" needstage="pos"/>'
+)
+
+
+@pytest.fixture
+def felt() -> Iterator[Run]:
+    """A scene with a sensor that a callback of the script fills; callbacks are taken out again."""
+    scene = physics.create_scene("felt", SENSED_BY_THE_SCRIPT)
+    scene.keep_history(True)
+    yield Run(scene)
+    mujoco.set_mjcb_sensor(None)
+
+
+def feel(model: Any, data: Any, stage: int) -> None:
+    if stage == mujoco.mjtStage.mjSTAGE_POS:
+        data.sensordata[model.sensor("felt").adr[0]] = 7.0 + data.time
+
+
+@pytest.mark.parametrize("at_first", [False, True], ids=["set later", "set at first"])
+def test_rows_that_a_removed_callback_has_sensed_say_that_it_is_gone(
+    felt: Run, at_first: bool
+) -> None:
+    """Steps lead to the same without it: only what is computed again is another value."""
+    felt.step(0 if at_first else 20)
+    mujoco.set_mjcb_sensor(feel)
+    felt.step(20)
+    mujoco.set_mjcb_sensor(None)
+    felt.step(20)
+    end = felt.scene.counters.axis
+    before, gone = (0, 20) if at_first else (20, 40)
+    machine = felt.scene.backend.time_machine()
+    for axis in range(before, gone):
+        assert "mjcb_sensor" in machine.look_at(axis, SENSED).note
+    assert notes(felt, 0, before) | notes(felt, gone, end) == {""}
+    assert "mjcb_sensor" in trial(felt, before + 5).reproducible
+
+
+def test_a_recording_says_of_which_frames_it_lacks_a_callback(felt: Run, tmp_path: Path) -> None:
+    with felt.scene.start_recording(tmp_path / "felt") as recording:
+        felt.step(20)
+        mujoco.set_mjcb_sensor(feel)
+        felt.step(20)
+        mujoco.set_mjcb_sensor(None)
+        felt.step(20)
+    with physics.load_trajectory(recording.path) as trajectory:
+        replayed = Run(trajectory.scene)
+        assert notes(replayed, 20, 40) == {"approximate"}
+        assert notes(replayed, 0, 20) | notes(replayed, 40, 60) <= {"", "verified"}
