@@ -404,13 +404,16 @@ class BatchHistory:
         ends = [each.segment.begin for each in stretches[1:]] + [self.end_axis() + 1]
         for stretch, end in zip(stretches, ends, strict=True):
             begin = stretch.segment.begin
-            before = [each for each in told if each[0] <= begin] or told[:1]
-            made.append(dataclasses.replace(stretch, options=before[-1][1]))
-            for axis, options, names in told:
-                if begin < axis < end:
-                    segment = self._begun_at(env, axis, stretch.segment, written_text(names))
-                    steps = self._step_of(axis)
-                    made.append(Stretch(segment, steps, options))
+            before = ([each for each in told if each.axis <= begin] or told[:1])[-1]
+            lost = dict.fromkeys(before.lost, -1)
+            made.append(dataclasses.replace(stretch, options=before.options, lost=lost))
+            for each in told:
+                if begin < each.axis < end:
+                    text = written_text(each.written)
+                    segment = self._begun_at(env, each.axis, stretch.segment, text)
+                    lost = dict.fromkeys(each.lost, -1)
+                    steps = self._step_of(each.axis)
+                    made.append(Stretch(segment, steps, each.options, lost=lost))
         return made
 
     def _begun_at(self, env: int, axis: int, before: Segment, text: str) -> Segment:
@@ -438,10 +441,10 @@ class BatchHistory:
         """Say of which fields of the model it is not known what they were then; or ""."""
         return self._fields.lost_of(env, axis)
 
-    def lost_spans(self, env: int) -> Iterator[tuple[int, int, str]]:
-        """Go through remembered steps of which :meth:`lost_fields` says something."""
-        first, end = self.first_of(env), self.end_axis()
-        return self._fields.lost_spans(env, first=first, end=end) if first >= 0 else iter(())
+    @property
+    def fields_from(self) -> int:
+        """Of steps before this axis it is not remembered what the models' fields were."""
+        return self._fields.known_from
 
     def spans_of(self, env: int) -> Iterator[tuple[int, int]]:
         """Go through the stretches of axes that are remembered of an environment."""

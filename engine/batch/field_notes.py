@@ -5,7 +5,7 @@ at before each step: bytes are compared, which are the same nearly always.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
     from stroboscope.engine.model_fields import ModelFields
 
-__all__ = ["FieldNotes"]
+__all__ = ["FieldNotes", "is_beyond_files"]
 
+Fields = dict[str, NDArray[Any]]
 _MOST_BYTES: Final = 16 << 20
 # Of a note besides its values: names, the array objects.
 _NOTE_BYTES: Final = 500
@@ -44,6 +45,19 @@ class _Note(NamedTuple):
         if at < len(self.envs) and self.envs[at] == env:
             found = self.before[at]
         return found
+
+
+class Told(NamedTuple):
+    """What an environment's fields were from ``axis`` on.
+
+    ``options``: the values of all of them, by the names that options have; ``written``: which ones
+    were written into; ``lost``: which had values that no file can carry.
+    """
+
+    axis: int
+    options: Options
+    written: tuple[str, ...]
+    lost: tuple[str, ...]
 
 
 class FieldNotes:
@@ -113,14 +127,13 @@ class FieldNotes:
 
     # --- what was
 
-    def stretches_of(self, env: int) -> list[tuple[int, Options, tuple[str, ...]]]:
+    def stretches_of(self, env: int) -> list[Told]:
         """Return where an environment's fields became what they were, oldest first.
 
-        The axis, the values of all of them from there on, by the names that options have, and the
-        names of those that were written; the first one is of all before, at ``known_from``.
+        The first one is of all before, at ``known_from``.
         """
         there = {name: values[env] for name, values in self._last.items()}
-        found: list[tuple[int, Options, tuple[str, ...]]] = []
+        found: list[Told] = []
         written: dict[str, NDArray[Any]] = {}
         axis = -1
         for note in reversed(self._notes):
@@ -128,23 +141,19 @@ class FieldNotes:
             if before is None:
                 continue
             if written and note.axis != axis:
-                found.append((axis, _options(there), tuple(sorted(written))))
+                found.append(self._told(axis, there, written))
                 there, written = {**there, **written}, {}
             axis = note.axis
             written[note.name] = before
         if written:
-            found.append((axis, _options(there), tuple(sorted(written))))
-        found.append((self.known_from, _options({**there, **written}), ()))
+            found.append(self._told(axis, there, written))
+        found.append(self._told(self.known_from, {**there, **written}, {}))
         return found[::-1]
 
-    def lost_spans(self, env: int, *, first: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """Go through the steps ``first`` to ``end`` - 1 of which :meth:`lost_of` says something."""
-        ends = {self.known_from, end, *(note.axis for note in self._notes)}
-        begin = first
-        for behind in sorted(each for each in ends if first < each <= end):
-            if lost := self.lost_of(env, begin):
-                yield begin, behind, lost
-            begin = behind
+    def _told(self, axis: int, there: Fields, written: Fields) -> Told:
+        base = self._base()
+        lost = (name for name in there if is_beyond_files(name, there[name], base=base))
+        return Told(axis, _options(there), tuple(sorted(written)), tuple(sorted(lost)))
 
     def before(self, env: int, axis: int) -> Options:
         """Return what fields had in an environment's step that have other values by now."""
@@ -172,7 +181,15 @@ class FieldNotes:
         return named and f"{named} had other values then, which are not remembered"
 
 
-def _options(fields: dict[str, NDArray[Any]]) -> Options:
+def is_beyond_files(name: str, values: NDArray[Any], *, base: "ModelFields") -> bool:
+    """Return whether a field has other values than ``base``, the file's, that no file carries."""
+    known = base.value(name)
+    if known is None or name == SAID_OF_ROWS or is_recordable(name, values):
+        return False
+    return values.tobytes() != np.asarray(known, dtype=values.dtype).tobytes()
+
+
+def _options(fields: Fields) -> Options:
     return {
         f"{FIELD_OPTION}{name}": tuple(np.asarray(values, dtype=np.float64).reshape(-1).tolist())
         for name, values in fields.items()

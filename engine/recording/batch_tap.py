@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.time_messages import SegmentKind
 from stroboscope.engine.batch.batch_history import EDITED_TEXT, written_text
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.recording.env_changes import EnvChanges, own_fields
+from stroboscope.engine.recording.env_changes import EnvChanges, lost_fields, own_fields
 from stroboscope.engine.recording.env_rows import EnvRows, EnvSteps
 from stroboscope.engine.recording.feed import FinalRow, SceneFeed, Value, wall_ns
 
@@ -338,7 +338,10 @@ def hidden_of(scene: "BatchScene", env: int) -> bytes:
 
 def with_own_fields(event: FileEvent, scene: "BatchScene", env: int) -> FileEvent:
     """Return how a stretch begins with the fields of the model that are the environment's own."""
-    fields = own_fields(scene.environments, env, base=scene.world.codec.fields)
-    if not fields:
-        return event
-    return msgspec.structs.replace(event, data={**event.data, "fields": fields})
+    envs, base = scene.environments, scene.world.codec.fields
+    told = {
+        "fields": own_fields(envs, env, base=base),
+        "lost": lost_fields(envs, env, base=base),
+    }
+    own = {key: value for key, value in told.items() if value}
+    return msgspec.structs.replace(event, data={**event.data, **own}) if own else event

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.engine.batch.field_notes import is_beyond_files
 from stroboscope.engine.model_option_fields import SAID_OF_ROWS, is_recordable
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
     from stroboscope.engine.model_fields import ModelFields
 
-__all__ = ["EnvChanges", "base_fields", "own_fields"]
+__all__ = ["EnvChanges", "base_fields", "lost_fields", "own_fields"]
 
 Places = NDArray[np.intp]
 _NONE: Final[Places] = np.empty(0, dtype=np.intp)
@@ -103,3 +104,12 @@ def own_fields(envs: "Environments", env: int, *, base: "ModelFields") -> dict[s
         if own.tobytes() != np.asarray(known, dtype=own.dtype).tobytes():
             made[name] = own.reshape(-1).tolist()
     return made
+
+
+def lost_fields(envs: "Environments", env: int, *, base: "ModelFields") -> list[str]:
+    """Return which of an environment's fields have other values than ``base`` that no file has."""
+    return sorted(
+        name
+        for name, values in envs.expanded.items()
+        if is_beyond_files(name, np.asarray(values[env]), base=base)
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.engine.files.frames import FileEvent
+from stroboscope.engine.history.segments import LOST_FIELDS
 from stroboscope.engine.recording.batch_tap import env_begin, env_final, with_own_fields
 from stroboscope.engine.recording.doubts import doubt_event, lost_in_words
 from stroboscope.engine.recording.env_changes import base_fields
@@ -73,16 +74,13 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
             begun = env_begin(scene, env, index=feed.index, kind="begin", text=text)
             begins = [with_own_fields(begun, scene, env)]
         else:
-            told = [stretch_event(each, feed.index) for each in _stretches(history, env)]
+            told = [_told(each, feed.index) for each in _stretches(history, env)]
             begins = with_fields(told, own=own, first=own)
-            feed.events.extend(
-                doubt_event(
-                    (begin, end, lost_in_words(begin, end, lost)),
-                    index=feed.index,
-                    time=_time_at(history, env, begin),
-                )
-                for begin, end, lost in history.lost_spans(env)
-            )
+            known = min(history.fields_from, history.end_axis())
+            if first < known:
+                doubt = first, known, lost_in_words(first, known, LOST_FIELDS)
+                time = _time_at(history, env, first)
+                feed.events.append(doubt_event(doubt, index=feed.index, time=time))
             feed.items.append(_PastRows(history, env))
         about = of_env.get(env, []) + (of_env.get(-1, []) if place == 0 else [])
         feed.events.extend(begins)
@@ -96,6 +94,13 @@ def _fill(feeds: Sequence[SceneFeed], scene: "BatchScene", envs: NDArray[np.intp
         follows = not (begins and begins[-1].axis == scene.counters.axis)
         feed.items.append(env_final(scene, env)._replace(follows=follows))
         feed.is_over = True
+
+
+def _told(stretch: "Stretch", index: int) -> FileEvent:
+    event = stretch_event(stretch, index)
+    if not stretch.lost:
+        return event
+    return msgspec.structs.replace(event, data=event.data | {"lost": sorted(stretch.lost)})
 
 
 def _stretches(history: "BatchHistory", env: int) -> "list[Stretch]":

@@ -293,3 +293,32 @@ def test_a_saved_batch_tells_where_the_script_has_written_into_its_states(tmp_pa
         pass
     (trial,) = machine.rollouts()
     assert (trial.steps, trial.reproducible) == (3, "")
+
+
+@pytest.mark.parametrize("way", ["saved", "exact", "minimal", "flight"])
+def test_a_file_says_of_which_frames_of_an_environment_it_lacks_the_models(
+    way: str, tmp_path: Path
+) -> None:
+    herd = Herd()
+    scene, path = herd.scene, tmp_path / "kept"
+    recording = None
+    if way != "saved":
+        wanted: dict[str, Any] = {"keep_last": 5} if way == "flight" else {"mode": way}
+        recording = scene.start_recording(physics.TrajectoryFile(path, **wanted))
+    herd.step(10)
+    scene.expand("geom_condim")[1] = 1
+    herd.step(10)
+    scene.reset(envs_idx=[1])
+    herd.step(10)
+    if recording is None:
+        path = scene.save_history(path)
+    else:
+        recording.stop()
+        path = recording.path
+    for env, silent in ((0, range(30)), (1, range(10))):
+        with physics.load_trajectory(path, scene=env) as trajectory:
+            machine = trajectory.scene.backend.time_machine()
+            told = [machine.look_at(axis, DERIVED).note for axis in range(30)]
+        for axis, note in enumerate(told):
+            assert (note in {"", "verified"}) is (axis in silent), (env, axis, note)
+            assert axis in silent or "geom_condim" in note
