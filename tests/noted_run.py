@@ -1,5 +1,6 @@
 """A scene whose every step is noted as MuJoCo computes it, and what scripts write into models."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import mujoco
@@ -9,12 +10,29 @@ from numpy.typing import NDArray
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.topics import Topic
 
-__all__ = ["DERIVED", "READ", "WRITES", "Run", "gain", "gravity", "mass", "place", "solver"]
+__all__ = [
+    "DERIVED", "READ", "SENSED", "WRITES", "Run",
+    "gain", "gravity", "mass", "pieces_of", "place", "solver",
+]  # fmt: skip
 
 Values = dict[str, NDArray[np.float64]]
 
 DERIVED = frozenset({Topic.STATE, Topic.POSE})
 READ = ("actuator_force", "qfrc_bias", "qfrc_passive", "qfrc_constraint", "qacc")
+
+
+# Nothing moves what its sensor sees.
+SENSED = """
+<mujoco>
+  <worldbody>
+    <site name="goal" pos="1 0 0"/><site name="other" pos="0 0 2"/>
+    <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>
+  </worldbody>
+  <actuator><motor joint="hinge" name="push" gear="3"/></actuator>
+  <sensor><framepos objtype="site" objname="goal"/></sensor>
+</mujoco>
+"""
 
 
 def gain(model: Any, k: int) -> None:
@@ -79,3 +97,10 @@ class Run:
         pieces = list(machine.read_rows(0, [channel], first=0, last=last, max_rows=10_000))
         axes = np.concatenate([piece["axis"] for piece in pieces])
         return axes, np.concatenate([piece["values"] for piece in pieces])
+
+
+def pieces_of(pieces: Iterator[Any]) -> dict[int, NDArray[np.float64]]:
+    found: Values = {}
+    for piece in pieces:
+        found |= dict(zip(piece["axis"].tolist(), piece["values"], strict=True))
+    return found
