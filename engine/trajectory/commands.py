@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.compression import needed
 from stroboscope.engine.files.damage import Damage
-from stroboscope.engine.files.errors import FileFormatError
+from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.in_use import writer_of
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
@@ -333,8 +333,6 @@ def _verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from stroboscope.engine.trajectory.trajectory import load_trajectory
-
     if options.jobs is not None and options.jobs < 1:
         raise ValueError(f"--jobs must be 1 or more, not {options.jobs}")
     choice = choice_of(options)
@@ -349,6 +347,21 @@ def _verify(options: argparse.Namespace) -> int:
             _say(f"DAMAGED {each}")
         ends = [each.offset for each in damage if each.is_cut_off]
         worst = 2 if damaged else 0
+    try:
+        worst = max(worst, _verify_scenes(options, meant, writer=writer, ends=ends))
+    except FileDamagedError as error:  # its model, for example
+        if not damaged:
+            raise
+        _note("verify")(str(error))
+    return worst
+
+
+def _verify_scenes(
+    options: argparse.Namespace, meant: Collection[int], *, writer: str, ends: Sequence[int]
+) -> int:
+    from stroboscope.engine.trajectory.trajectory import load_trajectory
+
+    choice, worst = choice_of(options), 0
     with load_trajectory(options.file, scene=min(meant) if choice != ALL else None) as first:
         chosen = {name: each for name, each in first.others().items() if each.record.index in meant}
         same: dict[str, str] = {}

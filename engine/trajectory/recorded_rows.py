@@ -84,6 +84,11 @@ class RecordedRows:
             self._last_whole = int(self.index.frames[number + 1]) - 1
         return self._last_whole
 
+    @property
+    def is_any_whole(self) -> bool:
+        """Whether any frame can be read."""
+        return any(map(self._is_whole, range(len(self.index.count))))
+
     def _is_whole(self, number: int) -> bool:
         try:
             self._reader.block(self.record.index, number)

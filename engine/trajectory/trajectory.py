@@ -55,7 +55,7 @@ from stroboscope.engine.trajectory.standing import compute_derived, stand_at
 from stroboscope.engine.trajectory.steps_again import StepsAgain
 from stroboscope.engine.trajectory.stretches import stretches_of
 from stroboscope.engine.trajectory.verify import Verification
-from stroboscope.engine.trajectory.verify_file import verify_file
+from stroboscope.engine.trajectory.verify_file import none_whole, verify_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,6 +88,8 @@ class Trajectory:
         self._finder = FrameFinder(self._rows, self._stretches, path=reader.path)
         self._replayed = ReplayedScene(reader, self._record, self._rows, self._stretches)
         self._position = 0
+        self._has_stood = False
+        """Whether the scene, if there is one, has been put where it is looked at."""
 
     def __repr__(self) -> str:
         """Return which file and scene it is, and how much there is of it."""
@@ -443,11 +445,13 @@ class Trajectory:
         """
         if jobs is not None:
             jobs = whole_number(jobs, "jobs (threads)", least=1, most=MOST_THREADS)
+        if not self._rows.is_any_whole:
+            return none_whole(self._rows)
         return verify_file(
             self._reader,
             self._record,
             self._stretches,
-            self._standing_scene(),
+            self._replayed.build(),  # wherever it stands: that frame may be lost
             jobs=jobs,
             progress=_checked(progress),
         )
@@ -481,13 +485,14 @@ class Trajectory:
         return scene
 
     def _standing_scene(self) -> "Scene":
-        was_built = self._replayed.is_built
+        stands = self._replayed.is_built and self._has_stood
         scene = self._replayed.build()
-        if not was_built:
+        if not stands:
             if self._position != self.last_whole:
                 self._stand(self._position)
             else:
                 compute_derived(scene)
+            self._has_stood = True
         return scene
 
     def seek(
@@ -502,6 +507,7 @@ class Trajectory:
         frame = self.frame(number)
         if self._replayed.is_built:
             self._stand(number)
+            self._has_stood = True
         self._position = number
         return frame
 

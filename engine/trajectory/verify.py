@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from stroboscope.engine.checkpoint_codec import CheckpointCodec
+from stroboscope.engine.files.block_head import BlockError
 from stroboscope.engine.files.errors import FileDamagedError
 from stroboscope.engine.files.frames import BlockKind, RowBlock, RowFlag
 from stroboscope.engine.files.row_digest import digest_of_row
@@ -278,7 +279,7 @@ def _summary(
         for each in stretches
         if each.segment.kind.value == "edit"
         and each.segment.begin > begin
-        and (each.model_since < 0 or not rows.follows_at(each.segment.begin))
+        and (each.model_since < 0 or not _follows_at(rows, each.segment.begin))
     }
     untold = {axis for part in parts for axis in part.changed}
     # A script may set every state: of several steps in a row the first is named.
@@ -308,6 +309,14 @@ def _summary(
         seen=seen,
         models=models,
     )
+
+
+def _follows_at(rows: RecordedRows, axis: int) -> bool:
+    """Return whether the row of an axis follows; one that is lost may."""
+    try:
+        return rows.follows_at(axis)
+    except FileDamagedError:
+        return True
 
 
 def _has_steps(rows: RecordedRows) -> bool:
@@ -389,7 +398,9 @@ class _Checker:
         try:
             return self._rows.block(number)
         except FileDamagedError as error:
-            part.lost = str(error)
+            # Who goes through all frames has nowhere else to go.
+            bits = isinstance(error.__cause__, BlockError)
+            part.lost = error.wrong if bits else f"{error.wrong}: {error.todo}"
             return None
 
     def _check_block(self, block: RowBlock, number: int, part: _Part) -> bool:

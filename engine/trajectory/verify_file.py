@@ -15,7 +15,7 @@ from stroboscope.engine.trajectory.verify import Outcome, Verification, verify_r
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
-__all__ = ["verify_file"]
+__all__ = ["none_whole", "verify_file"]
 
 
 def verify_file(
@@ -60,3 +60,9 @@ def verify_file(
         note = "; ".join(filter(None, (doubt, why)))
         return dataclasses.replace(found, note=note)
     return found
+
+
+def none_whole(rows: RecordedRows) -> Verification:
+    """Return what is found of a scene none of whose blocks can be read."""
+    lost = "none of its frames can be read: every block is damaged"
+    return Verification(Outcome.DAMAGED, rows.count, 0, lost=(lost,))
