@@ -100,7 +100,7 @@ class Run:
 
 
 def pieces_of(pieces: Iterator[Any]) -> dict[int, NDArray[np.float64]]:
-    found: Values = {}
+    found: dict[int, NDArray[np.float64]] = {}
     for piece in pieces:
         found |= dict(zip(piece["axis"].tolist(), piece["values"], strict=True))
     return found
