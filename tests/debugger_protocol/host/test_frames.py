@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -68,20 +69,26 @@ def test_a_thread_is_followed_while_finalizers_give_way() -> None:
     subprocess.run([sys.executable, "-c", BUSY], check=True, timeout=60)
 
 
+@pytest.fixture
+def collecting() -> Iterator[None]:
+    """Python collects garbage by itself, whether or not a window of an earlier test does it."""
+    was_enabled = gc.isenabled()
+    gc.enable()
+    yield
+    (gc.enable if was_enabled else gc.disable)()
+
+
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="collected between bytecodes only")
-def test_garbage_is_collected_again_afterwards_or_not_as_before() -> None:
+def test_garbage_is_collected_again_afterwards_or_not_as_before(collecting: None) -> None:
     ident = threading.main_thread().ident
     with frames_of_thread(ident) as frames:
         assert not gc.isenabled()
         assert script_place(frames).startswith("test_frames.py:")
     assert gc.isenabled()
     gc.disable()
-    try:
-        with frames_of_thread(ident):
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
+    with frames_of_thread(ident):
+        pass
+    assert not gc.isenabled()
 
 
 def test_a_thread_that_is_not_there_has_no_frames() -> None:
