@@ -15,6 +15,7 @@ from stroboscope.debugger_protocol.client_edits import EditingClient
 from stroboscope.debugger_protocol.edit_words import WhatIfEdits, what_ifs
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.told_segments import join_histories
 from stroboscope.debugger_protocol.trials import trial_span
 
 __all__ = ["TimeClient"]
@@ -479,7 +480,9 @@ class TimeClient(EditingClient):
         """Take what is about time, with the lock held; return whether it was."""
         match message:
             case tm.SceneHistory(scene_id=scene_id):
-                self._histories[scene_id] = message
+                before = self._histories.get(scene_id)
+                # Older segments are told once.
+                self._histories[scene_id] = join_histories(before, message) if before else message
             case tm.SceneRollouts(scene_id=scene_id):
                 self._rollouts[scene_id] = message
             case tm.SceneStops(scene_id=scene_id):

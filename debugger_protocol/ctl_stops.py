@@ -102,8 +102,9 @@ def _stop(stop: StopInfo, *, is_newest: bool = True) -> str:
     which = "" if is_newest else f" --stop {stop.stop_id}"
     offers = (f"ctl try {at}{which}: {label}" for at, (label, _) in enumerate(stop.what_if, 1))
     more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice, *offers) if text)
+    physics = "" if stop.physics_step == stop.step else f" (physics step {stop.physics_step})"
     return (
-        f"{stop.stop_id:>4}  episode {stop.episode}, step {stop.step}, {stop.time:.6g} s, "
+        f"{stop.stop_id:>4}  episode {stop.episode}, step {stop.step}{physics}, {stop.time:.6g} s, "
         f"{stop.signal or stop.reason.value}{held}: {stop.message}{more}\n"
     )
 

@@ -3,11 +3,16 @@
 import argparse
 from typing import TextIO
 
-from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.step_words import step_words
-from stroboscope.debugger_protocol.time_messages import Segment
+from stroboscope.debugger_protocol.step_words import (
+    has_episodes,
+    physics_step_at,
+    segment_at,
+    step_words,
+)
+from stroboscope.debugger_protocol.time_messages import SceneHistory, Segment
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
@@ -26,9 +31,11 @@ def add_arguments(add: Add) -> None:
     goto = add("goto", "look at a step, a time or an episode of the past")
     where = goto.add_mutually_exclusive_group()
     where.add_argument("bare_step", nargs="?", type=_bare_step, metavar="STEP", help="as --step")
-    where.add_argument("--step", type=int, help="physics step, of the episode when that is given")
+    where.add_argument(
+        "--step", type=int, help="physics step of the episode, or else of the one in view"
+    )
     where.add_argument("--time", type=float, help="simulation time [s]")
-    where.add_argument("--axis", type=int, help="physics steps ever taken")
+    where.add_argument("--axis", type=int, help="physics steps ever taken, over all episodes")
     goto.add_argument("--episode", type=int, help="alone: its beginning")
     add("live", "look at where the scene stands; ends what is being re-simulated")
     end = add("hold-at-end", "when the script is over, hold its last scene until play, or not")
@@ -78,29 +85,57 @@ def _step_forward(
 
 def _goto(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     step = a.bare_step if a.step is None else a.step
-    _refuse_the_future(client, scene_id, a, step=step)
-    client.goto(scene_id, step=step, time=a.time, axis=a.axis, episode=a.episode)
+    history = client.history(scene_id)
+    episode = a.episode
+    if step is not None and episode is None and history is not None:
+        # As everything that is listed counts: within the episode.
+        episode = _episode_in_view(history)
+    if history is not None:  # else the engine remembers nothing, and says so
+        scene = next(scene for scene in client.scenes() if scene.scene_id == scene_id)
+        _refuse_the_future(scene, history, a, step=step, episode=episode)
+    client.goto(scene_id, step=step, time=a.time, axis=a.axis, episode=episode)
     _tell_view(client, scene_id, out)
 
 
+def _episode_in_view(history: SceneHistory) -> int | None:
+    segments = history.segments
+    newest = segments[-1] if segments else None
+    segment = newest if history.view is None else segment_at(segments, history.view)
+    return None if segment is None else segment.episode
+
+
 def _refuse_the_future(
-    client: DebuggerClient, scene_id: int, a: argparse.Namespace, *, step: int | None
+    scene: SceneInfo,
+    history: SceneHistory,
+    a: argparse.Namespace,
+    *,
+    step: int | None,
+    episode: int | None,
 ) -> None:
     """Refuse what was not simulated yet: ``Goto`` would show the live state instead."""
-    scene = next(scene for scene in client.scenes() if scene.scene_id == scene_id)
-    history = client.history(scene_id)
-    if history is None:
-        return  # the engine remembers nothing, and says so
+    segments = history.segments
+    newest = segments[-1].episode if segments else episode
+    where = f" of episode {newest}" if has_episodes(segments) else ""
     ahead = stands = ""
-    axis = step if a.axis is None and a.episode is None else a.axis
-    if axis is not None and axis > scene.axis:
-        ahead, stands = f"physics step {axis}", f"physics step {scene.axis}"
+    if a.axis is not None and a.axis > scene.axis:
+        ahead, stands = f"axis {a.axis}", f"axis {scene.axis}"
+    elif step is not None and episode == newest:
+        # What a branch has left behind may have come further.
+        ends = [*(each.begin for each in segments[1:]), scene.axis]
+        reached = max(
+            (
+                each.physics_step + end - each.begin
+                for each, end in zip(segments, ends, strict=True)
+                if each.episode == newest
+            ),
+            default=scene.physics_step_count,
+        )
+        if step > reached:
+            ahead, stands = f"physics step {step}", f"physics step {reached}{where}"
     elif a.time is not None and a.time > scene.time:
-        begun = [s for s in history.segments if history.view is None or s.begin <= history.view]
-        episode = begun[-1].episode if begun and a.episode is None else a.episode
-        newest = history.segments[-1].episode if history.segments else episode
-        ahead, stands = f"{a.time:.6g} s", f"{scene.time:.6g} s"
-        if episode != newest or ahead == stands:
+        ahead, stands = f"{a.time:.6g} s", f"{scene.time:.6g} s{where}"
+        wanted = _episode_in_view(history) if episode is None else episode
+        if wanted != newest or ahead == f"{scene.time:.6g} s":
             return
     if ahead:
         raise CommandError(
@@ -120,12 +155,24 @@ def _tell_view(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
     notes = (history.view_note, history.invalid) if history is not None else ()
     note = "".join(f" ({each})" for each in notes if each)
     if history is None or history.view is None:
-        out.write(f"{scene.name}: live, step {scene.step_count}, {scene.time:.6g} s{note}\n")
+        where = _place(history, scene.step_count, physics=scene.physics_step_count)
+        out.write(f"{scene.name}: live, {where}, {scene.time:.6g} s{note}\n")
         return
+    physics = physics_step_at(history.segments, history.view)
+    where = _place(history, history.view_step, physics=physics)
     out.write(
-        f"{scene.name}: looking at step {history.view_step}, {history.view_time:.6g} s, "
+        f"{scene.name}: looking at {where}, {history.view_time:.6g} s, "
         f"{history.view_back} before live; row {history.view}{note}\n"
     )
+
+
+def _place(history: SceneHistory | None, step: int, *, physics: int) -> str:
+    """Return "episode 3, step 20 (physics step 80)", as far as there are several of both."""
+    episode = ""
+    if history is not None and has_episodes(history.segments):
+        seen = _episode_in_view(history)
+        episode = "" if seen is None else f"episode {seen}, "
+    return f"{episode}step {step}{'' if physics == step else f' (physics step {physics})'}"
 
 
 def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.deriving import derive
 from stroboscope.debugger_protocol.host.works import Work
+from stroboscope.debugger_protocol.step_words import place_words
 from stroboscope.debugger_protocol.time_messages import (
     DeriveNumber,
     DropRollout,
@@ -79,16 +80,17 @@ class RolloutDesk:
             )
         if len(command.edits) > _MAX_EDITS:
             raise CommandError(f"at most {_MAX_EDITS} edits can be tried, got {len(command.edits)}")
-        steps = machine.resimulate(
-            axis, steps=command.steps, edits=command.edits, name=command.name
-        )
+        where = place_words(state.segments, axis)
+        # With edits it is called after them.
+        name = command.name or ("" if command.edits else f"again from {where}")
+        steps = machine.resimulate(axis, steps=command.steps, edits=command.edits, name=name)
 
         def finish() -> bool:
             rollouts = machine.rollouts()
             ticket.value = rollouts[-1].rollout_id if rollouts else None
             return True
 
-        title = command.name or f"re-simulating from row {axis}"
+        title = command.name or f"re-simulating from {where}"
         return Work(ticket, steps, finish=finish, title=title)
 
     def derive(self, machine: "TimeMachine", command: DeriveNumber) -> None:

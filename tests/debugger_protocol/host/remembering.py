@@ -274,6 +274,8 @@ class Memory(TimeMachine):
             raise CommandError(f"nothing of episode {episode} is remembered")
         if step is not None:
             found = [axis for axis, row in rows.items() if row.physics_step_count == step]
+            if episode == self.segments[-1].episode and step == self.scene.physics_step_count:
+                found.append(self.scene.axis)
         elif time is not None:
             found = [axis for axis, row in rows.items() if row.time <= time + 1e-12]
         else:

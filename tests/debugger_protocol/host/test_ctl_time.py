@@ -10,7 +10,7 @@ from stroboscope.debugger_protocol import ctl, ctl_rollouts
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.server import DebugServer
-from stroboscope.debugger_protocol.time_messages import RolloutInfo
+from stroboscope.debugger_protocol.time_messages import RolloutInfo, SegmentKind
 
 Connect = Callable[..., DebuggerClient]
 Remember = Callable[..., GuardedStepper]
@@ -64,18 +64,71 @@ def test_a_place_that_was_not_simulated_yet_is_refused_and_the_view_stays(
         (("--time", "0.3"), "0.3 s", "0.04 s"),
         (("--time", "0.3", "--episode", "1"), "0.3 s", "0.04 s"),
         (("--step", "21"), "physics step 21", "physics step 20"),
-        (("--axis", "999"), "physics step 999", "physics step 20"),
+        (("--axis", "999"), "axis 999", "axis 20"),
         (("100",), "physics step 100", "physics step 20"),
     ):
         told = say("goto", *words, code=1)
         assert f"{ahead} lies ahead: 'arm' has been simulated to {stands};" in told
-    assert "no such row in episode 1" in say("goto", "100", "--episode", "1", code=1)
+    assert "physics step 100 lies ahead" in say("goto", "100", "--episode", "1", code=1)
     history = window.history(scene.id)
     assert history is not None
     assert history.view == 3
     # A time as it is told is no other than that of the scene.
     assert "looking at step 19" in say("goto", "--time", "0.04")
     assert say("goto", "20") == "arm: live, step 20, 0.04 s\n"
+
+
+@pytest.fixture
+def second_episode(window: DebuggerClient, scene: GuardedStepper) -> GuardedStepper:
+    """The scene, reset after its twenty steps; it has taken five more."""
+    backend = scene.scene.backend
+    backend.step_count = backend.physics_step_count = 0
+    backend.time = 0.0
+    backend.memory.begin_segment(SegmentKind.EPISODE, episode=1)
+    window.step(scene.id, 5)
+    return scene
+
+
+def test_a_step_is_one_of_the_episode_that_is_looked_at_and_the_answer_names_it(
+    second_episode: GuardedStepper, say: Say
+) -> None:
+    assert say("goto", "3").startswith("arm: looking at episode 2, step 3, 0.006 s, 2 before live")
+    assert say("goto", "--step", "4").startswith("arm: looking at episode 2, step 4,")
+    assert say("goto", "--axis", "7").startswith("arm: looking at episode 1, step 7,")
+    assert say("goto", "3") == say("goto", "3", "--episode", "1")
+    assert "looking at episode 1, step 12," in say("goto", "12")
+    assert "looking at episode 2, step 2," in say("goto", "2", "--episode", "2")
+    told = say("goto", "999999", code=1)
+    assert "physics step 999999 lies ahead: 'arm' has been simulated to physics step 5 of" in told
+    assert "of episode 2;" in told
+    assert say("live") == "arm: live, episode 2, step 5, 0.01 s\n"
+    assert say("goto", "5").startswith("arm: live, episode 2, step 5")
+    assert "there is no such row in episode 1" in say("goto", "99", "--episode", "1", code=1)
+    say("goto", "3")
+    assert "again from step 3 of episode 2:" in say("resimulate", "--steps", "1")
+
+
+def test_episodes_are_named_also_behind_very_many(
+    second_episode: GuardedStepper, window: DebuggerClient, say: Say
+) -> None:
+    memory = second_episode.memory
+    for _ in range(200):
+        memory.begin_segment(SegmentKind.EPISODE, episode=1)
+    window.step(second_episode.id)
+    assert "looking at episode 1, step 12," in say("goto", "--axis", "12")
+    assert "looking at episode 1, step 11," in say("goto", "11")
+    history = window.history(second_episode.id)
+    assert history is not None
+    assert len(history.segments) == 202
+
+
+def test_physics_steps_are_told_where_steps_are_several_of_them(
+    window: DebuggerClient, remember: Remember, say: Say
+) -> None:
+    stepper = remember("arm", nstep=4)
+    window.step(stepper.id, 5)
+    assert "looking at step 2 (physics step 10), 0.02 s, " in say("goto", "10")
+    assert say("live").startswith("arm: live, step 5 (physics step 20), ")
 
 
 def test_a_bare_step_is_where_to_go(scene: GuardedStepper, say: Say) -> None:
