@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from stroboscope.app.main.view_grid import ViewGrid
 from stroboscope.app.models.assets import asset_digests, tree_digests
 from stroboscope.app.models.frames import SceneFrame
+from stroboscope.app.models.ghosts import scene_title
 from stroboscope.app.models.overlay_topics import topics_of
 from stroboscope.app.models.refreshes import PAUSED, Pace
 from stroboscope.app.models.scene import USUAL_RATE, SceneModel
@@ -19,6 +20,7 @@ from stroboscope.app.models.view_options import ViewOptions
 from stroboscope.app.models.view_state import ViewState
 from stroboscope.app.models.visibility import hidden_parts
 from stroboscope.app.panels.labels import label
+from stroboscope.app.panels.loading_cover import Cover, LoadingCover
 from stroboscope.app.view3d.viewport import Viewport
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.limits import Limits
@@ -98,7 +100,15 @@ class SceneView(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setMargin(24)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.cover = LoadingCover(self, palette)
+        self.cover.stackUnder(self.empty)
+        # Whose picture is on show: that of before until the one of another scene is drawn.
+        self._pictured: SceneModel | None = None
+        # The last one of which nothing was missing in the picture.
+        self._was_whole: SceneModel | None = None
         self.setFocusProxy(self.viewport)
+        self.grid.added.connect(self._on_view_added)
+        self.grid.leader.drawn.connect(self._refresh_cover)
         self.grid.activated.connect(self.setFocusProxy)
         self.grid.picked.connect(self._on_picked)
         sessions.shown_changed.connect(self._on_shown)
@@ -106,6 +116,7 @@ class SceneView(QWidget):
         sessions.selection.changed.connect(self._on_selection)
         sessions.visibility.changed.connect(self._on_visibility)
         sessions.assets.arrived.connect(self._on_asset)
+        sessions.assets.failed.connect(self._on_asset_failed)
         sessions.refreshes.rate_changed.connect(self._set_rates)
         sessions.refreshes.prepares_picture = lambda: self.viewport.is_preparing
         view.instant_changed.connect(self._on_instant)
@@ -146,15 +157,18 @@ class SceneView(QWidget):
         self._sessions.selection.changed.disconnect(self._on_selection)
         self._sessions.visibility.changed.disconnect(self._on_visibility)
         self._sessions.assets.arrived.disconnect(self._on_asset)
+        self._sessions.assets.failed.disconnect(self._on_asset_failed)
         self._sessions.refreshes.rate_changed.disconnect(self._set_rates)
         self._sessions.refreshes.prepares_picture = lambda: False
         self._view.instant_changed.disconnect(self._on_instant)
         self._follow(None)
+        self.cover.close_panel()
         self.grid.close_views()
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
         self.grid.set_theme(palette)
+        self.cover.set_theme(palette)
 
     def options_changed(self) -> None:
         """Subscribe to exactly what is switched on in the viewport's options; draw it."""
@@ -242,6 +256,10 @@ class SceneView(QWidget):
     def _on_asset(self, digest: str, arrays: Arrays) -> None:
         if digest in self._wanted_assets(self._description):
             self.grid.set_asset(digest, arrays)
+            self._refresh_cover()
+
+    def _on_asset_failed(self, _digest: str, _reason: str) -> None:
+        self._refresh_cover()
 
     def _on_visibility(self, scene: SceneModel) -> None:
         if scene is self._drawn_scene and self._description is not None:
@@ -263,6 +281,7 @@ class SceneView(QWidget):
         self.empty.setText(_NO_PICTURE.format(what=what) if never else _EMPTY)
         self.empty.setVisible(scene is None or never)
         self.empty.raise_()
+        self._refresh_cover()
         fast = scene is not None and not scene.is_stale and scene.mode is PlaybackMode.FAST_FORWARD
         software = self.viewport.on_software
         self.grid.set_frame_limit(FAST_FORWARD_FPS if fast and software else 0.0)
@@ -273,6 +292,34 @@ class SceneView(QWidget):
         self._sessions.refreshes.set_pace(paces[software] if moves else PAUSED)
         self._set_rates()
         self._draw()
+
+    def _on_view_added(self, view: Viewport) -> None:
+        view.drawn.connect(self._refresh_cover)
+
+    def _refresh_cover(self) -> None:
+        """Say what is still to come; cover a picture that is of another scene than the shown."""
+        scene = self._scene
+        if scene is None or not self.empty.isHidden():
+            self.cover.tell()
+            return
+        if self.drawn_scene is scene and not any(v.awaits_picture for v in self.grid.views):
+            self._pictured = scene
+        missing = 0
+        if scene.description is not None and scene.description is self._description:
+            missing = self._sessions.assets.coming(self._wanted_assets(scene.description))
+        text = f"loading {missing} {'mesh' if missing == 1 else 'meshes'}" if missing else ""
+        if not text and self.grid.leader.lacks_shapes:
+            text = "preparing meshes"
+        before = self._pictured
+        if before is not scene:
+            other = before is not None and before.session.identity != scene.session.identity
+            words, covers = text or "loading", Cover.NOTHING
+            self.cover.tell(scene_title(scene), words, covers=covers, at_once=other)
+            return
+        if not text:
+            self._was_whole = scene
+        covers = Cover.ALL if self._was_whole is scene else Cover.DIM
+        self.cover.tell(scene_title(scene), text, covers=covers)
 
     def _set_rates(self, _panels: float = 0.0) -> None:
         """Ask for as much as is drawn and read."""
@@ -354,6 +401,8 @@ class SceneView(QWidget):
             self.grid.set_poses(np.asarray(xpos, np.float64), np.asarray(xquat, np.float64))
             if not self._has_poses:
                 self._has_poses = True
+                for view in self.grid.views if self._pictured is not self._drawn_scene else ():
+                    view.await_picture()
                 self.drawn_scene_changed.emit()
 
     def _draw_values(self, topic: Topic, frame: SceneFrame | None) -> None:

@@ -58,6 +58,10 @@ class AssetLibrary:
         """How many assets are still to come."""
         return len(self._queue) + len(self._open)
 
+    def coming(self, digests: Iterable[str]) -> int:
+        """Return how many of ``digests`` are on their way; none that was refused."""
+        return len(self._expected() & set(digests))
+
     def get(self, digest: str) -> Arrays | None:
         """Return an asset that is here, or None."""
         entry = self._cache.get(digest)
@@ -68,7 +72,7 @@ class AssetLibrary:
 
     def fetch(self, session: SessionModel, digests: Iterable[str]) -> None:
         """Ask ``session`` for those that are neither here nor on their way."""
-        coming = {digest for _, digest in self._queue} | {d.digest for d in self._open.values()}
+        coming = self._expected()
         for digest in digests:
             if digest not in self._cache and digest not in coming:
                 self._queue.append((session, digest))
@@ -105,6 +109,9 @@ class AssetLibrary:
         if download is not None:
             self.failed.emit(download.digest, failed.reason)
             self._pump()
+
+    def _expected(self) -> set[str]:
+        return {digest for _, digest in self._queue} | {d.digest for d in self._open.values()}
 
     def _pump(self) -> None:
         while self._queue and len(self._open) < _IN_FLIGHT:

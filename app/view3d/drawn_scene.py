@@ -81,6 +81,7 @@ class DrawnScene:
         self._stale = False  # whether there is more to merge than the buffers hold
         self._hulls: Buffers | None = None
         self._build_revision = 0  # grows with whatever the buffers are made of
+        self._whole = 0  # the last one of which all shapes were taken over
         self._builder = GeometryBuilder(self._on_built)
         # Called on another thread when meshes have become ready that were not so far.
         self.built_listeners: list[Callable[[], None]] = []
@@ -380,13 +381,14 @@ class DrawnScene:
         self._meshes |= {digest: mesh for digest, mesh in built.meshes.items() if digest in known}
         if built.revision == self._build_revision:
             # Where sizes have changed meanwhile, a job with those is on its way.
-            self._buffers = built.buffers
+            self._buffers, self._whole = built.buffers, built.revision
             self.geometry_revision += 1
 
     @property
-    def building(self) -> bool:
-        """Whether meshes are being prepared."""
-        return self._builder.busy
+    def lacks_shapes(self) -> bool:
+        """Whether shapes are still being prepared that the buffers have nothing of."""
+        coming = self._builder.busy or self._stale or self._buffers is None
+        return coming and self._whole < self._build_revision and self._is_heavy()
 
     def finish_building(self, timeout: float = 20.0) -> None:
         """Wait at most ``timeout`` [s] until everything that is here can be drawn, for pictures."""

@@ -143,7 +143,9 @@ class GeometryBuilder:
         meshes = load_meshes(job.description, job.assets, job.meshes)
         self._publish(job, meshes)
         digests = undecimated(job.assets, meshes, job.textured)
-        if not digests or self._superseded():
+        # With meshes still to come another job is, too, and what it has new is not to wait.
+        expected = any(info.digest not in job.assets for info in job.description.meshes)
+        if not digests or expected or self._superseded():
             return
         cache = self._cache or DetailCache()
         for digest in digests:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt, QTimer
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -62,7 +62,10 @@ class Viewport(PictureWidget):
 
     With a ``leader`` it looks at that one's scene with a camera of its own: whatever is told of
     the scene (description, assets, poses, values, what is hidden) is told the leader first.
+    ``drawn`` comes with each picture, and when there can be none.
     """
+
+    drawn = Signal()
 
     def __init__(
         self,
@@ -79,6 +82,8 @@ class Viewport(PictureWidget):
         self._shown = _identity(self._scene.description)
         self._overlays = Overlays()
         self._stale = False
+        # Whether what is on show was begun before await_picture(), and whether one was begun since.
+        self._awaits, self._begun = False, False
         self._labels: tuple[list[Label], int, View | None] = ([], 0, None)
         self._numbers: list[EnvironmentNumber] = []
         self._legend: LegendOverlay | None = None
@@ -258,6 +263,15 @@ class Viewport(PictureWidget):
         """
         self._frame_limit = max(frames_per_second, 0.0)
 
+    def await_picture(self) -> None:
+        """Take what is on show for something else, until a picture begun from now on is done."""
+        self._awaits, self._begun = self._surface is not None, False
+
+    @property
+    def awaits_picture(self) -> bool:
+        """Whether what is on show was begun before :meth:`await_picture`."""
+        return self._awaits
+
     def set_has_legend(self, has_legend: bool, *, above: int = 0) -> None:
         """Leave the legend to another view of the same scene, or show it ``above`` px higher."""
         if (has_legend, above) != (self._has_legend, self._legend_above):
@@ -316,6 +330,11 @@ class Viewport(PictureWidget):
     def on_software(self) -> bool:
         """Whether the processor draws, so that pictures cost the simulation its time."""
         return is_software(gl_renderer_name())
+
+    @property
+    def lacks_shapes(self) -> bool:
+        """Whether shapes are being prepared that no picture has yet."""
+        return self._scene.lacks_shapes
 
     @property
     def is_preparing(self) -> bool:
@@ -412,6 +431,8 @@ class Viewport(PictureWidget):
             self._due_timer.start(math.ceil(1000.0 * wait))
 
     def _on_drawn(self) -> None:
+        self._awaits &= not self._begun
+        self.drawn.emit()
         if self._overlay is not None:
             labels, missing, view = self._labels
             picture = self._overlay_picture()
@@ -457,7 +478,7 @@ class Viewport(PictureWidget):
 
     def _on_started(self) -> None:
         """Place the labels for the picture that is begun; they appear together with it."""
-        self._last_draw = time.monotonic()
+        self._last_draw, self._begun = time.monotonic(), True
         self._due_timer.stop()  # not when it is done: poses that come meanwhile are not in it
         view = self.view()
         picture, size = self._overlay_picture(), (float(self.width()), float(self.height()))
@@ -473,6 +494,8 @@ class Viewport(PictureWidget):
         if self._surface is not None:
             self._surface.hide()
         self._message.show()
+        self._awaits = False
+        self.drawn.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the picture, the labels and the message as large as the widget."""

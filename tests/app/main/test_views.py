@@ -38,6 +38,7 @@ def four(workshop, wait_until):
     wait_until(lambda: len(workshop.scene_view.grid.views) == 4)
     views = workshop.scene_view.grid.views
     wait_until(lambda: all(view.stats.frames > 0 for view in views))
+    wait_until(lambda: not workshop.scene_view.cover.isVisible())
     return workshop
 
 
