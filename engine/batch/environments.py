@@ -130,8 +130,12 @@ class Environments:
 
     def note_derived(self) -> None:
         """Note which fields ``mj_setConst`` has given values per environment."""
+        batch = self.batch
+        # MuJoCo 3 has it without saying so.
+        is_public = hasattr(type(batch), "expanded")
+        values_of = batch.expanded if is_public else batch._expanded_values
         for name in self._module.MODEL_FIELDS:
-            if name not in self.expanded and self.batch.expanded(name) is not None:
+            if name not in self.expanded and values_of(name) is not None:
                 self.expand(name)
 
     def fill_model(self, env: int, model: Any) -> None:

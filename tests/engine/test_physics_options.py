@@ -119,6 +119,9 @@ def test_an_option_that_makes_steps_fail_is_refused_and_the_run_goes_on() -> Non
     scene.step()
     discrete = option_info("integrator", adapter=ADAPTER).choices.index("discrete")
     backend.edit_option("integrator", (float(discrete),))
+    # MuJoCo 3 wants that as well.
+    conjugate = option_info("solver", adapter=ADAPTER).choices.index("cg")
+    backend.edit_option("solver", (float(conjugate),))
     backend.edit_option("enable.ipc", (1.0,))
     scene.step()
     with pytest.raises(CommandError, match="could not step with that"):

@@ -129,7 +129,8 @@ def test_a_step_that_mujoco_gives_up_raises_with_the_cause_and_tells_on_stop() -
     with pytest.raises(physics.StepFailedError, match="'Stack'") as caught:
         step_until_it_fails(scene)
     assert isinstance(caught.value.__cause__, mujoco.FatalError)
-    assert told == ["stop"]
+    # MuJoCo 3 warns first that there is no room, which is a stop of its own.
+    assert set(told) == {"stop"}
     assert 0 < scene.total_steps < 500
 
 

@@ -269,8 +269,8 @@ STONES = """
   <size memory="200K"/>
   <worldbody>
     <geom type="plane" size="5 5 .1"/>
-    <body pos="0 0 .13"><freejoint/><geom type="ellipsoid" size=".1 .12 .13"/></body>
-    <body pos="0 0 .45"><freejoint/><geom type="ellipsoid" size=".1 .12 .13"/></body>
+    <body pos="0 0 .2"><freejoint/><geom type="ellipsoid" size=".1 .12 .13"/></body>
+    <body pos="0 0 .5"><freejoint/><geom type="ellipsoid" size=".1 .12 .13"/></body>
   </worldbody>
 </mujoco>
 """
