@@ -27,6 +27,7 @@ __all__ = [
     "ghost_colour",
     "ghost_label",
     "ghost_note",
+    "rollout_title",
     "scene_title",
 ]
 
@@ -59,9 +60,15 @@ def ghost_label(scene: "SceneModel", ref: GhostRef) -> str:
                     return kept.name
         case GhostSource.ROLLOUT:
             rollout = _rollout(scene, ref)
-            if rollout is not None and rollout.name:
-                return rollout.name
+            if rollout is not None:
+                return rollout_title(rollout)
     return f"{ref.source.value} {ref.number}"
+
+
+def rollout_title(rollout: RolloutInfo) -> str:
+    """Return what a rollout is called beside others: candidates of each plan have one name."""
+    name = rollout.name or f"rollout {rollout.rollout_id}"
+    return f"{rollout.group} · {name}" if rollout.group else name
 
 
 def ghost_note(scene: "SceneModel", ref: GhostRef) -> str:
@@ -73,7 +80,16 @@ def ghost_note(scene: "SceneModel", ref: GhostRef) -> str:
     begin = rollout.time - rollout.steps * rollout.timestep
     if time < begin - 0.5 * rollout.timestep:
         return f"from {with_unit(number_text(begin), 's')} on"
+    if time > rollout.time + 0.5 * rollout.timestep:
+        return f"at {with_unit(number_text(rollout.time), 's')}{_end(rollout.outcome)}"
     return ""
+
+
+def _end(outcome: str) -> str:
+    """Return how a rollout came to its end, in a word; nothing where it simply was over."""
+    if outcome == "ended":
+        return ""
+    return ", ended: NaN" if "NaN" in outcome else ", stopped"
 
 
 def _rollout(scene: "SceneModel", ref: GhostRef) -> RolloutInfo | None:
@@ -127,6 +143,11 @@ class GhostsModel:
     def all(self) -> "tuple[GhostEntry | SceneGhost, ...]":
         """Those that the application draws, then those that the window does."""
         return (*self.entries, *self.scenes)
+
+    @property
+    def colours(self) -> dict[GhostRef, int]:
+        """The number of the colour of each that the application draws."""
+        return {entry.ref: entry.colour for entry in self.entries}
 
     def has(self, ref: "GhostRef | SceneModel") -> bool:
         """Return whether there is a ghost of that."""

@@ -1,6 +1,6 @@
 """Checkpoints as a table."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from stroboscope.app.models.tables.table import (
     ColumnKind,
     Table,
     texts_of,
+    tick_cells,
 )
 from stroboscope.debugger_protocol.messages import CheckpointOrigin
 from stroboscope.debugger_protocol.time_messages import GhostRef
@@ -21,7 +22,6 @@ from stroboscope.debugger_protocol.time_messages import GhostRef
 __all__ = ["TICK_KEY", "checkpoints_table"]
 
 TICK_KEY = "tick"
-_TICKED, _NOT_TICKED = "●", "○"
 
 _BY = {CheckpointOrigin.CLIENT: "you", CheckpointOrigin.SCRIPT: "the script"}
 
@@ -63,7 +63,9 @@ _COLUMNS = (
 )
 
 
-def checkpoints_table(checkpoints: Sequence[KeptCheckpoint], ticked: Collection[GhostRef]) -> Table:
+def checkpoints_table(
+    checkpoints: Sequence[KeptCheckpoint], ticked: Mapping[GhostRef, int]
+) -> Table:
     """Return one row per checkpoint, the newest of each scene first; keys are the references."""
     rows = tuple(reversed(checkpoints))
     infos = [each.info for each in rows]
@@ -72,7 +74,7 @@ def checkpoints_table(checkpoints: Sequence[KeptCheckpoint], ticked: Collection[
         columns=_COLUMNS,
         cells={
             "name": texts_of([info.name for info in infos]),
-            TICK_KEY: texts_of([_TICKED if each.ref in ticked else _NOT_TICKED for each in rows]),
+            TICK_KEY: tick_cells([ticked.get(each.ref, -1) for each in rows]),
             "scene": texts_of([each.scene.name for each in rows]),
             "by": texts_of([_BY[info.origin] for info in infos]),
             "step": Cells(numbers=np.array([float(info.step_count) for info in infos])),

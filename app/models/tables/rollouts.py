@@ -1,7 +1,7 @@
 """Rollouts as a table: what became of each, and every number that is known of them."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from stroboscope.app.models.tables.table import (
     ColumnKind,
     Table,
     texts_of,
+    tick_cells,
 )
+from stroboscope.app.models.telling import telling_names
 from stroboscope.debugger_protocol.time_messages import GhostRef, RolloutInfo
 
 __all__ = ["TICK_KEY", "rollouts_table"]
 
 TICK_KEY = "tick"
-_TICKED, _NOT_TICKED = "●", "○"
 _UNIT = re.compile(r"^(.*) \[([^\]]+)\]$")
 
 
@@ -65,12 +66,13 @@ _COLUMNS = (
 
 
 def rollouts_table(
-    rollouts: Sequence[tuple[GhostRef, RolloutInfo]], ticked: Collection[GhostRef]
+    rollouts: Sequence[tuple[GhostRef, RolloutInfo]], ticked: Mapping[GhostRef, int]
 ) -> Table:
     """Return one row per rollout, the newest first; keys are the references."""
     rows = tuple(reversed(rollouts))
     infos = [info for _, info in rows]
     names = tuple(dict.fromkeys(name for info in infos for name, _ in info.numbers))
+    titles = [info.name or f"rollout {info.rollout_id}" for info in infos]
     count = len(rows)
     went_wrong = np.array([info.outcome != "ended" for info in infos], dtype=np.bool_)
     events = np.array([float(info.event_step) for info in infos])
@@ -80,8 +82,8 @@ def rollouts_table(
         return Cells(numbers=np.array([float(getattr(info, field)) for info in infos]))
 
     cells = {
-        "name": texts_of([info.name or f"rollout {info.rollout_id}" for info in infos]),
-        TICK_KEY: texts_of([_TICKED if ref in ticked else _NOT_TICKED for ref, _ in rows]),
+        "name": Cells(texts=titles, shorter=telling_names(titles)),
+        TICK_KEY: tick_cells([ticked.get(ref, -1) for ref, _ in rows]),
         "outcome": texts_of(
             [info.outcome for info in infos],
             levels=np.where(went_wrong, WARN, NORMAL).astype(np.int8),

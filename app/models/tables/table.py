@@ -28,6 +28,7 @@ __all__ = [
     "cell_text",
     "numbers_of",
     "texts_of",
+    "tick_cells",
 ]
 
 ABSENT = "—"
@@ -102,8 +103,10 @@ class Cells:
     """The values of one column, (n,) each: ``numbers`` or ``texts``.
 
     ``present`` says where there is a value at all, ``absent`` why not elsewhere. ``units`` are per
-    row where they differ. ``channel`` and ``signals`` name the signal behind each number, -1: none;
-    ``field`` is the state array that ``signals`` also are addresses of, where it can be edited.
+    row where they differ. ``shorter`` are for where ``texts`` have no room, ``colours`` numbers of
+    ghosts' colours, -1: none. ``channel`` and ``signals`` name the signal behind each number, -1:
+    none; ``field`` is the state array that ``signals`` also are addresses of, where it can be
+    edited.
     """
 
     numbers: NDArray[np.float64] | None = None
@@ -112,6 +115,8 @@ class Cells:
     absent: str = ""
     units: Sequence[str] | None = None
     levels: NDArray[np.int8] | None = None
+    shorter: Sequence[str] | None = None
+    colours: Sequence[int] | None = None
     channel: str = ""
     signals: NDArray[np.int64] | None = None
     field: EditField | None = None
@@ -227,3 +232,8 @@ def numbers_of(
 def texts_of(texts: Sequence[str], *, levels: NDArray[np.int8] | None = None) -> Cells:
     """Return a column of texts."""
     return Cells(texts=texts, levels=levels)
+
+
+def tick_cells(colours: Sequence[int]) -> Cells:
+    """Return a column that switches ghosts: a dot in each one's colour, a ring where it is -1."""
+    return Cells(texts=["○" if colour < 0 else "●" for colour in colours], colours=colours)

@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QWidget
 
+from stroboscope.app.models.ghosts import ghost_colour
 from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.models.tables.table import (
     ABSENT,
@@ -86,6 +87,7 @@ class ValuePainter:
 
     def set_theme(self, palette: Palette) -> None:
         """Take other colours."""
+        self._palette = palette
         self.line = QColor(palette.line)
         self._panel = QColor(palette.surface1)
         self._text = QColor(palette.text)
@@ -237,8 +239,13 @@ class ValuePainter:
             painter.drawPixmap(place, mark)
             inner = inner.adjusted(_MARK + 4, 0, 0, 0)
         painter.setPen(self._text if cell.first else self._color(cell.level))
+        cells, row = cell.cells, cell.row
+        if cells is not None and cells.colours is not None and cells.colours[row] >= 0:
+            painter.setPen(QColor(ghost_colour(self._palette, cells.colours[row])))
         painter.setFont(self._bold if cell.bold else self._font)
         metrics = self._bold_metrics if cell.bold else self._metrics
+        if metrics.horizontalAdvance(text) > inner.width():
+            text = cells.shorter[row] if cells is not None and cells.shorter else text
         if metrics.horizontalAdvance(text) > inner.width():
             text = _elided(text, metrics, inner.width())
         painter.drawText(inner, _LEFT, text)

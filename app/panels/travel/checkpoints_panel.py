@@ -138,7 +138,7 @@ class CheckpointsPanel(KeptTable):
             for each in scene.session.scenes.values():
                 numbers = {info.checkpoint_id for info in each.edits.checkpoints}
                 ghosts.keep(GhostSource.CHECKPOINT, numbers, each.scene_id)
-        ticked = {entry.ref for entry in ghosts.entries} if ghosts is not None else set()
+        ticked = ghosts.colours if ghosts is not None else {}
         table = checkpoints_table(kept, ticked)
         self.table.show_table(table, empty=_EMPTY if scene is not None else "No scene is shown.")
         total = sum(each.info.nbytes for each in kept)

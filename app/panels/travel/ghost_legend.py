@@ -15,6 +15,7 @@ from stroboscope.app.models.ghosts import (
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.sessions import SessionsModel
+from stroboscope.app.models.telling import telling_names
 from stroboscope.app.panels.icons import Icon, icon
 from stroboscope.app.panels.labels import ElidedLabel, icon_button, label
 from stroboscope.app.panels.style import METRICS, set_property
@@ -113,14 +114,18 @@ class GhostLegend(CornerFrame):
         for line in range(min(len(entries), _SHOWN) + 1):
             self._grid.setRowMinimumHeight(line, METRICS.compact_height - 2)
         self._grid.addWidget(clear, 0, 3)
-        for line, (entry, note) in enumerate(zip(entries[:_SHOWN], notes, strict=False), start=1):
+        shorter = telling_names([entry.label for entry in entries])
+        lines = zip(entries[:_SHOWN], notes, shorter, strict=False)
+        for line, (entry, note, short) in enumerate(lines, start=1):
             swatch = QToolButton()
             swatch.setIcon(self._swatch(entry))
             swatch.setIconSize(QSize(_SWATCH, _SWATCH))
             swatch.setAutoRaise(True)
             swatch.setEnabled(False)
             swatch.setProperty("compact", True)
-            name = ElidedLabel(f"{note} · {entry.label}" if note else entry.label)
+            name = ElidedLabel(mode=Qt.TextElideMode.ElideRight)
+            texts = (entry.label, short) if short != entry.label else (entry.label,)
+            name.set_full_text(*(f"{note} · {text}" if note else text for text in texts))
             set_property(name, "role", "" if entry.on else "muted")
             # What the window draws itself needs no application.
             refused = "" if isinstance(entry, SceneGhost) else why_not

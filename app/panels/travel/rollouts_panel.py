@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 
 from stroboscope.app.models.editing import why_not_changeable
+from stroboscope.app.models.ghosts import rollout_title
 from stroboscope.app.models.numbers import count_text
 from stroboscope.app.models.rollouts import OFFERED_NUMBERS, DerivedNumber, rollout_ref
 from stroboscope.app.models.scene import SceneModel
@@ -103,7 +104,7 @@ class RolloutsPanel(KeptTable):
                 numbers = {each.rollout_id for each in infos}
                 scene.ghosts.keep(GhostSource.ROLLOUT, numbers, scene_id)
         self._known = dict(rows)
-        ticked = {entry.ref for entry in scene.ghosts.entries} if scene is not None else set()
+        ticked = scene.ghosts.colours if scene is not None else {}
         table = rollouts_table(rows, ticked)
         self.table.show_table(table, empty=_EMPTY if scene is not None else "No scene is shown.")
         self.table.total.set_full_text(self._total(scene))
@@ -155,7 +156,7 @@ class RolloutsPanel(KeptTable):
     def label_of(self, ref: GhostRef) -> str:
         """Return a rollout's name."""
         info = self._known.get(ref)
-        return (info.name if info is not None else "") or f"rollout {ref.number}"
+        return rollout_title(info) if info is not None else f"rollout {ref.number}"
 
     def fill_menu(self, menu: QMenu, ref: GhostRef) -> None:
         """Offer what can be done with a rollout."""

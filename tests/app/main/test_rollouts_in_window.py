@@ -1,5 +1,6 @@
 """Rollouts and their ghosts: a table, curves beside the scene's own, two of them compared."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.ghosts import ghost_colour
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.panels.travel.kept_table import KeptTable
@@ -54,6 +56,15 @@ def _click_cell(panel: KeptTable, key, column: str) -> None:
     QTest.mouseClick(view.viewport(), LEFT, Qt.KeyboardModifier.NoModifier, place)
 
 
+def _colours(panel: KeptTable, key, column: str) -> set[str]:
+    """Return the colours in a cell, as #rrggbb."""
+    view, model = panel.table.view, panel.table.model
+    index = model.index(model.row_of_key(key), view.column_at(column))
+    image = view.viewport().grab(view.visualRect(index)).toImage()
+    places = itertools.product(range(image.width()), range(image.height()))
+    return {image.pixelColor(x, y).name() for x, y in places}
+
+
 def test_two_rollouts_are_rows_ghosts_dashed_curves_and_a_comparison(
     desktop, tried, wait_until, click
 ):
@@ -74,6 +85,9 @@ def test_two_rollouts_are_rows_ghosts_dashed_curves_and_a_comparison(
     # Two that are ticked are compared.
     first, second = (rollout_ref(scene.scene_id, r.rollout_id) for r in scene.rollouts.rollouts)
     wait_until(lambda: {e.ref for e in scene.ghosts.entries} == {first, second})
+    for entry in scene.ghosts.entries:
+        colour = ghost_colour(window.palette_tokens, entry.colour).lower()
+        wait_until(lambda e=entry, c=colour: c in _colours(panel, e.ref, "tick"))
     wait_until(lambda: panel.comparison.result is not None)
     result = panel.comparison.result
     assert result.differences

@@ -1,7 +1,7 @@
 """Stops, conditions, rollouts, ghosts, environments as models: what is sent and believed."""
 
 from stroboscope.app.models.conditions import SavedCondition, threshold_expression
-from stroboscope.app.models.ghosts import MAX_GHOSTS
+from stroboscope.app.models.ghosts import MAX_GHOSTS, ghost_note
 from stroboscope.app.models.rollouts import rollout_ref
 from stroboscope.app.models.stops import reason_of, stop_headline, stop_place, stop_sentence
 from stroboscope.app.models.tables.stops import stops_table
@@ -168,6 +168,29 @@ def test_ghosts_that_are_refused_leave_those_of_before(session, scene, sent):
     reason = "there is no rollout 2"
     session.receive(Failed(id=second.id, kind=FailureKind.REFUSED, reason=reason))
     assert [entry.label for entry in scene.ghosts.entries] == ["one"]
+
+
+def test_a_ghost_of_a_rollout_that_was_over_by_then_says_of_when_it_is_how_it_ended_and_whose(
+    session, scene, make_status
+):
+    ended = ("became NaN or Inf", "ended", "an explosion")
+    about = dict(name="candidate", steps=100, timestep=0.002, time=0.3, group="plan 2")
+    infos = tuple(
+        RolloutInfo(rollout_id=number, outcome=outcome, **about)
+        for number, outcome in enumerate(ended, start=1)
+    )
+    session.receive(SceneRollouts(scene_id=7, rollouts=infos))
+    session.receive(SceneGhosts(scene_id=7, ghosts=tuple(rollout_ref(7, n) for n in (1, 2, 3))))
+    assert [entry.label for entry in scene.ghosts.entries] == ["plan 2 · candidate"] * 3
+
+    def notes(time):
+        session.receive(make_status(time=time))
+        said = [ghost_note(scene, entry.ref) for entry in scene.ghosts.entries]
+        return [note.replace("\u202f", " ") for note in said]
+
+    assert notes(0.05) == ["from 0.100 s on"] * 3
+    assert notes(0.2) == notes(0.3) == [""] * 3
+    assert notes(0.31) == ["at 0.300 s, ended: NaN", "at 0.300 s", "at 0.300 s, stopped"]
 
 
 def test_ghosts_that_somebody_else_has_chosen_are_listed_and_drawn(session, scene, sent):
