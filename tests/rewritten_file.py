@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from stroboscope.engine.files.frames import FileEvent, SceneRecord
+from stroboscope.engine.files.frames import FileEvent, RowBlock, SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.writer import TrajectoryWriter
 
@@ -18,6 +18,7 @@ def rewrite_file(
     *,
     record: Callable[[SceneRecord], SceneRecord] = lambda record: record,
     event: Callable[[FileEvent], FileEvent] = lambda event: event,
+    block: Callable[[RowBlock], RowBlock] = lambda block: block,
     keeps: Callable[[int, int], bool] = lambda scene, number: True,
 ) -> Path:
     """Write the scenes, frames and events of a file into another one; return that.
@@ -32,7 +33,7 @@ def rewrite_file(
         with TrajectoryWriter(target, manifest, attachments=attachments) as writer:
             for place in reader.block_order():
                 if keeps(*place):
-                    writer.write_block(reader.block(*place))
+                    writer.write_block(block(reader.block(*place)))
             for index in reader.scenes:
                 writer.write_events([event(each) for each in reader.events(index)])
     return target

@@ -80,7 +80,7 @@ class Verification:
     """What was found: ``checked`` of ``frames`` were reached by a step and compared.
 
     ``changes``: physics steps before which the state was replaced or edited, as the file says
-    itself, or its rows do; of several steps in a row the first. ``seen``: frames that no known step
+    itself, or its rows do. ``seen``: frames that no known step
     leads to, as the script took them by itself and told by sync(). ``models``: what the script has
     written into the model, and before which step. ``differing``: how many frames are not what leads
     to them. ``lost``: what can't be read, or is not there. ``note``: why a difference may be there,
@@ -107,8 +107,9 @@ class Verification:
         """Say it in words."""
         lines = [self._headline()]
         if self.changes:
-            shown = ", ".join(f"{axis:,}" for axis in self.changes[:5])
-            more = len(self.changes) - 5
+            runs = _runs(self.changes)
+            shown = ", ".join(runs[:_SHOWN])
+            more = len(runs) - _SHOWN
             shown += f" and {more:,} more" if more > 0 else ""
             lines.append(f"the state was changed from outside before step {shown}")
         lines += [
@@ -133,6 +134,17 @@ class Verification:
                 return f"differs from step {self.first.axis:,} on ({compared})"
             case _:
                 return f"{self.outcome.value} ({compared})"
+
+
+def _runs(steps: Sequence[int]) -> list[str]:
+    """Return steps in words, those in a row together."""
+    ends = np.flatnonzero(np.diff(steps) != 1)
+    firsts, lasts = np.r_[0, ends + 1], np.r_[ends, len(steps) - 1]
+    found = []
+    for first, last in zip(firsts, lasts, strict=True):
+        one = f"{steps[first]:,}"
+        found.append(one if first == last else f"{one} and each one up to {steps[last]:,}")
+    return found
 
 
 @dataclasses.dataclass(slots=True)
@@ -282,11 +294,10 @@ def _summary(
         and (each.model_since < 0 or not _follows_at(rows, each.segment.begin))
     }
     untold = {axis for part in parts for axis in part.changed}
-    # A script may set every state: of several steps in a row the first is named.
-    changes = tuple(sorted(told | {axis for axis in untold if axis - 1 not in untold | told}))
+    changes = tuple(sorted(told | untold))
     models = _models(rows, stretches, parts)
     checked = sum(part.checked for part in parts)
-    note = _NOTE_SEEN.format(seen) if seen else ""
+    note = _NOTE_SEEN.format(seen) if seen else _of_last_timestep(rows)
     if first is not None:
         outcome = Outcome.DIFFERS
     elif lost:
@@ -308,6 +319,22 @@ def _summary(
         note=note,
         seen=seen,
         models=models,
+    )
+
+
+def _of_last_timestep(rows: RecordedRows) -> str:
+    """Return what no step tells of the last state; empty where its timestep is the usual one."""
+    if rows.count < 2:
+        return ""
+    try:
+        last, before = rows.timestep(rows.count - 1), rows.timestep(rows.count - 2)
+    except FileDamagedError:
+        return ""
+    if last == before:
+        return ""
+    return (
+        f"the last state has a timestep of {last:g} s, the step before it took {before:g} s: "
+        "nothing in the file follows from it"
     )
 
 
@@ -433,6 +460,8 @@ class _Checker:
         computed[self._inputs] = rows.inputs(frame)
         part.checked += 1
         is_same = self._is_same(computed, recorded, frame)
+        if is_same and recorded is None and self._has_other_time(computed, frame):
+            self._note(part, frame, axis, computed, self._with_time(computed, frame))
         coming = -1 if is_same or steps.keeps_sleep else steps.coming_model(axis - 1)
         if coming >= 0 and block.kind is not BlockKind.MINIMAL:
             other = computed.copy()
@@ -447,9 +476,7 @@ class _Checker:
         if is_same:
             steps.put_inputs(computed)
             return True
-        part.differing += 1
-        if part.first is None:
-            part.first = self._difference(frame, axis, computed, recorded)
+        self._note(part, frame, axis, computed, recorded)
         if recorded is None:
             return False  # all that follows in this block was to be simulated from here
         if is_inside:
@@ -460,6 +487,22 @@ class _Checker:
         if recorded is None:
             return self._rows.digest(frame) == digest_of_row()(computed.tobytes())
         return computed.tobytes() == recorded.tobytes()
+
+    def _has_other_time(self, computed: Row, frame: int) -> bool:
+        """Return whether a row that is simulated again says another time than that leads to."""
+        return np.float64(self._rows.time(frame)).tobytes() != computed[:1].tobytes()
+
+    def _with_time(self, computed: Row, frame: int) -> Row:
+        row = computed.copy()
+        row[0] = self._rows.time(frame)
+        return row
+
+    def _note(
+        self, part: _Part, frame: int, axis: int, computed: Row, recorded: Row | None
+    ) -> None:
+        part.differing += 1
+        if part.first is None:
+            part.first = self._difference(frame, axis, computed, recorded)
 
     def _difference(self, frame: int, axis: int, computed: Row, recorded: Row | None) -> Difference:
         if recorded is None:
