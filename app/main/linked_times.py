@@ -110,6 +110,7 @@ class LinkedTimes:
             self._move(self._others())
         for scene, follower in tuple(self._followers.items()):
             self._ask(scene, follower)
+        self._note()
 
     def _on_ghosts(self) -> None:
         others = self._others()
@@ -131,7 +132,8 @@ class LinkedTimes:
     def _on_history(self) -> None:
         """Somebody may be free to move now who was not when the leader did."""
         self._count()
-        if any(follower.wanted is not None for follower in self._followers.values()):
+        waits = any(follower.wanted is not None for follower in self._followers.values())
+        if waits or self._ghosts():
             self._on_news()
 
     def _count(self) -> None:
@@ -168,8 +170,20 @@ class LinkedTimes:
             episode, time = place[0] + follower.ahead, place[1]
             follower.wanted = (episode, time)
             self._ask(scene, follower)
-            if leader is not None and leader.ghosts.has(scene):
-                leader.ghosts.note_scene(scene, _why_elsewhere(scene, episode, time))
+        self._note()
+
+    def _note(self) -> None:
+        """Say of ghosts that are not of the shown one's time of which they are."""
+        leader = self._leader
+        place = _place(leader) if leader is not None else None
+        if leader is None or place is None:
+            return
+        for scene in self._ghosts():
+            follower = self._followers.get(scene)
+            on_way = follower is not None and (follower.is_asked or follower.wanted is not None)
+            # While it is on its way it says nothing where it still stands.
+            if not (on_way and _may_move(scene)):
+                leader.ghosts.note_scene(scene, _why_elsewhere(scene, *place))
 
     def _ask(self, scene: SceneModel, follower: _Follower) -> None:
         """Send the newest place, one after the other is answered."""
@@ -221,7 +235,7 @@ def _place(scene: SceneModel) -> tuple[int, float] | None:
 
 
 def _why_elsewhere(scene: SceneModel, episode: int, time: float) -> str:
-    """Say why a scene can't be seen at a time; empty: it can."""
+    """Say why a scene is not seen at a time of an episode, and of which; empty: it is."""
     history = scene.history
     if scene.is_stale:
         return "as last seen"
@@ -229,14 +243,13 @@ def _why_elsewhere(scene: SceneModel, episode: int, time: float) -> str:
         return "as it runs"
     if not scene.session.has_control:
         return "not controlled from here"
-    axis = history.axis_at(time, episode=episode)
-    place = history.place(axis) if axis is not None else None
-    if axis is None or place is None:
+    there = _place(scene)
+    if there is None:
         return ""
-    there = scene.status.time if axis == history.live and scene.status else place.time
-    if abs(there - time) <= 1.5 * history.pace_at(axis):
-        return ""
-    return f"at {with_unit(number_text(there), 's')}"
+    parts = [] if there[0] == episode else [f"episode {there[0]}"]
+    if abs(there[1] - time) > 1.5 * history.pace_at(history.near):
+        parts.append(f"at {with_unit(number_text(there[1]), 's')}")
+    return ", ".join(parts)
 
 
 def _may_move(scene: SceneModel) -> bool:

@@ -199,7 +199,9 @@ class HistoryModel:
         if told is None or not self.is_replay:
             return ""
         axis = told.recording_end if told.view is None else told.view
-        all_there = told.rows == told.recording_end - told.first
+        # Beside them there are the rows of what the file was continued with.
+        recorded = told.rows - max(self.live - told.recording_end, 0)
+        all_there = recorded == told.recording_end - told.first
         what, begin = ("frame", told.first) if all_there else ("step", 0)
         number, first, last = (
             count_text(each - begin) for each in (axis, told.first, told.recording_end)

@@ -467,9 +467,8 @@ class SessionsModel:
                 self.show(scene)
         elif len(session.scenes) == 1 and not session.unseen:
             session.unseen = True
-            waits = session.mode is PlaybackMode.PAUSED
-            does = "is paused: it waits for you" if waits else "is running"
-            text = f"It has joined this window and {does}. Select it in the list of sessions."
+            # Whether it waits is told where that changes: one that is to play is paused at first.
+            text = "It has joined this window. Select it in the list of sessions."
             self.log.add(LogLevel.INFO, text, source=session.name)
             session.changed.emit()
 

@@ -176,12 +176,24 @@ class StopsModel:
     def in_view(self) -> StopInfo | None:
         """The stop that holds the scene, or that a recorded run had where it is looked at."""
         history, standing = self._scene.history, self.standing
-        if standing is not None or self._scene.is_stale or not history.is_replay:
+        if standing is not None and not self._is_elsewhere(standing):
             return standing
+        if self._scene.is_stale or not history.is_replay:
+            return None
         axis = history.live if history.view is None else history.view
         here = [stop for stop in reversed(self.told.stops) if stop.axis == axis]
         # Whoever ends a process whose scene is held by a stop does not want that one hidden.
         return next((stop for stop in here if not stop.signal), here[0] if here else None)
+
+    def _is_elsewhere(self, stop: StopInfo) -> bool:
+        """Whether another episode is looked at, or what was recorded before the stop's branch."""
+        history, told = self._scene.history, self._scene.history.told
+        if told is None or told.view is None:
+            return False
+        place = history.place(told.view)
+        if place is not None and place.episode != stop.episode:
+            return True
+        return history.is_replay and stop.axis > told.recording_end
 
     def find(self, stop_id: int) -> StopInfo | None:
         """Return a stop by its id, None when it is not kept any more."""

@@ -145,6 +145,24 @@ def test_another_run_is_a_ghost_at_the_same_time_and_says_when_it_is_of_another(
     wait_until(lambda: not first.ghosts.scenes[0].note)
 
 
+def test_a_ghost_of_a_run_without_the_episode_that_is_looked_at_says_of_which_it_is(
+    desktop, record, opened, wait_until
+):
+    first = opened(record("first", arm(), steps=60, swing=1.0, resets=(30,)))
+    other = opened(record("other", arm(), steps=20, swing=-1.0))
+    trigger(menu_of(desktop, other)[f"Show as ghost in {first.name}"])
+    wait_until(lambda: [ghost.note for ghost in first.ghosts.scenes] == [""])
+    assert "first.mcap" not in first.ghosts.scenes[0].label
+    begin = first.history.place(0).episode
+    look(desktop, wait_until, 35)
+    assert first.history.place(35).episode == begin + 1
+    wait_until(lambda: first.ghosts.scenes[0].note == f"episode {begin}")
+    look(desktop, wait_until, 55)
+    wait_until(lambda: first.ghosts.scenes[0].note.startswith(f"episode {begin}, at 0.2"))
+    look(desktop, wait_until, 10)
+    wait_until(lambda: first.ghosts.scenes[0].note == "")
+
+
 def test_linked_runs_are_looked_at_at_the_same_time(desktop, record, opened, wait_until):
     link = desktop.window.actions_by_name["link_times"]
     first = opened(record("first", arm(), steps=60))

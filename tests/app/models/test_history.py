@@ -74,6 +74,16 @@ def test_a_frame_of_a_file_is_told_between_the_first_and_the_last_one(history, r
     assert history.frame_text.replace("\u202f…\u202f", "…").replace("\u202f", " ") == text
 
 
+def test_a_frame_of_a_file_is_told_as_one_also_when_the_file_was_continued(
+    history, scene, make_status
+):
+    scene.session.receive(make_status(axis=4050))
+    begin = [episode(1, 1000), episode(2, 4000, SegmentKind.BRANCH, parent_axis=3999)]
+    fields = dict(recording="run.mcap", first=1000, recording_end=4000, rows=3050)
+    history.receive(told(begin, view=1120, **fields))
+    assert history.frame_text.startswith("frame 120 of 0")
+
+
 def test_events_are_found_in_both_directions_and_modes_are_none(history, scene, make_status):
     history.receive(
         told([episode(1, 0), episode(2, 40), episode(3, 90, SegmentKind.BRANCH, parent_axis=60)])

@@ -22,8 +22,11 @@ from stroboscope.debugger_protocol.time_messages import (
     RolloutInfo,
     SceneConditions,
     SceneGhosts,
+    SceneHistory,
     SceneRollouts,
     SceneStops,
+    Segment,
+    SegmentKind,
     SelectEnvironments,
     SetStopRules,
     ShowGhosts,
@@ -54,6 +57,26 @@ def test_a_scene_stands_at_a_stop_only_while_that_is_what_holds_it(session, scen
     assert scene.stops.standing == _stop()
     session.receive(make_status(mode=PlaybackMode.PAUSED, held=True, hold_reason="reward fell"))
     assert scene.stops.standing is None
+
+
+def test_a_stop_is_told_while_its_episode_is_looked_at_and_not_over_another_one(
+    session, scene, make_status
+):
+    segments = tuple(
+        Segment(segment_id=n, kind=SegmentKind.EPISODE, begin=50 * n - 50, episode=n)
+        for n in (1, 2, 3)
+    )
+    session.receive(SceneStops(scene_id=7, stops=(_stop(),), count=1))
+    held = make_status(mode=PlaybackMode.PAUSED, held=True, hold_reason=_stop().message, axis=141)
+    session.receive(held)
+
+    def in_view(view):
+        told = SceneHistory(scene_id=7, keeps=True, rows=141, segments=segments, view=view)
+        scene.history.receive(told)
+        return scene.stops.in_view
+
+    assert in_view(None) == in_view(120) == _stop()
+    assert in_view(60) is None
 
 
 def test_a_scene_that_its_engine_resets_again_and_again_is_marked_until_it_no_longer_does(
