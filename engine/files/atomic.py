@@ -1,16 +1,20 @@
 """Write a file as a whole or not at all."""
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from stroboscope.engine.files.disk import Disk, write_all
 from stroboscope.engine.files.errors import FileWriteError
 from stroboscope.engine.files.in_use import refuse_if_written
 
-__all__ = ["part_of", "replacing", "write_file"]
+__all__ = ["no_file", "part_of", "refuse_no_file", "replacing", "write_file"]
+
+_OF_NAME: Final = 48
 
 
 def part_of(path: Path) -> Path:
@@ -19,7 +23,33 @@ def part_of(path: Path) -> Path:
     The process's number alone is no such name: of another thread it is the same, and in a
     container that of the next run, which would find what a killed one has left.
     """
-    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    # A name may have 255 bytes, and this one is longer.
+    name = path.name[:_OF_NAME]
+    return path.with_name(f".{name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+
+
+def refuse_no_file(path: Path) -> None:
+    """Raise FileWriteError for what no file can replace: a folder, and a pipe or a device.
+
+    Also through a symbolic link, as ``/dev/stdout`` is one; and for a name that no file can have.
+    """
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            wrong = f"can't be created ({error.strerror})"
+            raise FileWriteError(path, wrong, "take a shorter name") from error
+    if wrong := no_file(path):
+        raise FileWriteError(path, "can't be created", wrong)
+
+
+def no_file(path: Path) -> str:
+    """Return why nothing can be written to ``path``, and what to do; empty for a file, or none."""
+    if not path.name or path.name == ".." or os.path.isdir(path):
+        return "it is a folder: name a file in it"
+    if os.path.exists(path) and not os.path.isfile(path):
+        return "it is a pipe or a device, and recordings are files: name another file"
+    return ""
 
 
 @contextlib.contextmanager
@@ -28,10 +58,11 @@ def replacing(path: str | os.PathLike[str], *, disk: Disk | None = None) -> Iter
 
     It gets the name ``path`` when the block ends, and goes away when the block raises: ``path``
     is the old or the new file at every instant. Raises FileWriteError, also for an OSError of the
-    block, and when somebody is recording into ``path``.
+    block, when somebody is recording into ``path``, and where that is a folder, a pipe or a device.
     """
     disk = disk or Disk()
     target = Path(path)
+    refuse_no_file(target)
     refuse_if_written(target)
     part = part_of(target)
     try:

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from stroboscope.engine.files.atomic import part_of
+from stroboscope.engine.files.atomic import no_file, part_of, refuse_no_file
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.fate import Fate, fate_of
 from stroboscope.engine.files.in_use import refuse_if_written
@@ -26,7 +26,8 @@ class NewFile:
 
     def __init__(self, path: Path, *, disk: Disk, overwrite: bool) -> None:
         self._path, self._disk = path, disk
-        replaces = overwrite and (path.is_file() or path.is_symlink())
+        refuse_no_file(path)
+        replaces = overwrite and (os.path.isfile(path) or os.path.islink(path))
         if replaces:
             refuse_if_written(path)
         self._part = part_of(path) if replaces else None
@@ -63,13 +64,11 @@ class NewFile:
 
 def advice_on(error: OSError, path: Path) -> str:
     """Return what to do about a file that can't be created or written."""
-    if path.is_dir():
-        return "it is a folder: name a file in it"
-    if os.path.lexists(path) and not path.is_symlink() and not path.is_file():
-        return "it is a pipe or a device, and recordings are files: name another file"
+    if wrong := no_file(path):
+        return wrong
     if error.errno == errno.EEXIST:
         return "name another file"
-    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.isdir(path.parent):
         found = "is a file" if os.path.lexists(path.parent) else "is not there"
         return f"the folder {path.parent} {found}: make it, or name another"
     if error.errno in _FORBIDDEN:

@@ -108,8 +108,8 @@ def repair(
     all. Blocks that are damaged are left out, and an event "gap" says where. Raises FileError.
     """
     source = Path(path)
-    new = source.with_name(f"{source.stem}.repaired.mcap") if target is None else Path(target)
-    with TrajectoryReader(source) as reader:
+    with TrajectoryReader(source) as reader:  # first: what is no file has no such name either
+        new = source.with_name(f"{source.stem}.repaired.mcap") if target is None else Path(target)
         refuse_itself(reader, new)
         attachments, lost = intact_attachments(reader)
         note = "; ".join(filter(None, (reader.manifest.note, f"repaired from {source.name}")))

@@ -27,9 +27,13 @@ class ByteSource:
             raise FileError(
                 self.path, f"can't be opened ({reason})", "check the path and who may read"
             ) from error
-        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+        mode = os.fstat(self._descriptor).st_mode
+        if not stat.S_ISREG(mode):
             self.close()
-            raise FileFormatError(self.path, "is no file", "give the path of a trajectory file")
+            what = (
+                "is a folder, no file" if stat.S_ISDIR(mode) else "is a pipe or a device, no file"
+            )
+            raise FileFormatError(self.path, what, "give the path of a trajectory file")
         self.size = self.refresh()
 
     def refresh(self) -> int:

@@ -3,6 +3,7 @@
 What a file is, its first bytes say; the suffix is for people and their file managers.
 """
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +15,14 @@ SCENE: Final = ".strobe"
 
 def with_suffix(path: Path, suffix: str) -> Path:
     """Return the name that a file is written under; one that has a suffix keeps it."""
-    return path if path.suffix or not path.name else path.with_name(path.name + suffix)
+    if path.suffix or path.name in ("", ".."):
+        return path
+    return path.with_name(path.name + suffix)
 
 
 def found_file(path: Path, *suffixes: str) -> Path:
     """Return the file of a name, or where there is none, the one that has been written for it."""
-    if path.is_file():
+    if os.path.isfile(path):  # a name that is too long raises nothing here
         return path
     written = (with_suffix(path, suffix) for suffix in suffixes)
-    return next((each for each in written if each.is_file()), path)
+    return next((each for each in written if os.path.isfile(each)), path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from stroboscope.engine.arguments import checked_path, flag
 from stroboscope.engine.env_indices import refuse_environments
 from stroboscope.engine.errors import RecordingError
+from stroboscope.engine.files.atomic import refuse_no_file
 from stroboscope.engine.recording.batch_flight_recorder import BatchFlightRecorder
 from stroboscope.engine.recording.checkpoint_file import save_checkpoint_file
 from stroboscope.engine.recording.file_recording import FileRecording
@@ -38,6 +39,7 @@ def new_recording(
     """
     if not wanted.is_flight_recorder:
         return FileRecording(wanted, [scene])
+    refuse_no_file(wanted.path)  # not first when there is something to save
     if hasattr(scene, "n_envs"):
         return BatchFlightRecorder(wanted, cast("BatchScene", scene), causes=causes)
     if wanted.envs is not None:

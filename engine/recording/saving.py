@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stroboscope.engine.errors import EngineError, RecordingError
-from stroboscope.engine.files.atomic import part_of
+from stroboscope.engine.files.atomic import part_of, refuse_no_file
 from stroboscope.engine.files.disk import Disk
 from stroboscope.engine.files.frames import SceneRecord
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
@@ -47,6 +47,7 @@ class Saving(Recording):
         fill: Callable[[Sequence[SceneFeed]], None],
         disk: Disk | None = None,
     ) -> None:
+        refuse_no_file(path)
         # What is in memory is no larger than that.
         wanted = dataclasses.replace(wanted, max_size=_LARGEST, rotate=False)
         world = scene.world

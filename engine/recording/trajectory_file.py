@@ -101,7 +101,7 @@ class TrajectoryFile:
     def __post_init__(self) -> None:
         """Refuse values that make no sense; keep the others as what they are meant to be."""
         path = Path(checked_path(self.filename, "filename"))
-        if not path.name:
+        if path.name in ("", ".."):
             raise ValueError(f"filename must name a file, not {shown(self.filename)}")
         rows, size = self.chunk_size, self.max_size
         values = {

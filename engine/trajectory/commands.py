@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.compression import needed
@@ -33,6 +32,7 @@ from stroboscope.engine.trajectory.choosing import (
     scenes_meant,
     told_alike,
 )
+from stroboscope.engine.trajectory.output import OutputError, drop_output, flush, note_of, say
 from stroboscope.engine.trajectory.scene_told import scene_lines, scene_told
 
 if TYPE_CHECKING:
@@ -59,33 +59,24 @@ def main(command: str, argv: Sequence[str]) -> int:
     options.file = os.fspath(found_file(Path(options.file), RECORDED, SCENE))
     try:
         code = _RUN[command](options)
-        sys.stdout.flush()
+        flush()
         return code
     except NotShownError as error:
-        _note(command)(str(error))
+        note_of(command)(str(error))
         return EXIT_NO_DISPLAY
     except (EngineError, ValueError, IndexError) as error:
-        _note(command)(str(error))
+        note_of(command)(str(error))
         return _EXIT_UNREADABLE
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read this (head, less) has seen enough; what is left must not raise at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read this (head, less) has seen enough.
+        drop_output()
         return 128 + 13
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(plain_text(text) + "\n")
-
-
-def _note(command: str) -> Callable[[str], None]:
-    """Return what tells on standard error what is no result."""
-
-    def note(text: str) -> None:
-        sys.stderr.write(plain_text(f"stroboscope {command}: {text}\n"))
-
-    return note
+    except OutputError as error:
+        drop_output()
+        note_of(command)(f"standard output can't be written ({error}): nobody has what was found")
+        return _EXIT_UNREADABLE
 
 
 @contextmanager
@@ -93,7 +84,8 @@ def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """Show progress, 0 to 1, in a terminal; in a file nothing."""
     tqdm = needed("tqdm").tqdm
     form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed} of about {elapsed}+{remaining}"
-    with tqdm(total=1.0, desc=what, bar_format=form, disable=None, file=sys.stderr) as bar:
+    off = True if sys.stderr is None else None
+    with tqdm(total=1.0, desc=what, bar_format=form, disable=off, file=sys.stderr) as bar:
 
         def show(done: float) -> None:
             bar.update(max(0.0, done - bar.n))
@@ -114,7 +106,7 @@ def _info(options: argparse.Namespace) -> int:
         case FileKind.SCENE:
             scene = scene_told(Path(options.file))
             lines = [json.dumps(scene, indent=2, ensure_ascii=False)] if options.json else None
-            _say("\n".join(lines or scene_lines(scene)))
+            say("\n".join(lines or scene_lines(scene)))
             return 0
         case FileKind.MJCF | FileKind.URDF | FileKind.MJZ | FileKind.MJB:
             raise FileFormatError(
@@ -136,40 +128,40 @@ def _info_of_run(options: argparse.Namespace) -> int:
         ]
         if options.json:
             told["events"] = [_event_fields(event) for event in events]
-            _say(json.dumps(told, indent=2, ensure_ascii=False))
+            say(json.dumps(told, indent=2, ensure_ascii=False))
             return 0
         manifest = reader.manifest
         made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(manifest.created))
-        _say(f"{reader.path}  {_size(reader.nbytes)}, recorded {made}")
-        _say(
+        say(f"{reader.path}  {_size(reader.nbytes)}, recorded {made}")
+        say(
             f"Stroboscope {manifest.stroboscope}, {manifest.engine} {manifest.engine_version}, "
             f"{manifest.platform}"
         )
-        _say(_state(reader, events, writer))
+        say(_state(reader, events, writer))
         for group in alike(told["scenes"], _kind):
             scene, each = group[0], " each" if len(group) > 1 else ""
             name = names_together([one["name"] for one in group])
             nbytes = sum(one["bytes_per_frame"] for one in group) / len(group)
-            _say(
+            say(
                 f"\n{name}: {counted(scene['frames'], 'frame')}{each}, {scene['simulated']:g} s "
                 f"simulated in steps of {scene['timestep']:g} s, {scene['mode']}, "
                 f"{nbytes:,.0f} bytes per frame"
             )
             if scene["frames"]:
-                _say(
+                say(
                     f"  from t {scene['first_time']:g} s (step {scene['first_step']:,}) to "
                     f"t {scene['last_time']:g} s (step {scene['last_step']:,})"
                 )
             if scene["signals"]:
-                _say(f"  signals: {', '.join(scene['signals'])}")
+                say(f"  signals: {', '.join(scene['signals'])}")
             if not scene["carries_model"]:
-                _say("  without its scene: make the scene, then scene.load_checkpoint(path)")
+                say("  without its scene: make the scene, then scene.load_checkpoint(path)")
         _tell_events(events, scene_names(reader), everything=options.events)
         damages = _damages(reader, writer)
         for damage in damages:
-            _say(f"DAMAGE {damage.told(scene_names(reader))}")
+            say(f"DAMAGE {damage.told(scene_names(reader))}")
         if damages or not (reader.complete or writer):
-            _say(f"What is whole can be read as it is; stroboscope repair {options.file}")
+            say(f"What is whole can be read as it is; stroboscope repair {options.file}")
     return 0
 
 
@@ -277,7 +269,7 @@ def _event_fields(event: FileEvent) -> dict[str, Any]:
 def _tell_events(events: list[FileEvent], names: dict[int, str], *, everything: bool) -> None:
     if not events:
         return
-    _say("")
+    say("")
     groups = [[event] for event in events] if everything else _together(events, names)
     shown = groups if everything else _most_telling(groups)
     are_several = len({event.scene for event in events}) > 1
@@ -285,12 +277,12 @@ def _tell_events(events: list[FileEvent], names: dict[int, str], *, everything: 
         event = group[0]
         whose = names_together([names.get(one.scene, "") for one in group])
         text = f"{whose}: {_words(event)}" if are_several else _words(event)
-        _say(f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {text}")
+        say(f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {text}")
         if culprit := event.data.get("culprit"):
-            _say(f"{'':<40}culprit: {culprit}")
+            say(f"{'':<40}culprit: {culprit}")
     left = len(events) - sum(map(len, shown))
     if left or len(shown) < len(events):
-        _say(f"  +{left:,} more: --events" if left else "  each by itself: --events")
+        say(f"  +{left:,} more: --events" if left else "  each by itself: --events")
 
 
 def _words(event: FileEvent) -> str:
@@ -339,12 +331,12 @@ def _verify(options: argparse.Namespace) -> int:
     with TrajectoryReader(options.file) as reader:
         meant = scenes_meant(reader, choice)
         if told := told_alike(reader, choice):
-            _note("verify")(told)
+            note_of("verify")(told)
         with progress_bar("comparing checksums") as show:
             damage = reader.check(show)
         damaged, writer = [each for each in damage if not each.is_cut_off], _writer(reader)
         for each in damaged:
-            _say(f"DAMAGED {each}")
+            say(f"DAMAGED {each}")
         ends = [each.offset for each in damage if each.is_cut_off]
         worst = 2 if damaged else 0
     try:
@@ -352,7 +344,7 @@ def _verify(options: argparse.Namespace) -> int:
     except FileDamagedError as error:  # its model, for example
         if not damaged:
             raise
-        _note("verify")(str(error))
+        note_of("verify")(str(error))
     return worst
 
 
@@ -380,7 +372,7 @@ def _verify_scenes(
         if not first.complete:
             where = f" at byte {ends[0]:,}" if ends else ""
             state = f"is still being recorded, by {writer}" if writer else f"was cut off{where}"
-            _say(f"the file {state}: what is whole was verified")
+            say(f"the file {state}: what is whole was verified")
     return worst
 
 
@@ -391,7 +383,7 @@ def _goes_on(same: dict[str, str], name: str, found: str) -> bool:
 
 def _say_of(same: dict[str, str]) -> None:
     if same:
-        _say(f"{names_together(list(same))}: {next(iter(same.values()))}")
+        say(f"{names_together(list(same))}: {next(iter(same.values()))}")
 
 
 # --- repair and cut
@@ -408,7 +400,7 @@ def _repair(options: argparse.Namespace) -> int:
 
     with progress_bar("repairing") as show:
         made = repair(options.file, options.output, progress=show)
-    _say("\n".join(made.told()))
+    say("\n".join(made.told()))
     return 0
 
 
@@ -439,9 +431,9 @@ def _cut(options: argparse.Namespace) -> int:
     with TrajectoryReader(options.file) as reader:
         names = scene_names(reader)
         if told := told_alike(reader, choice_of(options)):
-            _note("cut")(told)
+            note_of("cut")(told)
         for scene, (begin, behind) in made.frames.items():
-            _say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {names[scene]!r}")
+            say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {names[scene]!r}")
     return 0
 
 
@@ -505,21 +497,23 @@ def _export(options: argparse.Namespace) -> int:
         )
     suffix, function = _EXPORTS[options.to]
     source = Path(options.file)
+    if not source.name:
+        raise FileFormatError(source, "it is a folder", "name a file")
     target = Path(options.output or source.with_name(source.stem + suffix))
-    if target.exists() and target.samefile(source):
+    if os.path.exists(target) and target.samefile(source):
         raise ValueError(f"{target} is the file itself: name another one with --output")
     more = {"units": True} if options.units else {}
     if more and options.to != "csv":
         raise ValueError(f"--units is for csv, not {options.to}: leave it out")
     module = importlib.import_module(f"stroboscope.engine.trajectory.export.{function[0]}")
     with (
-        load_chosen(source, choice_of(options), say=_note("export")) as trajectory,
+        load_chosen(source, choice_of(options), say=note_of("export")) as trajectory,
         progress_bar("exporting") as show,
     ):
         made = getattr(module, function[1])(trajectory, target, progress=show, **more)
         is_one_of_several = len(trajectory.manifest.scenes) > 1
     told = f"{made}: {counted(len(trajectory), 'frame')}"
-    _say(told + (f" of {trajectory.name!r}" if is_one_of_several else ""))
+    say(told + (f" of {trajectory.name!r}" if is_one_of_several else ""))
     return 0
 
 
@@ -554,7 +548,7 @@ def _replay(options: argparse.Namespace) -> int:
     sys.argv[:] = [str(Path(options.file).absolute())]
     playing = Playing(speed=options.speed, loop=options.loop)
     shown = show_trajectory(
-        options.file, playing=playing, choice=choice_of(options), say=_note("replay")
+        options.file, playing=playing, choice=choice_of(options), say=note_of("replay")
     )
     return 0 if shown else 1
 
