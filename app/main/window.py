@@ -69,6 +69,11 @@ from stroboscope.resources.examples import DEMOS
 __all__ = ["MainWindow"]
 
 
+# Of a window that nobody has resized yet: on ordinary screens, at most, and what lies above it.
+_USUAL, _LARGEST = QSize(1280, 800), QSize(2048, 1280)
+_FRAME = 36
+
+
 class MainWindow(QMainWindow):
     """The one window. ``closed`` is emitted when the user has closed it."""
 
@@ -441,7 +446,7 @@ class MainWindow(QMainWindow):
     # --- what is remembered
 
     def _restore_geometry(self) -> None:
-        self.resize(1280, 800)
+        self.resize(self.sizeHint())
         geometry = _decode(self.settings.geometry)
         if geometry is not None:
             # Qt moves a window whose screen is gone onto one that is there.
@@ -513,8 +518,11 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def sizeHint(self) -> QSize:
-        """Return the size of the first start."""
-        return QSize(1280, 800)
+        """Return the size of the first start: most of the screen, its frame and bars included."""
+        room = self.screen().availableSize()
+        width = min(room.width(), max(_USUAL.width(), round(0.9 * room.width())), _LARGEST.width())
+        height = max(_USUAL.height(), room.height() - 2 * _FRAME)
+        return QSize(width, min(room.height() - _FRAME, height, _LARGEST.height()))
 
 
 def _encode(data: QByteArray) -> str:

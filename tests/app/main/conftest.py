@@ -64,6 +64,7 @@ def desktop(qapp: QApplication, own_folders: Path) -> Iterator[DesktopApplicatio
     """The window, open, with settings of its own, of somebody who has plots and log open."""
     desktop = DesktopApplication(qapp, settings_path=own_folders / "config" / "settings.json")
     desktop.window.panels.remember("", [], folded=False)
+    desktop.window.resize(1280, 800)  # of the first start it is by the screen
     desktop.window.show()
     assert QTest.qWaitForWindowExposed(desktop.window, 60_000)
     desktop.window.activateWindow()
