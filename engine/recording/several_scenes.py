@@ -27,6 +27,8 @@ def start_recording(
 ) -> Recording:
     """Record several scenes, all there are unless ``scenes``, into one file; any thread.
 
+    One that is named twice is recorded once.
+
     Those of the calling thread are recorded from now on, those of other threads from their next
     step on. Each ends with ``scene.stop_recording()``, or all of them with ``recording.stop()``.
     Raises what :meth:`Scene.start_recording` does, and RecordingError when there is no scene, or
@@ -50,6 +52,7 @@ def start_recording(
             "a flight recorder (keep_last) keeps the past of one scene: start one for each, with "
             "scene.start_recording"
         )
+    chosen = list(dict.fromkeys(chosen))  # of one that is named twice each frame once
     recording = FileRecording(wanted, chosen)
     for scene in chosen:
         if is_mine(scene):

@@ -213,3 +213,16 @@ def test_every_environment_of_a_file_is_verified_and_has_a_name_of_its_own(
     assert main("verify", [str(recording.path)]) == 0
     told = capsys.readouterr().out
     assert "Many[0] to Many[2] (3 scenes): reproduces bit for bit (20 of 21" in told
+
+
+def test_a_scene_that_is_named_twice_is_recorded_once(make_scene: Make, tmp_path: Path) -> None:
+    scene, other = make_scene(), make_scene()
+    with physics.start_recording(tmp_path / "run", scenes=[scene, other, scene]) as recording:
+        for _ in range(20):
+            scene.step()
+    assert recording.frames == 21 + 1
+    with physics.load_trajectory(recording.path) as trajectory:
+        assert len(trajectory.scenes) == 2
+        assert len(trajectory) == 21
+        assert [each.kind for each in trajectory.events] == ["begin"]
+        assert trajectory.verify(jobs=1).checked == 20
