@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.compression import needed
@@ -32,7 +33,15 @@ from stroboscope.engine.trajectory.choosing import (
     scenes_meant,
     told_alike,
 )
-from stroboscope.engine.trajectory.output import OutputError, drop_output, flush, note_of, say
+from stroboscope.engine.trajectory.output import (
+    OutputError,
+    drop_output,
+    flush,
+    note_of,
+    say,
+    say_lines,
+    short_name,
+)
 from stroboscope.engine.trajectory.scene_told import scene_lines, scene_told
 
 if TYPE_CHECKING:
@@ -105,8 +114,13 @@ def _info(options: argparse.Namespace) -> int:
     match kind := kind_of_file(options.file):
         case FileKind.SCENE:
             scene = scene_told(Path(options.file))
-            lines = [json.dumps(scene, indent=2, ensure_ascii=False)] if options.json else None
-            say("\n".join(lines or scene_lines(scene)))
+            if options.json:
+                say_lines(json.dumps(scene, indent=2, ensure_ascii=False))
+                return 0
+            for line in scene_lines(scene):
+                if line.startswith("\n"):
+                    say("")
+                say(line.removeprefix("\n"))
             return 0
         case FileKind.MJCF | FileKind.URDF | FileKind.MJZ | FileKind.MJB:
             raise FileFormatError(
@@ -128,7 +142,7 @@ def _info_of_run(options: argparse.Namespace) -> int:
         ]
         if options.json:
             told["events"] = [_event_fields(event) for event in events]
-            say(json.dumps(told, indent=2, ensure_ascii=False))
+            say_lines(json.dumps(told, indent=2, ensure_ascii=False))
             return 0
         manifest = reader.manifest
         made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(manifest.created))
@@ -140,10 +154,11 @@ def _info_of_run(options: argparse.Namespace) -> int:
         say(_state(reader, events, writer))
         for group in alike(told["scenes"], _kind):
             scene, each = group[0], " each" if len(group) > 1 else ""
-            name = names_together([one["name"] for one in group])
+            name = names_together([short_name(one["name"]) for one in group])
             nbytes = sum(one["bytes_per_frame"] for one in group) / len(group)
+            say("")
             say(
-                f"\n{name}: {counted(scene['frames'], 'frame')}{each}, {scene['simulated']:g} s "
+                f"{name}: {counted(scene['frames'], 'frame')}{each}, {scene['simulated']:g} s "
                 f"simulated in steps of {scene['timestep']:g} s, {scene['mode']}, "
                 f"{nbytes:,.0f} bytes per frame"
             )
@@ -153,13 +168,14 @@ def _info_of_run(options: argparse.Namespace) -> int:
                     f"t {scene['last_time']:g} s (step {scene['last_step']:,})"
                 )
             if scene["signals"]:
-                say(f"  signals: {', '.join(scene['signals'])}")
+                say(f"  signals: {', '.join(map(short_name, scene['signals']))}")
             if not scene["carries_model"]:
                 say("  without its scene: make the scene, then scene.load_checkpoint(path)")
-        _tell_events(events, scene_names(reader), everything=options.events)
+        names = {number: short_name(name) for number, name in scene_names(reader).items()}
+        _tell_events(events, names, everything=options.events)
         damages = _damages(reader, writer)
         for damage in damages:
-            say(f"DAMAGE {damage.told(scene_names(reader))}")
+            say(f"DAMAGE {damage.told(names)}")
         if damages or not (reader.complete or writer):
             say(f"What is whole can be read as it is; stroboscope repair {options.file}")
     return 0
@@ -359,7 +375,7 @@ def _verify_scenes(
         same: dict[str, str] = {}
         try:
             for name, trajectory in chosen.items():
-                with progress_bar(f"verifying {name}") as show:
+                with progress_bar(f"verifying {plain_text(short_name(name))}") as show:
                     found = trajectory.verify(jobs=options.jobs, progress=show)
                 trajectory.release()  # of thousands of environments not all at once
                 if not _goes_on(same, name, str(found)):
@@ -383,7 +399,7 @@ def _goes_on(same: dict[str, str], name: str, found: str) -> bool:
 
 def _say_of(same: dict[str, str]) -> None:
     if same:
-        say(f"{names_together(list(same))}: {next(iter(same.values()))}")
+        say_lines(f"{names_together(list(map(short_name, same)))}: {next(iter(same.values()))}")
 
 
 # --- repair and cut
@@ -400,7 +416,8 @@ def _repair(options: argparse.Namespace) -> int:
 
     with progress_bar("repairing") as show:
         made = repair(options.file, options.output, progress=show)
-    say("\n".join(made.told()))
+    for line in made.told():
+        say(line)
     return 0
 
 
@@ -433,7 +450,7 @@ def _cut(options: argparse.Namespace) -> int:
         if told := told_alike(reader, choice_of(options)):
             note_of("cut")(told)
         for scene, (begin, behind) in made.frames.items():
-            say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {names[scene]!r}")
+            say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {short_name(names[scene])!r}")
     return 0
 
 
@@ -513,7 +530,7 @@ def _export(options: argparse.Namespace) -> int:
         made = getattr(module, function[1])(trajectory, target, progress=show, **more)
         is_one_of_several = len(trajectory.manifest.scenes) > 1
     told = f"{made}: {counted(len(trajectory), 'frame')}"
-    say(told + (f" of {trajectory.name!r}" if is_one_of_several else ""))
+    say(told + (f" of {short_name(trajectory.name)!r}" if is_one_of_several else ""))
     return 0
 
 

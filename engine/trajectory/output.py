@@ -4,18 +4,50 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from stroboscope.debugger_protocol.plain_text import plain_text
 
-__all__ = ["OutputError", "drop_output", "flush", "note_of", "say"]
+__all__ = [
+    "OutputError",
+    "drop_output",
+    "flush",
+    "note_of",
+    "plain_line",
+    "say",
+    "say_lines",
+    "short_name",
+]
+
+_LONGEST: Final = 100
+_HEAD: Final = 60
+_TAIL: Final = 20
 
 
 class OutputError(Exception):
     """What was found can't be said: the disk that it goes to is full, for example."""
 
 
-def say(text: str) -> None:
+def plain_line(text: str) -> str:
+    """Return ``text`` as one line, whatever a file's names and texts hold."""
+    return text.replace("\n", "\\n")
+
+
+def short_name(name: str) -> str:
+    """Return a name as one line, of thousands of letters the first and the last ones."""
+    if len(name) > _LONGEST:
+        left = len(name) - _HEAD - _TAIL
+        name = f"{name[:_HEAD]}…({left:,} letters)…{name[-_TAIL:]}"
+    return plain_line(name)
+
+
+def say(line: str) -> None:
     """Write a line of what was found to standard output."""
+    say_lines(plain_line(line))
+
+
+def say_lines(text: str) -> None:
+    """Write lines whose ends are all our own."""
     if sys.stdout is None:  # closed by whoever wants the exit code only
         return
     with _output():

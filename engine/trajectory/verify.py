@@ -24,6 +24,7 @@ from stroboscope.engine.history.segments import Options, Stretch
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.row_layout import RowLayout
+from stroboscope.engine.trajectory.output import plain_line
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
 __all__ = ["Difference", "Outcome", "Verification", "verify_rows"]
@@ -121,7 +122,7 @@ class Verification:
         if self.first is not None:
             lines.append(f"{self.differing:,} frames differ; the first: {self.first}")
         lines += [*self.lost, *([self.note] if self.note else [])]
-        return "\n".join(lines)
+        return "\n".join(map(plain_line, lines))
 
     def _headline(self) -> str:
         compared = f"{self.checked:,} of {self.frames:,} frames compared"

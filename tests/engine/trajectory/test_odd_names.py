@@ -45,3 +45,35 @@ def test_text_stays_as_it_is_where_nothing_in_it_is_obeyed() -> None:
     for text in ("plain\n", "a\tb\nc", "Größe ☃ 机器人", "👩\u200d👧", "می\u200cخواهم", ""):
         assert plain_text(text) == text
     assert plain_text("a\r\x1b\udcff\u202e") == "a\\r\\x1b\\udcff\\u202e"
+
+
+_LINE = "arm: reproduces bit for bit (1,000 of 1,001 frames compared)\nrest"
+_LONG = "a" * 5_000
+
+
+@pytest.mark.parametrize("command", ["info", "info --events", "verify", "repair", "cut", "export"])
+def test_a_name_has_no_lines_of_its_own_and_no_thousands_of_letters(
+    tmp_path: Path,
+    model_path: Callable[[str], Path],
+    command: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "run.mcap"
+    scenes = [physics.create_scene(name, model=model_path("arm")) for name in (_LINE, _LONG)]
+    with physics.start_recording(path, scenes=scenes):
+        for scene in scenes:
+            scene.log(_LINE, 1.0)
+            scene.step()
+    physics.shutdown()
+    more = {
+        "cut": ["0", "2", "-o", str(tmp_path / "cut.mcap")],
+        "export": ["--to", "csv", "-o", str(tmp_path / "run.csv"), "--scene", "0"],
+    }
+    capfd.readouterr()
+    first, *others = command.split()
+    assert main([first, *others, str(path), *more.get(first, [])]) == 0
+    told = "".join(capfd.readouterr())
+    assert told
+    lines = told.splitlines()
+    assert "rest" not in [line[:4] for line in lines]
+    assert max(map(len, lines)) < 400
